@@ -1,0 +1,92 @@
+"""Every input check, one form of message: the name, what was expected, what was found, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve.errors import InvalidInputError
+
+
+def fail(name: str, expected: str, found: str, remedy: str = "") -> InvalidInputError:
+    """The error for a bad argument; the caller raises it."""
+    message = f"`{name}` must be {expected}; got {found}"
+    return InvalidInputError(f"{message}. {remedy}" if remedy else message)
+
+
+def as_tensor(name: str, value: Any, *, dtype: torch.dtype = torch.float64) -> Tensor:
+    """A dense floating tensor of `value`; tensors keep their graph and device, integers and booleans are cast."""
+    if isinstance(value, Tensor):
+        return value if value.is_floating_point() else value.to(dtype)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise fail(name, "an array of numbers", type(value).__name__) from error
+    return torch.tensor(array, dtype=dtype)
+
+
+def finite(name: str, value: Tensor, *, allow_infinite: bool = False) -> None:
+    """Refuse NaN, and infinities unless they are allowed, naming the first bad entry."""
+    bad = torch.isnan(value) if allow_infinite else ~torch.isfinite(value)
+    if bool(bad.any()):
+        where = tuple(int(i) for i in bad.nonzero()[0])
+        expected = "free of NaN" if allow_infinite else "finite"
+        raise fail(name, expected, f"{value.detach()[where].item()} at {list(where)} ({int(bad.sum())} such entries)")
+
+
+def last_dim(name: str, value: Tensor, size: int, what: str = "the problem") -> None:
+    """`value` must be `(*batch, size)`."""
+    if value.ndim == 0 or value.shape[-1] != size:
+        raise fail(name, f"(*batch, {size}) to match {what}", str(tuple(value.shape)))
+
+
+def same_device(name: str, value: Tensor, device: torch.device) -> None:
+    """`value` must live where the problem lives."""
+    if value.device != device:
+        raise fail(
+            name,
+            f"on the problem's device ({device})",
+            str(value.device),
+            f"Move one of them, for example with `problem.to({str(value.device)!r})`",
+        )
+
+
+def broadcast_batch(shapes: Mapping[str, Sequence[int]]) -> torch.Size:
+    """The common batch shape of several named arguments."""
+    try:
+        return torch.broadcast_shapes(*(tuple(shape) for shape in shapes.values()))
+    except RuntimeError as error:
+        listed = ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
+        raise InvalidInputError(f"batch shapes must broadcast together; got {listed}") from error
+
+
+def positive(name: str, value: float, remedy: str = "") -> float:
+    """A finite number greater than zero."""
+    if not np.isfinite(value) or value <= 0:
+        raise fail(name, "a finite number > 0", str(value), remedy)
+    return float(value)
+
+
+def positive_int(name: str, value: Any, *, zero: bool = False) -> int:
+    """An integer >= 1 (or >= 0)."""
+    least = 0 if zero else 1
+    try:
+        sound = not isinstance(value, bool) and int(value) == value and value >= least
+    except (TypeError, ValueError, OverflowError):
+        sound = False
+    if not sound:
+        raise fail(name, f"an integer >= {least}", repr(value))
+    return int(value)
+
+
+def instance_names(flat: Sequence[int], batch: Sequence[int], most: int = 5) -> str:
+    """Human-readable positions of flattened instances: `instance 3`, `instances (0, 1), (2, 0) and 4 more`."""
+    if len(batch) == 0:
+        return "the instance"
+    names = [str(i) if len(batch) == 1 else str(tuple(int(k) for k in np.unravel_index(i, tuple(batch)))) for i in flat]
+    shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return f"instance{'s' if len(names) > 1 else ''} {shown}"

@@ -1,0 +1,226 @@
+"""Linear programs smoothed by a quadratic term."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from foresolve import _check
+from foresolve.errors import ConvergenceWarning, InfeasibleError, NoGradientWarning
+from foresolve.layers.base import Layer
+from foresolve.layers.implicit import Tangent, attach
+from foresolve.layers.smoothing import Relative
+from foresolve.problems.base import Problem
+from foresolve.problems.linear import LinearProgram
+from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
+from foresolve.solvers.highs import is_feasible
+from foresolve.solvers.polytope import Polytope
+from foresolve.solvers.projection import Projection, project
+from foresolve.solvers.solution import Duals, Solution, Status
+
+
+class QuadraticRelaxation(Layer):
+    r"""The linear programme with a strongly concave objective, solved and differentiated exactly.
+
+    .. math::
+        x(\theta) = \arg\max_x \; \theta^\top x - \gamma \|x\|^2 \quad \text{s.t.} \quad
+        A_{eq} x = b_{eq},\; A_{ub} x \le b_{ub},\; \ell \le x \le u
+
+    It is the Euclidean projection of :math:`\theta / 2\gamma` onto the polytope (Wilder, Dilkina and Tambe, AAAI 2019).
+    Gradients reach `theta`, `gamma` (a tensor) and every constraint tensor that requires grad; those of shared data are
+    summed over the batch. `x` is piecewise linear: at a kink the gradient is that of one neighbouring piece.
+
+    Parameters
+    ----------
+    gamma: the smoothing, in units of `theta / x`: a number, a tensor `()` or `(*batch,)`, or `Relative(factor)` for one
+        that follows the scale of the data (the default). It may be set anew at any time: `layer.gamma = schedule(t)`.
+    tol: bound on the violation of the optimality conditions, relative to the size of the constraints.
+    max_iter: interior point iterations per instance before a `ConvergenceWarning`.
+
+    Shapes
+    ------
+    `theta` is `(*batch, n)`; the result has its dtype and device. Numbers are float64 inside.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> problem = foresolve.BipartiteMatching(2, 2)
+    >>> theta = torch.tensor([1.0, 0.8, 0.2, 0.5], requires_grad=True)
+    >>> x = foresolve.QuadraticRelaxation(gamma=0.5)(theta, problem)
+    >>> problem.check(x.detach()).feasible
+    tensor(True)
+    """
+
+    def __init__(
+        self, gamma: float | Tensor | Relative | None = None, *, tol: float = 1e-10, max_iter: int = 100
+    ) -> None:
+        super().__init__()
+        self.gamma = Relative() if gamma is None else gamma
+        self.tol = _check.positive("tol", tol)
+        self.max_iter = _check.positive_int("max_iter", max_iter)
+        self._warned = False
+
+    @property
+    def gamma(self) -> float | Tensor | Relative:
+        """The smoothing."""
+        return self._gamma
+
+    @gamma.setter
+    def gamma(self, value: float | Tensor | Relative) -> None:
+        if isinstance(value, Tensor):
+            if not bool((value > 0).all()) or not bool(torch.isfinite(value).all()):
+                raise _check.fail("gamma", "finite and > 0", f"minimum {value.min().item()}", _AT_ZERO)
+        elif not isinstance(value, Relative):
+            value = _check.positive("gamma", value, _AT_ZERO)
+        self._gamma = value
+
+    def forward(self, theta: Tensor, problem: Problem) -> Tensor:
+        """Smoothed decisions `(*batch, n)`, differentiable."""
+        return self._run(theta, problem, None).decisions()
+
+    def solve(self, theta: Tensor, problem: Problem, start: Solution | None = None) -> Solution:
+        """The same with duals, status, residuals, iterations and the number of free coordinates.
+
+        `start`, an earlier solution for the same problem and batch, warm-starts the solve: hand each step's solution to
+        the next. Without it every call starts afresh, so a batch always equals a loop.
+        """
+        return self._run(theta, problem, start).solution()
+
+    def extra_repr(self) -> str:
+        return f"gamma={self.gamma}, tol={self.tol:g}, max_iter={self.max_iter}"
+
+    def _run(self, theta: Tensor, problem: Problem, start: Solution | None) -> _Run:
+        if not isinstance(problem, LinearProgram):
+            raise _check.fail("problem", "a LinearProgram (or a problem of its catalogue)", type(problem).__name__)
+        theta = problem.check_theta(theta)
+        _check.same_device("theta", theta, problem.device)
+        batch = problem.batch_for(theta)
+        gain = problem.gain(theta).double().expand(*batch, -1).reshape(-1, problem.n)
+        polytope = problem.polytope(batch).expand(gain.shape[0])
+        gamma = self._smoothing(gain, polytope, batch)
+        point = gain / (2 * gamma.unsqueeze(-1))
+        multipliers = None if start is None else self._start(start, polytope, batch)
+        numeric = polytope.numeric()
+        result = project(to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers)
+        self._report(result, polytope, batch)
+        run = _Run(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
+        if run.differentiable:
+            self._warn_if_stuck(run.tangent)
+        return run
+
+    def _smoothing(self, gain: Tensor, polytope: Polytope, batch: torch.Size) -> Tensor:
+        """`gamma` for each instance, `(1 or B,)`."""
+        if isinstance(self._gamma, Relative):
+            return self._gamma(gain, _size(polytope))
+        if isinstance(self._gamma, Tensor):
+            gamma = self._gamma.to(gain)
+            if gamma.ndim and tuple(gamma.shape) != tuple(batch):
+                raise _check.fail("gamma", f"a number or of the batch shape {tuple(batch)}", str(tuple(gamma.shape)))
+            return gamma.reshape(-1)
+        return torch.tensor([self._gamma], dtype=gain.dtype, device=gain.device)
+
+    def _start(self, start: Solution, polytope: Polytope, batch: torch.Size) -> Array:
+        expected = (batch.numel(), polytope.rows.m)
+        if tuple(start.multipliers.shape) != expected:
+            found = f"multipliers {tuple(start.multipliers.shape)} instead of {expected}"
+            raise _check.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", found)
+        return to_array(start.multipliers.to(polytope.rhs))
+
+    def _report(self, result: Projection, polytope: Polytope, batch: torch.Size) -> None:
+        """Raise for infeasible instances, warn for those that ran out of iterations."""
+        if not bool((result.status != int(Status.CONVERGED)).any()):
+            return
+        status = to_tensor(result.status)
+        doubtful = (status == int(Status.MAX_ITER)).nonzero().flatten().tolist()
+        infeasible = (status == int(Status.INFEASIBLE)).nonzero().flatten().tolist()
+        infeasible = sorted(infeasible + [i for i in doubtful if not is_feasible(polytope.detach(), i)])
+        if infeasible:
+            raise InfeasibleError(
+                f"no decision satisfies the constraints of {_check.instance_names(infeasible, batch)}. "
+                "Check the right-hand sides and bounds (`problem.check(x)` says what a given x breaks)",
+                infeasible,
+            )
+        worst = float(result.face.residual.max())
+        warnings.warn(
+            f"{_check.instance_names(doubtful, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations "
+            f"(largest residual {worst:.2e}). Raise max_iter or gamma, or scale the constraints",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+    def _warn_if_stuck(self, tangent: Tangent) -> None:
+        """One warning in a layer's life, if a whole batch sits on vertices."""
+        # More free variables than active rows leave room to move; only otherwise is it worth a closer look.
+        if self._warned or bool((tangent.free.sum(-1) > tangent.active.sum(-1)).any()):
+            return
+        if not bool(tangent.movable().any()):
+            self._warned = True
+            warnings.warn(
+                "no coordinate is free in any instance of this batch: every decision sits on a vertex and no gradient flows. "
+                "Raise gamma (this is said once per layer; `layer.solve(...).free` counts the free coordinates)",
+                NoGradientWarning,
+                stacklevel=5,
+            )
+
+
+_AT_ZERO = "At test time use `problem.solve(theta)`, the exact decision without smoothing"
+
+
+def _size(polytope: Polytope) -> Tensor:
+    """A typical width of the feasible set, `(1 or B,)`: that of the boxes, else what the largest row allows."""
+    width = polytope.upper - polytope.lower
+    finite = torch.isfinite(width) & (width > 0)
+    mean = torch.where(finite, width, 0.0).sum(-1) / finite.sum(-1).clamp_min(1)
+    if polytope.rows.m:
+        reach = (polytope.rhs.abs() / polytope.rows.norms).amax(-1)
+    else:
+        reach = torch.zeros_like(mean)
+    size = torch.where(finite.any(-1), mean, reach)
+    return torch.where(size > 0, size, 1.0)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One solved batch, before it takes the caller's shapes, dtype and device again."""
+
+    batch: torch.Size
+    dtype: torch.dtype
+    gamma: Tensor
+    point: Tensor
+    polytope: Polytope
+    numeric: Polytope
+    result: Projection
+
+    @property
+    def differentiable(self) -> bool:
+        tensors = (self.point, *self.polytope.tensors())
+        return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+    @cached_property
+    def tangent(self) -> Tangent:
+        return Tangent(self.numeric, self.result.face)
+
+    def _shaped(self, array: Array, dtype: torch.dtype | None = None) -> Tensor:
+        tensor = to_tensor(array)
+        return tensor.reshape(*self.batch, *tensor.shape[1:]).to(dtype or tensor.dtype)
+
+    def decisions(self) -> Tensor:
+        x = attach(self.point, self.polytope, self.tangent) if self.differentiable else self.result.face.x
+        return self._shaped(x, self.dtype)
+
+    def solution(self) -> Solution:
+        face, set_, xp = self.result.face, self.numeric, namespace(self.result.face.x)
+        scale = 2 * to_array(self.gamma)[:, None]
+        y = scale * xp.where(set_.equality, face.y, xp.at_least(face.y, 0.0))
+        reduced = scale * (to_array(self.point) - set_.rows.adjoint(face.y) - face.x)
+        parts = (y[:, set_.equality], y[:, ~set_.equality], xp.at_least(-reduced, 0.0), xp.at_least(reduced, 0.0))
+        status, residual, iterations, free = (
+            self._shaped(part)
+            for part in (self.result.status, face.residual, self.result.iterations, self.tangent.movable())
+        )
+        duals = Duals(*(self._shaped(part, self.dtype) for part in parts))
+        return Solution(self.decisions(), duals, status, residual, iterations, free, to_tensor(face.y))

@@ -1,0 +1,87 @@
+"""0/1 knapsacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve import _check
+from foresolve.problems.linear import LinearProgram
+from foresolve.solvers.knapsack import fill
+
+# Cells of the dynamic programme (items x capacity) up to which it beats branch and bound.
+MOST_CELLS = 10_000_000
+
+
+class Knapsack(LinearProgram):
+    r"""Items of the largest total worth that fit; `theta` `(*batch, n)` are the worths.
+
+    .. math::
+        \max_x \; \theta^\top x \quad \text{s.t.} \quad W x \le \text{capacity}, \; x \in \{0, 1\}^n
+
+    Layers relax `x` to [0, 1]. One dimension with integer weights that all instances share is solved by dynamic
+    programming over the whole batch, anything else by HiGHS, exactly. Items of non-positive worth are never taken.
+
+    Parameters
+    ----------
+    weights: `>= 0`, `(n,)` for one dimension, `(*batch, d, n)` for `d` of them.
+    capacity: `>= 0`, a number, `(d,)` or `(*batch, d)`.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> problem = foresolve.Knapsack(weights=[3, 4, 5], capacity=8)
+    >>> problem.solve(torch.tensor([[3.0, 4.0, 5.5], [3.0, 6.0, 5.5]]))
+    tensor([[1., 0., 1.],
+            [1., 1., 0.]])
+    """
+
+    def __init__(self, weights: Any, capacity: Any) -> None:
+        rows, most = _check.as_tensor("weights", weights), _check.as_tensor("capacity", capacity)
+        if rows.ndim == 0 or rows.shape[-1] == 0:
+            raise _check.fail("weights", "(n,) or (*batch, d, n)", f"shape {tuple(rows.shape)}")
+        if not isinstance(weights, Tensor) and isinstance(capacity, Tensor):
+            rows = rows.to(most.device)
+        if not isinstance(capacity, Tensor):
+            most = most.to(rows.device)
+        rows = rows[None] if rows.ndim == 1 else rows
+        most = most.expand(rows.shape[-2]) if most.ndim == 0 else most
+        _check.last_dim("capacity", most, rows.shape[-2], f"the {rows.shape[-2]} rows of `weights`")
+        for name, tensor in (("weights", rows), ("capacity", most)):
+            _check.finite(name, tensor)
+            if bool((tensor < 0).any()):
+                where = (tensor < 0).nonzero()[0].tolist()
+                raise _check.fail(name, ">= 0", f"{tensor[tuple(where)].item()} at {where}")
+        super().__init__(A_ub=rows, b_ub=most, bounds=(0.0, 1.0), integrality=1)
+        self.weights, self.capacity = rows, most
+        self._table = _integer_table(rows.detach(), most.detach())
+
+    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
+        if self._table is None:
+            return torch.where(gains > 0, self._highs(gains, batch).to(gains), 0.0)
+        weights, capacity = self._table
+        capacities = np.broadcast_to(capacity, tuple(batch)).reshape(-1)
+        return fill(gains, weights, torch.from_numpy(capacities.copy()).to(gains.device))
+
+    def to(self, device: torch.device | str):
+        """The same problem on another device."""
+        moved = super().to(device)
+        moved.weights, moved.capacity = self.weights.to(moved.device), self.capacity.to(moved.device)
+        return moved
+
+
+def _integer_table(weights: Tensor, capacity: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weights `(n,)` and capacities `(*batch)` in their largest unit, where dynamic programming applies."""
+    if tuple(weights.shape[:-1]) != (1,):
+        return None
+    row, most = weights[0].cpu().double().numpy(), capacity[..., 0].cpu().double().numpy()
+    if not (row == np.round(row)).all() or row.sum() > 2**52:
+        return None
+    integers = row.astype(np.int64)
+    unit = max(int(np.gcd.reduce(integers)), 1)
+    integers //= unit
+    limits = np.floor(np.minimum(most, row.sum()) / unit).astype(np.int64)
+    return (integers, limits) if (limits.max() + 1) * len(integers) <= MOST_CELLS else None

@@ -1,0 +1,40 @@
+"""The best k of n."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from foresolve import _check
+from foresolve.problems.linear import LinearProgram
+from foresolve.solvers.rows import DenseRows
+
+
+class TopK(LinearProgram):
+    r"""Exactly `k` of `n` items, of the largest total worth; `theta` `(*batch, n)` are the worths.
+
+    .. math::
+        \max_x \; \theta^\top x \quad \text{s.t.} \quad \sum_i x_i = k, \; 0 \le x \le 1
+
+    Parameters
+    ----------
+    n: the number of items.
+    k: how many to take, from 1 to `n`; items of negative worth too, where others run out.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> foresolve.TopK(4, 2).solve(torch.tensor([0.1, 0.9, -2.0, 0.5]))
+    tensor([0., 1., 0., 1.])
+    """
+
+    def __init__(self, n: int, k: int) -> None:
+        n, self.k = _check.positive_int("n", n), _check.positive_int("k", k)
+        if self.k > n:
+            raise _check.fail("k", f"at most `n` ({n})", str(k))
+        rows = DenseRows(torch.ones(1, n, dtype=torch.float64))
+        rhs = torch.tensor([float(self.k)], dtype=torch.float64)
+        self._set(rows, torch.Size(), rhs, torch.tensor([True]), (0.0, 1.0))
+
+    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
+        return torch.zeros_like(gains).scatter_(-1, gains.topk(self.k, -1).indices, 1.0)

@@ -1,0 +1,98 @@
+"""One numerical code for two homes: NumPy on the CPU, where calls are cheapest, torch on a GPU.
+
+Arithmetic, comparisons, indexing and `sum(axis=..., keepdims=...)` are spelled alike in both; what is not is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Array = Any  # np.ndarray or Tensor, never mixed within one solve
+
+
+def to_array(tensor: Tensor) -> Array:
+    """The numbers of a tensor, out of the autograd graph: as NumPy from the CPU, as they are from a GPU."""
+    tensor = tensor.detach()
+    return tensor.numpy() if tensor.device.type == "cpu" else tensor
+
+
+def to_tensor(array: Array) -> Tensor:
+    """Back to torch, without a copy."""
+    return array if isinstance(array, Tensor) else torch.from_numpy(np.asarray(array))
+
+
+class _Numpy:
+    where = staticmethod(np.where)
+    maximum = staticmethod(np.maximum)
+    minimum = staticmethod(np.minimum)
+    isfinite = staticmethod(np.isfinite)
+    at_least = staticmethod(np.maximum)
+    at_most = staticmethod(np.minimum)
+    nonzero = staticmethod(np.flatnonzero)
+    zeros_like = staticmethod(np.zeros_like)
+    full_like = staticmethod(np.full_like)
+
+    @staticmethod
+    def amax(a: np.ndarray, keepdims: bool = False) -> np.ndarray:
+        return a.max(axis=-1, keepdims=keepdims, initial=-np.inf)
+
+    @staticmethod
+    def cat(parts: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(parts, axis=-1)
+
+    @staticmethod
+    def real(mask: np.ndarray) -> np.ndarray:
+        return mask.astype(np.float64)
+
+    @staticmethod
+    def counts(like: np.ndarray) -> np.ndarray:
+        return np.zeros(like.shape[0], dtype=np.int64)
+
+    @staticmethod
+    def clean(a: np.ndarray, value: float = 0.0) -> np.ndarray:
+        return np.nan_to_num(a, nan=value, posinf=value, neginf=value)
+
+
+class _Torch:
+    where = staticmethod(torch.where)
+    maximum = staticmethod(torch.maximum)
+    minimum = staticmethod(torch.minimum)
+    isfinite = staticmethod(torch.isfinite)
+    at_least = staticmethod(torch.clamp_min)
+    at_most = staticmethod(torch.clamp_max)
+    zeros_like = staticmethod(torch.zeros_like)
+    full_like = staticmethod(torch.full_like)
+
+    @staticmethod
+    def nonzero(mask: Tensor) -> Tensor:
+        return mask.nonzero().squeeze(-1)
+
+    @staticmethod
+    def amax(a: Tensor, keepdims: bool = False) -> Tensor:
+        return a.amax(-1, keepdim=keepdims) if a.shape[-1] else a.sum(-1, keepdim=keepdims) - torch.inf
+
+    @staticmethod
+    def cat(parts: Sequence[Tensor]) -> Tensor:
+        return torch.cat(list(parts), -1)
+
+    @staticmethod
+    def real(mask: Tensor) -> Tensor:
+        return mask.to(torch.float64)
+
+    @staticmethod
+    def counts(like: Tensor) -> Tensor:
+        return torch.zeros(like.shape[0], dtype=torch.int64, device=like.device)
+
+    @staticmethod
+    def clean(a: Tensor, value: float = 0.0) -> Tensor:
+        return a.nan_to_num(nan=value, posinf=value, neginf=value)
+
+
+def namespace(array: Array) -> Any:
+    """The functions that fit `array`."""
+    return _Torch if isinstance(array, Tensor) else _Numpy

@@ -1,0 +1,54 @@
+"""Batched Cholesky solves. Batched LU is unreliable in some builds of torch; Cholesky is sound and half the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from scipy.linalg import lapack
+from torch import Tensor
+
+from foresolve.solvers.arrays import Array
+
+Solve = Callable[[Array], Array]
+
+# Up to so many matrices, a loop over LAPACK costs less than one batched call of torch.
+LOOP = 128
+
+
+def cholesky_solver(matrix: Array) -> Solve:
+    """`v -> matrix^{-1} v` for a batch of symmetric positive definite matrices, of which the lower triangle is read.
+
+    A matrix that rounding made indefinite gets a larger shift; non-finite input gives a non-finite answer, which the
+    callers look for.
+    """
+    if isinstance(matrix, np.ndarray) and matrix.shape[0] <= LOOP:
+        factors = [_one(a) for a in matrix]
+        return lambda v: np.stack([lapack.dpotrs(c, b, lower=0)[0] for c, b in zip(factors, v, strict=True)])
+    factor = _batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
+    if isinstance(matrix, Tensor):
+        return lambda v: torch.cholesky_solve(v.unsqueeze(-1), factor).squeeze(-1)
+    return lambda v: torch.cholesky_solve(torch.from_numpy(v).unsqueeze(-1), factor).squeeze(-1).numpy()
+
+
+def _one(matrix: np.ndarray) -> np.ndarray:
+    # Row-major lower is column-major upper: the transpose saves LAPACK a copy.
+    factor, info = lapack.dpotrf(matrix.T, lower=0, clean=0)
+    shift = 1e-12
+    while info > 0 and shift < 1e-2:
+        lifted = matrix.T + shift * matrix.diagonal().max() * np.eye(len(matrix))
+        factor, info = lapack.dpotrf(lifted, lower=0, clean=0)
+        shift *= 100
+    return factor if info == 0 else np.full_like(factor, np.nan)
+
+
+def _batch(matrix: Tensor) -> Tensor:
+    factor, info = torch.linalg.cholesky_ex(matrix)
+    shift = 1e-12
+    while shift < 1e-2 and bool((info > 0).any()):
+        top = matrix.diagonal(dim1=-2, dim2=-1).amax(-1)
+        lift = torch.where(info > 0, shift * top, 0.0)[:, None, None] * torch.eye(matrix.shape[-1]).to(matrix)
+        factor, info = torch.linalg.cholesky_ex(matrix + lift)
+        shift *= 100
+    return factor

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from foresolve.errors import InvalidInputError
+from foresolve.problems.top_k import TopK
+from problems.conformance import LinearConformance
+
+
+class TestTopK(LinearConformance):
+    def make(self, seed: int) -> TopK:
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 9))
+        return TopK(n, int(rng.integers(1, n + 1)))
+
+    def best(self, problem: TopK, theta: Tensor) -> float:
+        return sum(sorted(theta.tolist(), reverse=True)[: problem.k])
+
+    def test_takes_exactly_k(self) -> None:
+        assert TopK(5, 3).solve(-torch.ones(2, 5)).sum(-1).tolist() == [3.0, 3.0]
+
+    @pytest.mark.parametrize(
+        ("k", "message"), [(6, r"`k` must be at most `n` \(5\); got 6"), (0, "`k` must be an integer")]
+    )
+    def test_bad_k(self, k: int, message: str) -> None:
+        with pytest.raises(InvalidInputError, match=message):
+            TopK(5, k)
