@@ -96,8 +96,9 @@ class QuadraticRelaxation(Layer):
     def _run(self, theta: Tensor, problem: Problem, start: Solution | None) -> _Run:
         if not isinstance(problem, LinearProgram):
             raise _check.fail("problem", "a LinearProgram (or a problem of its catalogue)", type(problem).__name__)
+        if isinstance(theta, Tensor):
+            _check.same_device("theta", theta, problem.device)
         theta = problem.check_theta(theta)
-        _check.same_device("theta", theta, problem.device)
         batch = problem.batch_for(theta)
         gain = problem.gain(theta).double().expand(*batch, -1).reshape(-1, problem.n)
         polytope = problem.polytope(batch).expand(gain.shape[0])
@@ -108,7 +109,7 @@ class QuadraticRelaxation(Layer):
         result = project(to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers)
         self._report(result, polytope, batch)
         run = _Run(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
-        if run.differentiable:
+        if run.differentiable and batch.numel() and bool((result.status == int(Status.CONVERGED)).all()):
             self._warn_if_stuck(run.tangent)
         return run
 

@@ -109,8 +109,12 @@ class LinearProgram(Problem):
         integrality: Any = None,
         sense: Sense = "max",
         names: Sequence[str] | None = None,
+        implied_upper: bool = False,
     ) -> None:
-        """Store checked constraints; catalogue problems call this with rows that know their structure."""
+        """Store checked constraints; catalogue problems call this with rows that know their structure.
+
+        Where the rows imply the upper bounds (`implied_upper`), solvers are spared them: half their work.
+        """
         if sense not in ("max", "min"):
             raise _check.fail("sense", '"max" or "min"', repr(sense))
         self.n, self.sense, self._sign = rows.n, sense, 1.0 if sense == "max" else -1.0
@@ -126,6 +130,7 @@ class LinearProgram(Problem):
             low, high = torch.broadcast_tensors(self.lower, self.upper)
             found = f"{low[tuple(where)].item()} > {high[tuple(where)].item()} at {where}"
             raise _check.fail("bounds", "lower <= upper", found)
+        self._working_upper = torch.where(self.upper > self.lower, torch.inf, self.upper) if implied_upper else self.upper
         self.integrality = as_integrality(integrality, rows.n)
         self.batch_shape = _check.broadcast_batch(
             {
@@ -174,8 +179,11 @@ class LinearProgram(Problem):
         model_of = np.broadcast_to(own, tuple(batch)).reshape(-1)
         return torch.from_numpy(self._pool.solve(gains.cpu().numpy(), model_of, batch))
 
-    def check(self, x: Tensor, tol: float = 1e-6) -> Feasibility:
-        """Whether decisions are feasible (and integer where asked); if not, what is broken and by how much."""
+    def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
+        """Whether decisions are feasible; if not, which row or bound is broken and by how much.
+
+        `relaxed` leaves integrality aside, as layers do.
+        """
         x = _check.as_tensor("x", x)
         _check.last_dim("x", x, self.n)
         _check.same_device("x", x, self.device)
@@ -189,6 +197,8 @@ class LinearProgram(Problem):
             "upper": x - self.upper.detach(),
             "integrality": (x - x.round()).abs() * self.integrality.to(x),
         }
+        if relaxed:
+            del amounts["integrality"]
         return inspect(amounts, tol, batch, self._name)
 
     # -- access ------------------------------------------------------------------------------------------------------
@@ -207,7 +217,7 @@ class LinearProgram(Problem):
             rows = rows.with_values(
                 rows.values.reshape(*self._matrix_batch, *inner).expand(*batch, *inner).reshape(-1, *inner)
             )
-        return Polytope(rows, flat(self._rhs), self._equality, flat(self.lower), flat(self.upper))
+        return Polytope(rows, flat(self._rhs), self._equality, flat(self.lower), flat(self._working_upper))
 
     @property
     def A_ub(self) -> scipy.sparse.csr_array | list[scipy.sparse.csr_array]:
@@ -234,7 +244,7 @@ class LinearProgram(Problem):
         device = torch.device(device)
         moved = copy.copy(self)
         moved.device = device
-        for name in ("_rows", "_rhs", "_equality", "lower", "upper", "integrality"):
+        for name in ("_rows", "_rhs", "_equality", "lower", "upper", "_working_upper", "integrality"):
             setattr(moved, name, getattr(self, name).to(device))
         return moved
 

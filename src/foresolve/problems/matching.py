@@ -20,7 +20,8 @@ class _Pairs(LinearProgram):
     def __init__(self, left: int, right: int, equality: list[bool]) -> None:
         self.left, self.right = left, right
         rhs = torch.ones(left + right, dtype=torch.float64)
-        self._set(BipartiteRows(left, right), torch.Size(), rhs, torch.tensor(equality), (0.0, 1.0))
+        rows = BipartiteRows(left, right)
+        self._set(rows, torch.Size(), rhs, torch.tensor(equality), (0.0, 1.0), implied_upper=True)
 
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor; a matrix of weights is refused with the remedy."""

@@ -72,7 +72,9 @@ class ShortestPath(LinearProgram):
         rhs[source], rhs[target] = 1.0, -1.0
         upper = torch.from_numpy(self._paths.usable.astype(np.float64))
         rows = incidence(tails, heads, np.arange(n_nodes), n_nodes)
-        self._set(rows, torch.Size(), rhs, torch.ones(n_nodes, dtype=torch.bool), (0.0, upper), sense="min")
+        # Without cycles a unit of flow cannot put more than 1 on any arc.
+        equality, acyclic = torch.ones(n_nodes, dtype=torch.bool), self._paths.acyclic
+        self._set(rows, torch.Size(), rhs, equality, (0.0, upper), sense="min", implied_upper=acyclic)
 
     @classmethod
     def from_networkx(cls, graph: Any, source: Hashable, target: Hashable) -> Self:

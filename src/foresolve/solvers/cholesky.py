@@ -23,9 +23,11 @@ def cholesky_solver(matrix: Array) -> Solve:
     A matrix that rounding made indefinite gets a larger shift; non-finite input gives a non-finite answer, which the
     callers look for.
     """
+    if 0 in matrix.shape:
+        return lambda v: v
     if isinstance(matrix, np.ndarray) and matrix.shape[0] <= LOOP:
         factors = [_one(a) for a in matrix]
-        return lambda v: np.stack([lapack.dpotrs(c, b, lower=0)[0] for c, b in zip(factors, v, strict=True)])
+        return lambda v: np.reshape([lapack.dpotrs(c, b, lower=0)[0] for c, b in zip(factors, v, strict=True)], v.shape)
     factor = _batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
     if isinstance(matrix, Tensor):
         return lambda v: torch.cholesky_solve(v.unsqueeze(-1), factor).squeeze(-1)

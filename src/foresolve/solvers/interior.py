@@ -6,7 +6,7 @@ conditions are
     x - s + C'y - z_l + z_u = 0,    C x + w = rhs (w = 0 on equalities),
     z_l (x - l) = 0,  z_u (u - x) = 0,  y w = 0,      all of them >= 0 (y free on equalities).
 
-Collect the pairs in `S = [x - l | u - x | w]` and `Z = [z_l | z_u | y]`. Every product is relaxed to `mu`, and Mehrotra's
+Collect the pairs that exist in `S = [x - l | u - x | w]` and `Z = [z_l | z_u | y]`. Every product is relaxed to `mu`, and Mehrotra's
 predictor-corrector drives `mu` to 0. A Newton step towards `S Z = c` eliminates all but `dy`:
 
     M dy = C d r - (rhs - C x - w) + (c / Z on rows),   r = dual residual + (c / S on lower) - (c / S on upper),
@@ -26,14 +26,46 @@ from foresolve.solvers.polytope import Polytope
 
 # A diagonal that keeps M positive definite where a row has no weight at all, relative to the squared row norm.
 FLOOR = 1e-20
+# Added to the diagonal of C D C' in proportion to it: far above rounding (1e-16 m), far below what a Newton step
+# notices, and what lets dependent rows through a Cholesky factorisation.
+LIFT = 1e-11
 # Below this share of the multipliers' size, mu is rounding.
 VANISHED = 1e-18
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which blocks `S` and `Z` have, each of `n` columns: `x - l` (sign 1), `u - x` (sign -1); then `w` if `rows`."""
+
+    n: int
+    signs: tuple[int, ...]
+    rows: bool
+    full: bool  # every pair of every block exists, in every instance
+
+    def bounds(self, pairs: Array) -> Array:
+        """The columns of the bounds."""
+        return pairs[:, : len(self.signs) * self.n]
+
+    def slack(self, pairs: Array) -> Array:
+        """The columns of the rows."""
+        return pairs[:, len(self.signs) * self.n :]
+
+    def parts(self, pairs: Array) -> list[tuple[int, Array]]:
+        """The blocks of the bounds with their signs."""
+        return [(sign, pairs[:, i * self.n : (i + 1) * self.n]) for i, sign in enumerate(self.signs)]
+
+    def signed_sum(self, pairs: Array, start: Array) -> Array:
+        """`start` plus the block of the lower bounds minus that of the upper ones."""
+        for sign, block in self.parts(pairs):
+            start = start + block if sign > 0 else start - block
+        return start
 
 
 @dataclass
 class InteriorState:
     """Iterates of a batch, and what stays fixed along them."""
 
+    layout: Layout
     x: Array
     y: Array
     S: Array
@@ -45,10 +77,10 @@ class InteriorState:
     error: Array  # (B,)
 
     def select(self, index: Array) -> InteriorState:
-        return InteriorState(*(getattr(self, field.name)[index] for field in fields(self)))
+        return InteriorState(self.layout, *(getattr(self, field.name)[index] for field in fields(self)[1:]))
 
     def put(self, index: Array, other: InteriorState) -> None:
-        for field in fields(self):
+        for field in fields(self)[1:]:
             getattr(self, field.name)[index] = getattr(other, field.name)
 
 
@@ -61,18 +93,27 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     inset = xp.minimum(width / 2, reach)
     movable = width > 0
     x = xp.where(movable, xp.minimum(xp.maximum(0.0 * point, lower + inset), upper - inset), lower)
-    inequality = ~polytope.equality & (polytope.rhs == polytope.rhs)
-    live = xp.cat([xp.isfinite(lower) & movable, xp.isfinite(upper) & movable, inequality])
     size = abs(point).mean(-1)[:, None] + 0.5
-    slack = xp.maximum(polytope.rhs - polytope.rows.apply(x), norms * xp.at_least(-xp.amax(-inset, keepdims=True), 1e-3))
+    inequality = ~polytope.equality & (polytope.rhs == polytope.rhs)
     y = xp.where(inequality, size / norms, 0.0)
     slope = x - point + polytope.rows.adjoint(y)
-    S = xp.where(live, xp.cat([x - lower, upper - x, slack]), 1.0)
-    Z = xp.where(live, xp.cat([xp.at_least(slope, 0.0) + size, xp.at_least(-slope, 0.0) + size, y]), 0.0)
-    scale = xp.at_least(xp.amax(abs(point), keepdims=True), 1.0)
-    live = xp.real(live)
+    slack = polytope.rhs - polytope.rows.apply(x)
+    slack = xp.maximum(slack, norms * xp.at_least(-xp.amax(-inset, keepdims=True), 1e-3))
+    blocks = (
+        (1, xp.isfinite(lower) & movable, x - lower, xp.at_least(slope, 0.0) + size),
+        (-1, xp.isfinite(upper) & movable, upper - x, xp.at_least(-slope, 0.0) + size),
+        (0, inequality, slack, y),
+    )
+    blocks = [block for block in blocks if bool(block[1].any())]
+    live = xp.cat([block[1] for block in blocks]) if blocks else movable[:, :0]
+    S = xp.where(live, xp.cat([block[2] for block in blocks]), 1.0) if blocks else x[:, :0]
+    Z = xp.where(live, xp.cat([block[3] for block in blocks]), 0.0) if blocks else x[:, :0]
+    signs = tuple(block[0] for block in blocks if block[0])
+    layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()))
+    live, scale = xp.real(live), xp.at_least(xp.amax(abs(point), keepdims=True), 1.0)
     count = xp.at_least(live.sum(-1)[:, None], 1.0)
-    return InteriorState(x, y, S, Z, live, count, xp.real(movable), scale, xp.full_like(scale[:, 0], float("inf")))
+    error = xp.full_like(scale[:, 0], float("inf"))
+    return InteriorState(layout, x, y, S, Z, live, count, xp.real(movable), scale, error)
 
 
 def interior_point(
@@ -112,10 +153,11 @@ def interior_point(
 
 
 def _residuals(point: Array, polytope: Polytope, state: InteriorState) -> tuple[Array, Array]:
-    n = point.shape[-1]
-    Z, live = state.Z, state.live
-    dual = (point - state.x - polytope.rows.adjoint(state.y) + Z[:, :n] - Z[:, n : 2 * n]) * state.movable
-    primal = polytope.rhs - polytope.rows.apply(state.x) - state.S[:, 2 * n :] * live[:, 2 * n :]
+    layout = state.layout
+    dual = layout.signed_sum(state.Z, point - state.x - polytope.rows.adjoint(state.y)) * state.movable
+    primal = polytope.rhs - polytope.rows.apply(state.x)
+    if layout.rows:
+        primal = primal - layout.slack(state.S) * layout.slack(state.live)
     return dual, primal
 
 
@@ -130,33 +172,52 @@ def _advance(
     polytope: Polytope, state: InteriorState, dual: Array, primal: Array, product: Array, mu: Array, running: Array
 ) -> Array:
     """One predictor-corrector step of the instances that are `running`; returns its length, `(B, 1)`."""
-    n = dual.shape[-1]
-    rows, S, Z, live = polytope.rows, state.S, state.Z, state.live
+    layout, rows, S, Z = state.layout, polytope.rows, state.S, state.Z
     xp = namespace(S)
-    row_live, row_S = live[:, 2 * n :], S[:, 2 * n :]
-    row_Z = Z[:, 2 * n :] + (1 - row_live)  # 1 in place of the multipliers that do not exist
-    ratio = Z[:, : 2 * n] / S[:, : 2 * n]
-    d = state.movable / (1 + ratio[:, :n] + ratio[:, n:])
-    e = row_live * row_S / row_Z
-    solve = rows.factor(d, e + FLOOR * rows.weights)
+    inverse = 1 / S
+    ratio = Z * inverse
+    bound_ratio = layout.bounds(ratio)
+    weight = 1.0
+    for _, block in layout.parts(ratio):
+        weight = weight + block
+    d = state.movable / weight
+    e = 0.0 * primal
+    if layout.rows:
+        # Rows that are equalities have no pair: a multiplier of 1 in its place keeps the arithmetic finite.
+        row_S, row_live = layout.slack(S), layout.slack(state.live)
+        row_inverse = 1 / (layout.slack(Z) + (1 - row_live))
+        e = row_live * row_S * row_inverse
+    solve = rows.factor(d, e + FLOOR * rows.weights, lift=LIFT)
 
-    def newton(pull: Array, row_pull: Array) -> tuple[Array, Array, Array]:
-        """From `c / S` at the bounds and `c / Z` on the rows to `dx`, `dy`, `dS`."""
-        r = dual + pull[:, :n] - pull[:, n:]
-        dy = solve(rows.apply(d * r) - primal + row_pull)
+    def existing(pairs: Array) -> Array:
+        return pairs if layout.full else pairs * state.live
+
+    def newton(aim: Array) -> tuple[Array, Array, Array]:
+        """From `c / S` to `dx`, `dy`, `dS`."""
+        r = layout.signed_sum(aim, dual)
+        right = rows.apply(d * r) - primal
+        row_pull = layout.slack(aim) * e if layout.rows else None
+        dy = solve(right if row_pull is None else right + row_pull)
         dx = d * (r - rows.adjoint(dy))
-        return dx, dy, xp.cat([dx, -dx, row_pull - e * dy]) * live
+        parts = [dx if sign > 0 else -dx for sign in layout.signs]
+        parts += [] if row_pull is None else [row_pull - e * dy]
+        return dx, dy, existing(xp.cat(parts)) if parts else S
 
-    _, _, dS = newton(-Z[:, : 2 * n], -row_live * row_S)
-    p = dS / S
-    bend = p * (1 + p) * live
-    step = 1 / xp.at_least(xp.amax(abs(p + 0.5 * live), keepdims=True) + 0.5, 1.0)
+    _, _, dS = newton(-Z)
+    p = dS * inverse
+    bend = existing(p * (p + 1))
+    # max(-p, 1 + p) over the pairs is |p + 1/2| + 1/2 = sqrt(p (1 + p) + 1/4) + 1/2.
+    furthest = xp.at_least(xp.amax(bend, keepdims=True), 0.0)
+    step = 1 / xp.at_least((furthest + 0.25) ** 0.5 + 0.5, 1.0)
     ahead = (1 - step) * mu - step**2 * (product * bend).sum(-1)[:, None] / state.count
     centring = xp.at_most(xp.at_least(ahead / mu, 0.0), 1.0) ** 3 * mu
-    aim = centring * live / S - Z * (1 - bend)  # c / S
-    dx, dy, dS = newton(aim[:, : 2 * n], aim[:, 2 * n :] * row_S / row_Z)
-    dZ = xp.cat([aim[:, : 2 * n] - ratio * dS[:, : 2 * n], dy * row_live])
-    blocking = xp.maximum(xp.amax(-dS / S, keepdims=True), xp.amax(-dZ / (Z + (1 - live)), keepdims=True))
+    aim = existing(centring * inverse) - Z * (1 - bend)
+    dx, dy, dS = newton(aim)
+    parts = [layout.bounds(aim) - bound_ratio * layout.bounds(dS)]
+    dZ = xp.cat([*parts, dy * row_live]) if layout.rows else parts[0]
+    blocking = xp.maximum(
+        -_least(dS * inverse), -_least(dZ / (Z if layout.full else Z + (1 - state.live)))
+    )
     step = 1 / xp.at_least(blocking, 1.0)
     shorten = xp.at_most(xp.at_least(1 - mu / state.scale, 0.9), 0.9999)
     step = xp.where(step < 1, step * shorten, 0.9999)
@@ -167,3 +228,8 @@ def _advance(
     state.x, state.y = state.x + step * dx, state.y + step * dy
     state.S, state.Z = S + step * dS, Z + step * dZ
     return step
+
+
+def _least(a: Array) -> Array:
+    """The smallest entry of each instance, `(B, 1)`."""
+    return a.min(-1)[:, None] if not hasattr(a, "amin") else a.amin(-1, keepdim=True)

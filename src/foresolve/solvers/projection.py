@@ -76,13 +76,17 @@ def _tolerance(point: Array, polytope: Polytope, tol: float) -> Array:
 
 def _face_of(state: InteriorState, polytope: Polytope) -> Face:
     """In an interior iterate a bound is active when its multiplier exceeds its distance; likewise for rows."""
-    n, xp = state.x.shape[-1], namespace(state.x)
-    live = state.live > 0
-    bound = (state.Z > state.S) & live
-    at_lower, at_upper = bound[:, :n] | (state.movable == 0), bound[:, n : 2 * n]
-    x = xp.where(at_lower, polytope.lower, xp.where(at_upper, polytope.upper, state.x))
-    pushes = (state.Z[:, 2 * n :] * polytope.rows.weights > state.S[:, 2 * n :]) & live[:, 2 * n :]
-    return Face(state.y, ~(at_lower | at_upper), polytope.equality | pushes, x, state.error)
+    xp, layout = namespace(state.x), state.layout
+    active = (state.Z > state.S) & (state.live > 0)
+    free, x = state.movable > 0, xp.where(state.movable > 0, state.x, polytope.lower)
+    for sign, at_bound in layout.parts(active):
+        x = xp.where(at_bound, polytope.lower if sign > 0 else polytope.upper, x)
+        free = free & ~at_bound
+    pushes = polytope.equality & (polytope.rhs == polytope.rhs)
+    if layout.rows:
+        pushing = layout.slack(state.Z) * polytope.rows.weights > layout.slack(state.S)
+        pushes = pushes | (pushing & (layout.slack(state.live) > 0))
+    return Face(state.y, free, pushes, x, state.error)
 
 
 def _farkas(polytope: Polytope, y: Array) -> Array:

@@ -22,10 +22,6 @@ from torch import Tensor
 from foresolve.solvers.arrays import Array, namespace, to_array
 from foresolve.solvers.cholesky import Solve, cholesky_solver
 
-# Added to the diagonal of C D C' in proportion to it: far above rounding (1e-16 m), far below what a Newton step
-# notices, and what lets dependent rows through a Cholesky factorisation.
-RELATIVE_SHIFT = 1e-11
-
 
 class Rows(ABC):
     """`m` rows over `n` variables, shared by a batch or one set per instance (`batched`).
@@ -51,8 +47,11 @@ class Rows(ABC):
         """Squared Euclidean norms of the rows, `(1 or B, m)`."""
 
     @abstractmethod
-    def factor(self, d: Array, e: Array, mask: Array | None = None) -> Solve:
-        """Factorise `M` and return its solver; `d` is `(B, n)`, `e` and `mask` are `(B, m)`."""
+    def factor(self, d: Array, e: Array, mask: Array | None = None, lift: float = 0.0) -> Solve:
+        """Factorise `M` and return its solver; `d` is `(B, n)`, `e` and `mask` are `(B, m)`.
+
+        `lift` adds that share of the diagonal of `C d C'` to it, which lets dependent rows through.
+        """
 
     @abstractmethod
     def outer(self, y: Array, x: Array) -> Array:
@@ -136,24 +135,24 @@ class DenseRows(Rows):
     def outer(self, y: Array, x: Array) -> Array:
         return y[..., None] * x[:, None, :] if self.batched else y.T @ x
 
-    def factor(self, d: Array, e: Array, mask: Array | None = None) -> Solve:
+    def factor(self, d: Array, e: Array, mask: Array | None = None, lift: float = 0.0) -> Solve:
         rows = self.values if self.batched else self.values[None]
         if mask is not None:
             rows = rows * mask[..., None]
-        return self._variable_space(rows, d, e) if self.m > self.n else self._row_space(rows, d, e)
+        return self._variable_space(rows, d, e, lift) if self.m > self.n else self._row_space(rows, d, e, lift)
 
-    def _row_space(self, rows: Array, d: Array, e: Array) -> Solve:
+    def _row_space(self, rows: Array, d: Array, e: Array, lift: float) -> Solve:
         matrix = (rows * d[:, None, :]) @ rows.swapaxes(-1, -2)
         on_diagonal = diagonal(matrix)
-        on_diagonal += RELATIVE_SHIFT * on_diagonal + e
+        on_diagonal += lift * on_diagonal + e
         return cholesky_solver(matrix)
 
-    def _variable_space(self, rows: Array, d: Array, e: Array) -> Solve:
+    def _variable_space(self, rows: Array, d: Array, e: Array, lift: float) -> Solve:
         """With more rows than variables, by Woodbury and `B = e^{-1/2} C d^{1/2}`:
 
         `M^{-1} = e^{-1/2} (I - B (I + B'B)^{-1} B') e^{-1/2}`, one refinement for the digits that cancel.
         """
-        shifted = e + RELATIVE_SHIFT * times(rows**2, d)
+        shifted = e + lift * times(rows**2, d)
         root = shifted**-0.5
         scaled = root[..., None] * rows * (d**0.5)[:, None, :]
         inner = scaled.swapaxes(-1, -2) @ scaled
@@ -211,14 +210,14 @@ class BipartiteRows(Rows):
     def outer(self, y: Array, x: Array) -> Array:
         raise AssertionError("the entries of bipartite rows are constants")
 
-    def factor(self, d: Array, e: Array, mask: Array | None = None) -> Solve:
+    def factor(self, d: Array, e: Array, mask: Array | None = None, lift: float = 0.0) -> Solve:
         xp, left = namespace(d), self.left
         grid = self._grid(d)
         total = xp.cat([grid.sum(-1), grid.sum(-2)])
         if mask is not None:
             total = total * mask
             grid = grid * mask[:, :left, None] * mask[:, None, left:]
-        total = total * (1 + RELATIVE_SHIFT) + e
+        total = total * (1 + lift) + e
         p, q = total[:, :left], total[:, left:]
         swap = left < self.right  # eliminate the larger side
         if swap:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from foresolve.solvers.arrays import Array
 from foresolve.solvers.cholesky import Solve, cholesky_solver
-from foresolve.solvers.rows import RELATIVE_SHIFT, DenseRows, Rows
+from foresolve.solvers.rows import DenseRows, Rows
 
 # Limits of the three ways to factorise C D C', by rows: a full matrix, a band, general sparse LU.
 SMALL_ROWS = 64
@@ -195,20 +195,20 @@ class SparseRows(Rows):
 
     # -- the normal matrix -------------------------------------------------------------------------------------------
 
-    def factor(self, d: Array, e: Array, mask: Array | None = None) -> Solve:
+    def factor(self, d: Array, e: Array, mask: Array | None = None, lift: float = 0.0) -> Solve:
         if isinstance(d, Tensor):
             if self.m <= DENSE_ROWS and self.pattern.pairs <= PAIR_LIMIT:
-                return self._dense(d, e, mask)
+                return self._dense(d, e, mask, lift)
             # Beyond that a GPU has nothing to offer to a sparse factorisation.
             cpu = self.with_values(self.values.cpu().numpy())
-            solve_cpu = cpu.factor(*(None if a is None else a.cpu().numpy() for a in (d, e, mask)))
+            solve_cpu = cpu.factor(*(None if a is None else a.cpu().numpy() for a in (d, e, mask)), lift)
             return lambda v: torch.from_numpy(solve_cpu(v.cpu().numpy())).to(v)
         if self.pattern.kind == "dense":
-            return self._dense(d, e, mask)
-        solvers = self._band(d, e, mask) if self.pattern.kind == "band" else self._lu(d, e, mask)
-        return lambda v: np.stack([solve(one) for solve, one in zip(solvers, v, strict=True)])
+            return self._dense(d, e, mask, lift)
+        solvers = self._band(d, e, mask, lift) if self.pattern.kind == "band" else self._lu(d, e, mask, lift)
+        return lambda v: np.reshape([solve(one) for solve, one in zip(solvers, v, strict=True)], v.shape)
 
-    def _lower_triangle(self, d: Array, e: Array, mask: Array | None) -> Array:
+    def _lower_triangle(self, d: Array, e: Array, mask: Array | None, lift: float) -> Array:
         """The entries of `M` at `(below, above)`, `(B, entries)`."""
         if isinstance(d, np.ndarray) and not self.batched:
             entries = self._multiply(self._assembly, d)
@@ -220,7 +220,7 @@ class SparseRows(Rows):
         if mask is not None:
             ordered = mask[:, inverse]
             entries = entries * ordered[:, self._index("below")] * ordered[:, self._index("above")]
-        entries[:, position] = (1 + RELATIVE_SHIFT) * entries[:, position] + e[:, inverse]
+        entries[:, position] = (1 + lift) * entries[:, position] + e[:, inverse]
         return entries
 
     @cached_property
@@ -231,17 +231,17 @@ class SparseRows(Rows):
         shape = (len(pattern.below), self.n)
         return scipy.sparse.csr_array((products, (pattern.target, pattern.variable)), shape)
 
-    def _dense(self, d: Array, e: Array, mask: Array | None) -> Solve:
+    def _dense(self, d: Array, e: Array, mask: Array | None, lift: float) -> Solve:
         if self.pattern.pairs > PAIR_LIMIT:
             matrices = [self.scipy(i).toarray() for i in range(len(self.values) if self.batched else 1)]
-            return DenseRows(np.stack(matrices) if self.batched else matrices[0]).factor(d, e, mask)
+            return DenseRows(np.stack(matrices) if self.batched else matrices[0]).factor(d, e, mask, lift)
         matrix = _zeros(d, self.m * self.m)
-        matrix[:, self._index("position")] = self._lower_triangle(d, e, mask)
+        matrix[:, self._index("position")] = self._lower_triangle(d, e, mask, lift)
         solve_ordered = cholesky_solver(matrix.reshape(-1, self.m, self.m))
         order, inverse = self._index("order"), self._index("inverse_order")
         return lambda v: solve_ordered(v[:, inverse])[:, order]
 
-    def _band(self, d: np.ndarray, e: np.ndarray, mask: np.ndarray | None) -> list[Solve]:
+    def _band(self, d: np.ndarray, e: np.ndarray, mask: np.ndarray | None, lift: float) -> list[Solve]:
         """LAPACK's banded Cholesky: on a grid of side k, `k^4` operations and `k^3` numbers."""
         pattern = self.pattern
         order, inverse = pattern.order, pattern.inverse_order
@@ -258,15 +258,15 @@ class SparseRows(Rows):
                 shift *= 100
             return lambda v: lapack.dpbtrs(factor, v[inverse], lower=1)[0][order]
 
-        return [one(entries) for entries in self._lower_triangle(d, e, mask)]
+        return [one(entries) for entries in self._lower_triangle(d, e, mask, lift)]
 
-    def _lu(self, d: np.ndarray, e: np.ndarray, mask: np.ndarray | None) -> list[Solve]:
+    def _lu(self, d: np.ndarray, e: np.ndarray, mask: np.ndarray | None, lift: float) -> list[Solve]:
         def one(i: int) -> Solve:
             matrix = self.scipy(i)
             if mask is not None:
                 matrix = scipy.sparse.diags_array(mask[i]) @ matrix
             gram = scipy.sparse.csc_array((matrix @ scipy.sparse.diags_array(d[i])) @ matrix.T)
-            gram = gram + scipy.sparse.diags_array(RELATIVE_SHIFT * gram.diagonal() + e[i])
+            gram = gram + scipy.sparse.diags_array(lift * gram.diagonal() + e[i])
             options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
             return splu(scipy.sparse.csc_matrix(gram), permc_spec="MMD_AT_PLUS_A", options=options).solve
 

@@ -1,0 +1,137 @@
+"""Random linear programs with the ordinary troubles of real ones, and an independent solver for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import clarabel
+import numpy as np
+import scipy.sparse
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+import foresolve
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One feasible programme: `theta` is `(batch, n)`, constraints are shared."""
+
+    A_ub: np.ndarray
+    b_ub: np.ndarray
+    A_eq: np.ndarray
+    b_eq: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    theta: np.ndarray
+    gamma: float
+
+    def problem(self, **changes: object) -> foresolve.LinearProgram:
+        arguments = {
+            "A_ub": self.A_ub,
+            "b_ub": self.b_ub,
+            "A_eq": self.A_eq,
+            "b_eq": self.b_eq,
+            "bounds": (self.lower, self.upper),
+        }
+        return foresolve.LinearProgram(**(arguments | changes))  # type: ignore[arg-type]
+
+
+def draw(
+    seed: int,
+    n: int = 8,
+    m_eq: int = 2,
+    m_ub: int = 4,
+    batch: int = 3,
+    *,
+    dependent: bool = False,
+    fixed: bool = False,
+    free: bool = False,
+    ties: bool = False,
+    spread: float = 0.0,
+    gamma: float = 0.5,
+) -> Instance:
+    """`spread` scales the rows over so many orders of magnitude; the other flags say what they add."""
+    rng = np.random.default_rng(seed)
+    A_eq, A_ub = rng.standard_normal((m_eq, n)), rng.standard_normal((m_ub, n))
+    lower, upper = -rng.random(n), rng.random(n)
+    if fixed:
+        upper[: n // 4 + 1] = lower[: n // 4 + 1]
+    if free:
+        lower[-(n // 4 + 1) :] = -np.inf
+        upper[-(n // 3 + 1) :] = np.inf
+    if dependent:
+        A_eq = np.concatenate([A_eq, A_eq[:1] + A_eq[-1:], A_eq[:1]]) if m_eq else A_eq
+        A_ub = np.concatenate([A_ub, A_ub[:2]])
+    A_ub = A_ub * 10.0 ** rng.uniform(-spread, spread, (len(A_ub), 1))
+    inside = np.clip(rng.uniform(-0.8, 0.8, n), lower, upper)
+    b_eq, b_ub = A_eq @ inside, A_ub @ inside + (0.0 if ties else 0.2 * rng.random()) * np.linalg.norm(A_ub, axis=1)
+    theta = rng.standard_normal((batch, n))
+    if ties:
+        theta = np.round(theta)
+    return Instance(A_ub, b_ub, A_eq, b_eq, lower, upper, theta, gamma)
+
+
+@st.composite
+def instances(strategy, smooth: bool = False) -> Instance:
+    """Programmes that Hypothesis draws; `smooth` leaves out ties, at which a gradient need not exist."""
+    flag = strategy(st.fixed_dictionaries({name: st.booleans() for name in ("dependent", "fixed", "free")}))
+    return draw(
+        strategy(st.integers(0, 10_000)),
+        n=strategy(st.integers(2, 12)),
+        m_eq=strategy(st.integers(0, 3)) if not smooth else strategy(st.integers(0, 1)),
+        m_ub=strategy(st.integers(0, 14)),
+        ties=False if smooth else strategy(st.booleans()),
+        spread=strategy(st.sampled_from([0.0, 0.0, 3.0])),
+        gamma=10.0 ** strategy(st.integers(-3, 1)),
+        **flag,
+    )
+
+
+def reference(instance: Instance, theta: np.ndarray) -> np.ndarray:
+    """One instance by Clarabel, at the tightest tolerance it reaches."""
+    n = len(theta)
+    rows = [instance.A_eq, instance.A_ub]
+    sides = [instance.b_eq, instance.b_ub]
+    for sign, bound in ((1.0, instance.upper), (-1.0, instance.lower)):
+        finite = np.isfinite(bound)
+        rows.append(sign * np.eye(n)[finite])
+        sides.append(sign * bound[finite])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas"):
+        setattr(settings, name, 1e-13)
+    cones = [clarabel.ZeroConeT(len(instance.b_eq)), clarabel.NonnegativeConeT(sum(map(len, sides[1:])))]
+    solver = clarabel.DefaultSolver(
+        scipy.sparse.csc_matrix(2 * instance.gamma * np.eye(n)),
+        -theta,
+        scipy.sparse.csc_matrix(np.concatenate(rows)),
+        np.concatenate(sides),
+        cones,
+        settings,
+    )
+    solution = solver.solve()
+    assert str(solution.status) in {"Solved", "AlmostSolved", "InsufficientProgress"}, solution.status
+    return np.array(solution.x)
+
+
+def margin(problem: foresolve.LinearProgram, solution: foresolve.Solution, gamma: float) -> float:
+    """The distance to the nearest kink: the least over all constraints of slack and multiplier, whichever is larger."""
+    x, duals, unit = solution.x.detach(), solution.duals, 2 * gamma
+    slack = problem.b_ub - x @ torch.from_numpy(problem.A_ub.toarray()).T
+    width = problem.upper - problem.lower
+    at_lower = torch.maximum(x - problem.lower, duals.lower / unit)[:, width > 0]
+    at_upper = torch.maximum(problem.upper - x, duals.upper / unit)[:, width > 0]
+    pairs = (at_lower, at_upper, torch.maximum(slack, duals.ub / unit))
+    return min((float(pair.min()) for pair in pairs if pair.numel()), default=np.inf)
+
+
+def finite_differences(function, theta: Tensor, v: Tensor, step: float = 1e-6) -> Tensor:
+    """The gradient of `sum(v * function(theta))` by central differences, all coordinates of all instances."""
+    gradient = torch.zeros_like(theta)
+    for j in range(theta.shape[-1]):
+        shift = torch.zeros_like(theta)
+        shift[..., j] = step
+        gradient[..., j] = ((function(theta + shift) - function(theta - shift)) * v).sum(-1) / (2 * step)
+    return gradient
