@@ -1,14 +1,11 @@
-"""Random linear programs with the ordinary troubles of real ones, and an independent solver for them."""
+"""Random linear programs with the ordinary troubles of real ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import clarabel
 import numpy as np
-import scipy.sparse
 import torch
-from hypothesis import strategies as st
 from torch import Tensor
 
 import foresolve
@@ -71,49 +68,6 @@ def draw(
     if ties:
         theta = np.round(theta)
     return Instance(A_ub, b_ub, A_eq, b_eq, lower, upper, theta, gamma)
-
-
-@st.composite
-def instances(strategy, smooth: bool = False) -> Instance:
-    """Programmes that Hypothesis draws; `smooth` leaves out ties, at which a gradient need not exist."""
-    flag = strategy(st.fixed_dictionaries({name: st.booleans() for name in ("dependent", "fixed", "free")}))
-    return draw(
-        strategy(st.integers(0, 10_000)),
-        n=strategy(st.integers(2, 12)),
-        m_eq=strategy(st.integers(0, 3)) if not smooth else strategy(st.integers(0, 1)),
-        m_ub=strategy(st.integers(0, 14)),
-        ties=False if smooth else strategy(st.booleans()),
-        spread=strategy(st.sampled_from([0.0, 0.0, 3.0])),
-        gamma=10.0 ** strategy(st.integers(-3, 1)),
-        **flag,
-    )
-
-
-def reference(instance: Instance, theta: np.ndarray) -> np.ndarray:
-    """One instance by Clarabel, at the tightest tolerance it reaches."""
-    n = len(theta)
-    rows = [instance.A_eq, instance.A_ub]
-    sides = [instance.b_eq, instance.b_ub]
-    for sign, bound in ((1.0, instance.upper), (-1.0, instance.lower)):
-        finite = np.isfinite(bound)
-        rows.append(sign * np.eye(n)[finite])
-        sides.append(sign * bound[finite])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas"):
-        setattr(settings, name, 1e-13)
-    cones = [clarabel.ZeroConeT(len(instance.b_eq)), clarabel.NonnegativeConeT(sum(map(len, sides[1:])))]
-    solver = clarabel.DefaultSolver(
-        scipy.sparse.csc_matrix(2 * instance.gamma * np.eye(n)),
-        -theta,
-        scipy.sparse.csc_matrix(np.concatenate(rows)),
-        np.concatenate(sides),
-        cones,
-        settings,
-    )
-    solution = solver.solve()
-    assert str(solution.status) in {"Solved", "AlmostSolved", "InsufficientProgress"}, solution.status
-    return np.array(solution.x)
 
 
 def margin(problem: foresolve.LinearProgram, solution: foresolve.Solution, gamma: float) -> float:

@@ -61,21 +61,22 @@ def measure(batch: int, size: int, gamma: float, repeats: int, device: torch.dev
     thetas = torch.rand(DRAWS, batch, n, dtype=torch.float64, generator=generator)
     v = torch.randn(batch, n, dtype=torch.float64, generator=generator)
     problem = foresolve.BipartiteMatching(size, size)
+    there = problem.to(device)
     layer = foresolve.QuadraticRelaxation(gamma=gamma)
     on_device, v_device = thetas.to(device), v.to(device)
     for theta in on_device[:3]:
-        step(layer, problem, theta, v_device)
+        step(layer, there, theta, v_device)
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats(device)
     resident = torch.cuda.memory_allocated(device)
-    found = timed(layer, problem, on_device, v_device, repeats)
+    found = timed(layer, there, on_device, v_device, repeats)
     peak = torch.cuda.max_memory_allocated(device)
 
-    x, gradient = step(layer, problem, on_device[0], v_device)
+    x, gradient = step(layer, there, on_device[0], v_device)
     begin = time.perf_counter()
     x_cpu, gradient_cpu = step(layer, problem, thetas[0], v)
     cpu_seconds = time.perf_counter() - begin
-    iterations = torch.as_tensor(layer.solve(on_device[0], problem).iterations).double().cpu()
+    iterations = torch.as_tensor(layer.solve(on_device[0], there).iterations).double().cpu()
     gradient_gap = (gradient.cpu() - gradient_cpu).abs().amax(dim=1)
     return {
         "batch": batch,

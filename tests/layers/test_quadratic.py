@@ -10,8 +10,9 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from instances import Instance, draw, finite_differences, instances, margin, reference
+from instances import Instance, draw, finite_differences, margin
 from layers.conformance import LayerConformance
+from oracles import instances, reference
 from torch import Tensor
 
 import foresolve
@@ -299,6 +300,14 @@ def test_a_single_point_and_an_empty_batch() -> None:
     x.sum().backward()
 
 
+@given(st.integers(0, 1000), st.sampled_from([1e-4, 1.0, 100.0]))
+def test_equalities_that_leave_a_single_point(seed: int, gamma: float) -> None:
+    instance = draw(seed, n=5, m_eq=6, m_ub=3, fixed=True)
+    point = np.linalg.lstsq(instance.A_eq, instance.b_eq, rcond=None)[0]
+    x = QuadraticRelaxation(gamma)(tensor(instance.theta), instance.problem())
+    np.testing.assert_allclose(x.numpy(), np.broadcast_to(point, x.shape), atol=1e-6)
+
+
 def test_more_rows_than_variables() -> None:
     """The variable space is the smaller one; the answer is the same as with the rows that matter."""
     rng = np.random.default_rng(0)
@@ -340,6 +349,16 @@ def test_one_hard_instance_neither_stops_nor_poisons_a_batch() -> None:
     assert torch.equal(solution.x[:5], layer(easy, problem))
 
 
+def test_degenerate_assignments_converge() -> None:
+    """Slow interior convergence, several tries at the active set: what an aliased iterate once spoilt."""
+    problem = foresolve.Assignment(7, 9)
+    for seed in range(5):
+        theta = torch.randn(20, 63, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        solution = QuadraticRelaxation(0.01).solve(theta, problem)
+        assert bool(solution.converged.all())
+        assert problem.check(solution.x, tol=1e-9)
+
+
 def test_large_batches_of_large_systems() -> None:
     """Batched LU of this size is wrong in some builds of torch; nothing here may rest on it."""
     rng = np.random.default_rng(0)
@@ -363,6 +382,9 @@ def test_warm_starts_are_explicit_and_change_only_the_work() -> None:
     again = layer.solve(theta, problem, start=cold)
     near = layer.solve(theta + 1e-4, problem, start=cold)
     assert int(again.iterations.max()) == 0
+    before = cold.multipliers.clone()
+    layer.solve(-theta, problem, start=cold)
+    assert torch.equal(cold.multipliers, before)  # a start is read, never written
     assert int(near.iterations.sum()) < int(cold.iterations.sum())
     torch.testing.assert_close(near.x, layer(theta + 1e-4, problem), atol=1e-9, rtol=0)
     with pytest.raises(foresolve.InvalidInputError, match="`start` must be a Solution of the same problem"):

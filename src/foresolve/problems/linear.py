@@ -241,7 +241,7 @@ class LinearProgram(Problem):
 
     def to(self, device: torch.device | str) -> Self:
         """The same problem on another device."""
-        device = torch.device(device)
+        device = torch.empty(0, device=device).device  # with its index, so that "cuda" equals "cuda:0"
         moved = copy.copy(self)
         moved.device = device
         for name in ("_rows", "_rhs", "_equality", "lower", "upper", "_working_upper", "integrality"):

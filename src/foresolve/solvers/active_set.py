@@ -35,10 +35,9 @@ class Face:
             getattr(self, field.name)[index] = getattr(other, field.name)
 
 
-def face_at(point: Array, polytope: Polytope, y: Array) -> Face:
-    """What the multipliers `y` say: the decision, its face and the largest violation of optimality."""
-    xp = namespace(point)
-    t = point - polytope.rows.adjoint(y)
+def face_at(polytope: Polytope, y: Array, t: Array) -> Face:
+    """What multipliers `y` with `t = s - C'y` say: the decision, its face and the largest violation of optimality."""
+    xp = namespace(t)
     x = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
     free = (t > polytope.lower) & (t < polytope.upper)
     slack = polytope.rhs - polytope.rows.apply(x)
@@ -48,29 +47,35 @@ def face_at(point: Array, polytope: Polytope, y: Array) -> Face:
     return Face(y, free, active, x, xp.clean(xp.at_least(xp.amax(residual), 0.0), float("inf")))
 
 
-def newton_step(point: Array, polytope: Polytope, face: Face) -> Array:
-    """The multipliers that are exact if the free variables and active rows of `face` are the right ones."""
+def newton_step(point: Array, polytope: Polytope, face: Face) -> Face:
+    """The solution if the free variables and active rows of `face` are the right ones.
+
+    `t` follows `y` by increments: where near-dependent rows make `y` huge, `s - C'y` would have lost the digits that the
+    rows need.
+    """
     xp, rows = namespace(point), polytope.rows
     mask, free = xp.real(face.active), xp.real(face.free)
     solve = rows.factor(free, SHIFT * rows.weights + (1 - mask), mask)
     y = face.y * mask
+    t = point - rows.adjoint(y)
     for _ in range(2):
-        x = xp.where(face.free, point - rows.adjoint(y), face.x)
-        y = y + solve((rows.apply(x) - polytope.rhs) * mask)
-    return y
+        change = solve((rows.apply(xp.where(face.free, t, face.x)) - polytope.rhs) * mask)
+        y, t = y + change, t - rows.adjoint(change)
+    return face_at(polytope, y, t)
 
 
 def polish(point: Array, polytope: Polytope, face: Face, tolerance: Array, max_iter: int) -> tuple[Face, Array]:
     """Newton steps while they help; returns the best face seen and the steps taken per instance."""
     xp = namespace(point)
-    best, spent = face_at(point, polytope, face.y), xp.counts(point)
+    y = face.y + 0.0  # a copy: `best` is written to, and `face` may share its multipliers with a caller
+    best, spent = face_at(polytope, y, point - polytope.rows.adjoint(y)), xp.counts(point)
     index = xp.nonzero(best.residual > tolerance)
     guess = face.select(index)
     for _ in range(max_iter):
         if len(index) == 0:
             break
         s, set_ = (point, polytope) if len(index) == len(point) else (point[index], polytope.select(index))
-        guess = face_at(s, set_, newton_step(s, set_, guess))
+        guess = newton_step(s, set_, guess)
         spent[index] += 1
         better = xp.nonzero(guess.residual < best.residual[index])
         index, guess = index[better], guess.select(better)

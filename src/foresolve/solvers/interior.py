@@ -21,44 +21,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from foresolve.solvers import fused
 from foresolve.solvers.arrays import Array, namespace
+from foresolve.solvers.layout import FLOOR, LIFT, VANISHED, Layout
 from foresolve.solvers.polytope import Polytope
-
-# A diagonal that keeps M positive definite where a row has no weight at all, relative to the squared row norm.
-FLOOR = 1e-20
-# Added to the diagonal of C D C' in proportion to it: far above rounding (1e-16 m), far below what a Newton step
-# notices, and what lets dependent rows through a Cholesky factorisation.
-LIFT = 1e-11
-# Below this share of the multipliers' size, mu is rounding.
-VANISHED = 1e-18
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which blocks `S` and `Z` have, each of `n` columns: `x - l` (sign 1), `u - x` (sign -1); then `w` if `rows`."""
-
-    n: int
-    signs: tuple[int, ...]
-    rows: bool
-    full: bool  # every pair of every block exists, in every instance
-
-    def bounds(self, pairs: Array) -> Array:
-        """The columns of the bounds."""
-        return pairs[:, : len(self.signs) * self.n]
-
-    def slack(self, pairs: Array) -> Array:
-        """The columns of the rows."""
-        return pairs[:, len(self.signs) * self.n :]
-
-    def parts(self, pairs: Array) -> list[tuple[int, Array]]:
-        """The blocks of the bounds with their signs."""
-        return [(sign, pairs[:, i * self.n : (i + 1) * self.n]) for i, sign in enumerate(self.signs)]
-
-    def signed_sum(self, pairs: Array, start: Array) -> Array:
-        """`start` plus the block of the lower bounds minus that of the upper ones."""
-        for sign, block in self.parts(pairs):
-            start = start + block if sign > 0 else start - block
-        return start
 
 
 @dataclass
@@ -80,8 +46,9 @@ class InteriorState:
         return InteriorState(self.layout, *(getattr(self, field.name)[index] for field in fields(self)[1:]))
 
     def put(self, index: Array, other: InteriorState) -> None:
-        for field in fields(self)[1:]:
-            getattr(self, field.name)[index] = getattr(other, field.name)
+        """Take over the iterates of a part; what is fixed along them stays."""
+        for name in ("x", "y", "S", "Z", "error"):
+            getattr(self, name)[index] = getattr(other, name)
 
 
 def initial_state(point: Array, polytope: Polytope) -> InteriorState:
@@ -109,7 +76,8 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     S = xp.where(live, xp.cat([block[2] for block in blocks]), 1.0) if blocks else x[:, :0]
     Z = xp.where(live, xp.cat([block[3] for block in blocks]), 0.0) if blocks else x[:, :0]
     signs = tuple(block[0] for block in blocks if block[0])
-    layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()))
+    on_bounds = bool(live[:, : len(signs) * x.shape[-1]].all())
+    layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()), on_bounds)
     live, scale = xp.real(live), xp.at_least(xp.amax(abs(point), keepdims=True), 1.0)
     count = xp.at_least(live.sum(-1)[:, None], 1.0)
     error = xp.full_like(scale[:, 0], float("inf"))
@@ -124,6 +92,8 @@ def interior_point(
     Instances that are done leave the working batch as soon as they are a fair share of it, so that one hard instance
     costs only itself.
     """
+    if fused.applies(polytope.rows, state.layout, point, accuracy):
+        return fused.interior_point(point, polytope, state, accuracy, max_iter)
     xp = namespace(point)
     spent = xp.counts(point)
     index = xp.nonzero(spent == 0)
@@ -140,7 +110,8 @@ def interior_point(
         if remaining == 0:
             break
         if remaining <= 0.75 * running.shape[0]:
-            state.put(index, work)
+            if work is not state:
+                state.put(index, work)
             keep = xp.nonzero(running)
             index, work, set_ = index[keep], work.select(keep), set_.select(keep)
             dual, primal, gap, product, mu, running = (a[keep] for a in (dual, primal, gap, product, mu, running))

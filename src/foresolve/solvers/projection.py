@@ -42,7 +42,7 @@ def project(
     xp = namespace(point)
     tolerance = _tolerance(point, polytope, tol)
     origin = 0.0 * polytope.rhs if start is None else start
-    face, spent = face_at(point, polytope, origin), xp.counts(point)
+    face, spent = face_at(polytope, origin, point - polytope.rows.adjoint(origin)), xp.counts(point)
     if start is not None:
         face, spent = polish(point, polytope, face, tolerance, POLISH_STEPS)
     infeasible = spent < 0

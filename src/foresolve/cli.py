@@ -1,0 +1,91 @@
+"""The command line: parse, call, print."""
+# No `from __future__ import annotations`: typer reads the annotations of functions that are defined inside another.
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from foresolve.errors import ForesolveError, MissingExtraError
+
+if TYPE_CHECKING:
+    from typer import Typer
+
+
+def build() -> "Typer":
+    """The commands; typer and rich are imported here, so that the rest of foresolve does without them."""
+    try:
+        import typer
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Table
+    except ImportError as error:
+        missing = error.name or "typer or rich"
+        raise MissingExtraError(
+            f"the command line needs {missing}. Install it with: pip install foresolve[cli]"
+        ) from error
+
+    app = typer.Typer(name="foresolve", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+    def show_version(wanted: bool) -> None:
+        if wanted:
+            from foresolve import __version__
+
+            typer.echo(f"foresolve {__version__}")
+            raise typer.Exit
+
+    @app.callback()
+    def foresolve(
+        version: Annotated[
+            bool, typer.Option("--version", help="Print the version and exit.", callback=show_version, is_eager=True)
+        ] = False,
+    ) -> None:
+        """Train predictive models on the decisions they lead to."""
+
+    @app.command()
+    def demo(
+        seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of training.")] = 0,
+        epochs: Annotated[
+            int, typer.Option(min=1, help="Decision-focused epochs (two-stage gets three times as many).")
+        ] = 30,
+        hidden: Annotated[int, typer.Option(min=1, help="Width of the network's two hidden layers.")] = 8,
+        out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the report.")] = Path("foresolve-demo"),
+    ) -> None:
+        """Train a matching pipeline, decision-focused against two-stage, and write a report."""
+        from foresolve.experiments.matching_demo import DemoConfig, run_demo
+        from foresolve.experiments.matching_report import HEADERS, table_rows, verdict, write_report
+
+        out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
+        console = Console()
+        bar = Progress(
+            TextColumn("{task.description:<16}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal,
+        )  # fmt: skip
+        with bar:
+            task = bar.add_task("")
+            result = run_demo(
+                DemoConfig(seed=seed, epochs=epochs, hidden=hidden),
+                lambda done, total, what: bar.update(task, completed=done, total=total, description=what),
+            )
+        table = Table(*HEADERS)
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for row in table_rows(result):
+            table.add_row(*row)
+        console.print(table)
+        console.print(verdict(result), highlight=False)
+        path = write_report(result, out)
+        typer.echo(f"Report: {path}")
+
+    return app
+
+
+def main() -> None:
+    """The entry point; foresolve's own errors end in one line, not in a traceback."""
+    try:
+        build()()
+    except (ForesolveError, OSError) as error:
+        sys.exit(f"foresolve: {error}")
+
+
+if __name__ == "__main__":
+    main()

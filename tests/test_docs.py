@@ -1,0 +1,39 @@
+"""Every ```python block of the README and of docs/ runs, in order, one namespace a file; `python no-run` is skipped."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+@pytest.fixture(params=PAGES, ids=lambda page: page.name)
+def page(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def test_the_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    namespace = {"__name__": "__main__"}
+    for match in BLOCK.finditer(text):
+        if "no-run" in match[1]:
+            continue
+        line = text.count("\n", 0, match.start()) + 1
+        code = "\n" * line + match[2]  # so that a traceback shows the line in the page
+        exec(compile(code, str(page), "exec"), namespace)
+
+
+def test_fences_are_closed(page: Path) -> None:
+    assert page.read_text(encoding="utf-8").count("```") % 2 == 0
+
+
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
