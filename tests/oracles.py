@@ -6,6 +6,7 @@ import clarabel
 import numpy as np
 import scipy.sparse
 from hypothesis import strategies as st
+
 from instances import Instance, draw
 
 

@@ -52,7 +52,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "foresolve":
-                    yield node.lineno, (alias.name.split(".") + ["foresolve"])[1]
+                    yield node.lineno, alias.name.partition(".")[2].partition(".")[0] or "foresolve"
 
 
 def dotted(node: ast.expr) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,6 +83,14 @@ def positive_int(name: str, value: Any, *, zero: bool = False) -> int:
     if not sound:
         raise fail(name, f"an integer >= {least}", repr(value))
     return int(value)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the caller's own line: the first frame outside this package and torch."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in {"foresolve", "torch"}:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def instance_names(flat: Sequence[int], batch: Sequence[int], most: int = 5) -> str:

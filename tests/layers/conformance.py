@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from instances import finite_differences
 from torch import Tensor
 
 import foresolve
+from instances import finite_differences
 
 
 class LayerConformance:

@@ -10,13 +10,13 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from instances import Instance, draw, finite_differences, margin
-from layers.conformance import LayerConformance
-from oracles import instances, reference
 from torch import Tensor
 
 import foresolve
 from foresolve import QuadraticRelaxation
+from instances import Instance, draw, finite_differences, margin
+from layers.conformance import LayerConformance
+from oracles import instances, reference
 
 
 def tensor(array: object) -> Tensor:
@@ -140,7 +140,9 @@ def test_gradients_of_predicted_constraints(shared: bool, sparse: bool) -> None:
         batched = array if shared else np.stack([array + 0.01 * noise.standard_normal(array.shape) for _ in range(3)])
         tensors.append(tensor(batched).requires_grad_())
 
-    def decide(theta: Tensor, A_ub: Tensor, b_ub: Tensor, A_eq: Tensor, b_eq: Tensor, low: Tensor, up: Tensor) -> Tensor:
+    def decide(
+        theta: Tensor, A_ub: Tensor, b_ub: Tensor, A_eq: Tensor, b_eq: Tensor, low: Tensor, up: Tensor
+    ) -> Tensor:
         rows = A_ub.to_sparse() if sparse else A_ub
         problem = foresolve.LinearProgram(rows, b_ub, A_eq, b_eq, bounds=(low, up))
         return QuadraticRelaxation(instance.gamma)(theta, problem)
@@ -166,7 +168,9 @@ def test_gradient_of_gamma_and_of_the_relative_default() -> None:
     instance = draw(6, m_eq=1, m_ub=2)
     problem, theta = instance.problem(), tensor(instance.theta).requires_grad_()
     gammas = tensor([0.3, 0.5, 0.9]).requires_grad_()
-    assert torch.autograd.gradcheck(lambda t, g: QuadraticRelaxation(g)(t, problem), [theta, gammas], eps=1e-7, atol=1e-5)
+    assert torch.autograd.gradcheck(
+        lambda t, g: QuadraticRelaxation(g)(t, problem), [theta, gammas], eps=1e-7, atol=1e-5
+    )
     assert torch.autograd.gradcheck(lambda t: QuadraticRelaxation()(t, problem), [theta], eps=1e-7, atol=1e-5)
 
 
@@ -269,7 +273,9 @@ def test_permuting_variables_permutes_the_decision(order: list[int], seed: int) 
         bounds=(instance.lower[order], instance.upper[order]),
     )  # fmt: skip
     layer, theta = QuadraticRelaxation(instance.gamma), tensor(instance.theta)
-    torch.testing.assert_close(layer(theta[:, order], permuted), layer(theta, instance.problem())[:, order], atol=1e-9, rtol=0)
+    torch.testing.assert_close(
+        layer(theta[:, order], permuted), layer(theta, instance.problem())[:, order], atol=1e-9, rtol=0
+    )
 
 
 # -- everyday input ----------------------------------------------------------------------------------------------------
@@ -437,14 +443,16 @@ def test_schedules() -> None:
 @pytest.mark.parametrize("gamma", [0.0, -1.0, float("nan"), float("inf")])
 def test_gamma_must_be_positive(gamma: float) -> None:
     for value in (gamma, torch.tensor(gamma)):
-        with pytest.raises(foresolve.InvalidInputError, match="`gamma` must be .* got .*problem.solve"):
+        with pytest.raises(foresolve.InvalidInputError, match=r"`gamma` must be .* got .*problem\.solve"):
             QuadraticRelaxation(value)
 
 
 def test_bad_arguments_are_named() -> None:
     problem = foresolve.TopK(4, 2)
     layer = QuadraticRelaxation(1.0)
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be \(\*batch, 4\) to match the problem; got \(2, 3\)"):
+    with pytest.raises(
+        foresolve.InvalidInputError, match=r"`theta` must be \(\*batch, 4\) to match the problem; got \(2, 3\)"
+    ):
         layer(torch.zeros(2, 3), problem)
     with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be finite; got nan at \[1, 2\]"):
         layer(torch.tensor([[0.0, 0, 0, 0], [0, 0, torch.nan, 0]]), problem)
@@ -466,7 +474,9 @@ def infeasible_in_the_middle(kind: str) -> foresolve.LinearProgram:
         return foresolve.LinearProgram([[1.0, 1.0]], sides, bounds=(0, 1))
     if kind == "unbounded variables":
         rows = [[1.0, -1.0], [-1.0, 1.0]]
-        return foresolve.LinearProgram(rows, torch.cat([sides, tensor([[0.0], [0], [0.5], [0]])], -1), bounds=(None, None))
+        return foresolve.LinearProgram(
+            rows, torch.cat([sides, tensor([[0.0], [0], [0.5], [0]])], -1), bounds=(None, None)
+        )
     return foresolve.LinearProgram([[0.0, 0.0]], sides)  # a zero row
 
 
@@ -504,4 +514,6 @@ def test_badly_scaled_programmes(rows: float, gamma: float) -> None:
     instance = draw(3, gamma=gamma)
     problem = instance.problem(A_ub=rows * instance.A_ub, b_ub=rows * instance.b_ub)
     layer = QuadraticRelaxation(gamma)
-    torch.testing.assert_close(layer(tensor(instance.theta), problem), layer(tensor(instance.theta), instance.problem()))
+    torch.testing.assert_close(
+        layer(tensor(instance.theta), problem), layer(tensor(instance.theta), instance.problem())
+    )

@@ -177,7 +177,7 @@ class PairScorer(nn.Module):
 def run_demo(config: DemoConfig | None = None, progress: Progress | None = None) -> DemoResult:
     """Train all candidates of both methods, choose one of each by validation value, score both on test instances.
 
-    The same configuration gives the same numbers on the same machine (all but the seconds).
+    The same configuration gives the same numbers (all but the seconds) on the same machine with as many threads.
     """
     config = DemoConfig() if config is None else config
     problem = BipartiteMatching(config.side, config.side)

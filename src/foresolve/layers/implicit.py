@@ -26,8 +26,8 @@ from foresolve.solvers.active_set import Face
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
 from foresolve.solvers.polytope import Polytope
 
-# Tikhonov shift for the pseudo-inverse; refinement removes it (error (shift / lambda)^k), and what rounding leaves in the
-# null space of C_AF' is of relative size 1e-16 / shift.
+# Tikhonov shift for the pseudo-inverse; refinement removes it (error (shift / lambda)^k), and what rounding leaves in
+# the null space of C_AF' is of relative size 1e-16 / shift.
 SHIFT = 1e-8
 REFINEMENTS = 3
 
@@ -55,7 +55,7 @@ class Tangent:
         return u, z
 
     def movable(self) -> Array:
-        """How many coordinates can move along the face, by the image of one random vector (right with probability 1)."""
+        """How many coordinates can move along the face: those where the image of a random vector is not zero."""
         probe = np.random.default_rng(0).standard_normal(tuple(self.free.shape))
         image, _ = self.split(torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe)
         return (abs(image) > 1e-7).sum(-1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,7 +108,7 @@ class QuadraticRelaxation(Layer):
         result = project(to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers)
         self._report(result, polytope, batch)
         run = _Run(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
-        if run.differentiable and batch.numel() and bool((result.status == int(Status.CONVERGED)).all()):
+        if run.differentiable and point.requires_grad and bool((result.status == int(Status.CONVERGED)).all()):
             self._warn_if_stuck(run.tangent)
         return run
 
@@ -146,25 +145,23 @@ class QuadraticRelaxation(Layer):
                 infeasible,
             )
         worst = float(result.face.residual.max())
-        warnings.warn(
-            f"{_check.instance_names(doubtful, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations "
-            f"(largest residual {worst:.2e}). Raise max_iter or gamma, or scale the constraints",
+        _check.warn(
+            f"{_check.instance_names(doubtful, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} "
+            f"iterations (largest residual {worst:.2e}). Raise max_iter or gamma, or scale the constraints",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     def _warn_if_stuck(self, tangent: Tangent) -> None:
         """One warning in a layer's life, if a whole batch sits on vertices."""
         # More free variables than active rows leave room to move; only otherwise is it worth a closer look.
-        if self._warned or bool((tangent.free.sum(-1) > tangent.active.sum(-1)).any()):
+        if self._warned or 0 in tangent.free.shape or bool((tangent.free.sum(-1) > tangent.active.sum(-1)).any()):
             return
         if not bool(tangent.movable().any()):
             self._warned = True
-            warnings.warn(
-                "no coordinate is free in any instance of this batch: every decision sits on a vertex and no gradient flows. "
-                "Raise gamma (this is said once per layer; `layer.solve(...).free` counts the free coordinates)",
+            _check.warn(
+                "no coordinate is free in any instance of this batch: every decision sits on a vertex and no gradient "
+                "reaches theta. Raise gamma (said once per layer; `layer.solve(...).free` counts the free coordinates)",
                 NoGradientWarning,
-                stacklevel=5,
             )
 
 
@@ -176,10 +173,7 @@ def _size(polytope: Polytope) -> Tensor:
     width = polytope.upper - polytope.lower
     finite = torch.isfinite(width) & (width > 0)
     mean = torch.where(finite, width, 0.0).sum(-1) / finite.sum(-1).clamp_min(1)
-    if polytope.rows.m:
-        reach = (polytope.rhs.abs() / polytope.rows.norms).amax(-1)
-    else:
-        reach = torch.zeros_like(mean)
+    reach = (polytope.rhs.abs() / polytope.rows.norms).amax(-1) if polytope.rows.m else torch.zeros_like(mean)
     size = torch.where(finite.any(-1), mean, reach)
     return torch.where(size > 0, size, 1.0)
 
@@ -207,7 +201,7 @@ class _Run:
 
     def _shaped(self, array: Array, dtype: torch.dtype | None = None) -> Tensor:
         tensor = to_tensor(array)
-        return tensor.reshape(*self.batch, *tensor.shape[1:]).to(dtype or tensor.dtype)
+        return tensor.reshape(self.batch + tensor.shape[1:]).to(dtype or tensor.dtype)
 
     def decisions(self) -> Tensor:
         x = attach(self.point, self.polytope, self.tangent) if self.differentiable else self.result.face.x

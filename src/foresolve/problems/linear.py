@@ -130,7 +130,9 @@ class LinearProgram(Problem):
             low, high = torch.broadcast_tensors(self.lower, self.upper)
             found = f"{low[tuple(where)].item()} > {high[tuple(where)].item()} at {where}"
             raise _check.fail("bounds", "lower <= upper", found)
-        self._working_upper = torch.where(self.upper > self.lower, torch.inf, self.upper) if implied_upper else self.upper
+        self._working_upper = (
+            torch.where(self.upper > self.lower, torch.inf, self.upper) if implied_upper else self.upper
+        )
         self.integrality = as_integrality(integrality, rows.n)
         self.batch_shape = _check.broadcast_batch(
             {

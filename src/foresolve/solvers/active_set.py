@@ -50,8 +50,8 @@ def face_at(polytope: Polytope, y: Array, t: Array) -> Face:
 def newton_step(point: Array, polytope: Polytope, face: Face) -> Face:
     """The solution if the free variables and active rows of `face` are the right ones.
 
-    `t` follows `y` by increments: where near-dependent rows make `y` huge, `s - C'y` would have lost the digits that the
-    rows need.
+    `t` follows `y` by increments: where near-dependent rows make `y` huge, `s - C'y` would have lost the digits that
+    the rows need.
     """
     xp, rows = namespace(point), polytope.rows
     mask, free = xp.real(face.active), xp.real(face.free)

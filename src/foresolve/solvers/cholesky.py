@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 from torch import Tensor
 
 from foresolve.solvers.arrays import Array
 
 Solve = Callable[[Array], Array]
+
+potrf, potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 
 # Up to so many matrices, a loop over LAPACK costs less than one batched call of torch.
 LOOP = 128
@@ -27,7 +29,7 @@ def cholesky_solver(matrix: Array) -> Solve:
         return lambda v: v
     if isinstance(matrix, np.ndarray) and matrix.shape[0] <= LOOP:
         factors = [_one(a) for a in matrix]
-        return lambda v: np.reshape([lapack.dpotrs(c, b, lower=0)[0] for c, b in zip(factors, v, strict=True)], v.shape)
+        return lambda v: np.reshape([potrs(c, b, lower=0)[0] for c, b in zip(factors, v, strict=True)], v.shape)
     factor = _batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
     if isinstance(matrix, Tensor):
         return lambda v: torch.cholesky_solve(v.unsqueeze(-1), factor).squeeze(-1)
@@ -36,11 +38,11 @@ def cholesky_solver(matrix: Array) -> Solve:
 
 def _one(matrix: np.ndarray) -> np.ndarray:
     # Row-major lower is column-major upper: the transpose saves LAPACK a copy.
-    factor, info = lapack.dpotrf(matrix.T, lower=0, clean=0)
+    factor, info = potrf(matrix.T, lower=0, clean=0)
     shift = 1e-12
     while info > 0 and shift < 1e-2:
         lifted = matrix.T + shift * matrix.diagonal().max() * np.eye(len(matrix))
-        factor, info = lapack.dpotrf(lifted, lower=0, clean=0)
+        factor, info = potrf(lifted, lower=0, clean=0)
         shift *= 100
     return factor if info == 0 else np.full_like(factor, np.nan)
 

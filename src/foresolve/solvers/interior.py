@@ -6,14 +6,15 @@ conditions are
     x - s + C'y - z_l + z_u = 0,    C x + w = rhs (w = 0 on equalities),
     z_l (x - l) = 0,  z_u (u - x) = 0,  y w = 0,      all of them >= 0 (y free on equalities).
 
-Collect the pairs that exist in `S = [x - l | u - x | w]` and `Z = [z_l | z_u | y]`. Every product is relaxed to `mu`, and Mehrotra's
-predictor-corrector drives `mu` to 0. A Newton step towards `S Z = c` eliminates all but `dy`:
+Collect the pairs that exist in `S = [x - l | u - x | w]` and `Z = [z_l | z_u | y]`. Every
+product is relaxed to `mu`, and Mehrotra's predictor-corrector drives `mu` to 0. A
+Newton step towards `S Z = c` eliminates all but `dy`:
 
     M dy = C d r - (rhs - C x - w) + (c / Z on rows),   r = dual residual + (c / S on lower) - (c / S on upper),
     dx = d (r - C'dy),    d = 1 / (1 + z_l / (x - l) + z_u / (u - x)),    e = w / y on inequalities.
 
-Two facts save most of the arithmetic. Both residuals are linear, so a step of length `a` shrinks them by exactly `1 - a`
-and they need not be computed anew. And in the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the
+Two facts save most of the arithmetic. Both residuals are linear, so a step of length `a` shrinks them by exactly
+`1 - a` and they need not be computed anew. And in the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the
 longest step, the `mu` ahead and the corrector's `dS dZ = -S Z p (1 + p)` all follow from `p`.
 """
 
@@ -21,10 +22,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from foresolve.solvers import fused
 from foresolve.solvers.arrays import Array, namespace
-from foresolve.solvers.layout import FLOOR, LIFT, VANISHED, Layout
 from foresolve.solvers.polytope import Polytope
+
+# A diagonal that keeps M positive definite where a row has no weight at all, relative to the squared row norm.
+FLOOR = 1e-20
+# Added to the diagonal of C D C' in proportion to it: far above rounding (1e-16 m), far below what a Newton step
+# notices, and what lets dependent rows through a Cholesky factorisation.
+LIFT = 1e-11
+# Below this share of the multipliers' size, mu is rounding.
+VANISHED = 1e-18
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which blocks `S` and `Z` have, each of `n` columns: `x - l` (sign 1), `u - x` (sign -1); then `w` if `rows`."""
+
+    n: int
+    signs: tuple[int, ...]
+    rows: bool
+    full: bool  # every pair of every block exists, in every instance
+
+    def bounds(self, pairs: Array) -> Array:
+        """The columns of the bounds."""
+        return pairs[:, : len(self.signs) * self.n]
+
+    def slack(self, pairs: Array) -> Array:
+        """The columns of the rows."""
+        return pairs[:, len(self.signs) * self.n :]
+
+    def parts(self, pairs: Array) -> list[tuple[int, Array]]:
+        """The blocks of the bounds with their signs."""
+        return [(sign, pairs[:, i * self.n : (i + 1) * self.n]) for i, sign in enumerate(self.signs)]
+
+    def signed_sum(self, pairs: Array, start: Array) -> Array:
+        """`start` plus the block of the lower bounds minus that of the upper ones."""
+        for sign, block in self.parts(pairs):
+            start = start + block if sign > 0 else start - block
+        return start
 
 
 @dataclass
@@ -76,24 +111,19 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     S = xp.where(live, xp.cat([block[2] for block in blocks]), 1.0) if blocks else x[:, :0]
     Z = xp.where(live, xp.cat([block[3] for block in blocks]), 0.0) if blocks else x[:, :0]
     signs = tuple(block[0] for block in blocks if block[0])
-    on_bounds = bool(live[:, : len(signs) * x.shape[-1]].all())
-    layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()), on_bounds)
+    layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()))
     live, scale = xp.real(live), xp.at_least(xp.amax(abs(point), keepdims=True), 1.0)
     count = xp.at_least(live.sum(-1)[:, None], 1.0)
     error = xp.full_like(scale[:, 0], float("inf"))
     return InteriorState(layout, x, y, S, Z, live, count, xp.real(movable), scale, error)
 
 
-def interior_point(
-    point: Array, polytope: Polytope, state: InteriorState, accuracy: float, max_iter: int
-) -> Array:
+def interior_point(point: Array, polytope: Polytope, state: InteriorState, accuracy: float, max_iter: int) -> Array:
     """Advance `state` in place until every instance has `error <= accuracy`; returns iterations per instance.
 
     Instances that are done leave the working batch as soon as they are a fair share of it, so that one hard instance
     costs only itself.
     """
-    if fused.applies(polytope.rows, state.layout, point, accuracy):
-        return fused.interior_point(point, polytope, state, accuracy, max_iter)
     xp = namespace(point)
     spent = xp.counts(point)
     index = xp.nonzero(spent == 0)
@@ -152,7 +182,7 @@ def _advance(
     for _, block in layout.parts(ratio):
         weight = weight + block
     d = state.movable / weight
-    e = 0.0 * primal
+    e = row_live = 0.0 * primal
     if layout.rows:
         # Rows that are equalities have no pair: a multiplier of 1 in its place keeps the arithmetic finite.
         row_S, row_live = layout.slack(S), layout.slack(state.live)
@@ -186,9 +216,7 @@ def _advance(
     dx, dy, dS = newton(aim)
     parts = [layout.bounds(aim) - bound_ratio * layout.bounds(dS)]
     dZ = xp.cat([*parts, dy * row_live]) if layout.rows else parts[0]
-    blocking = xp.maximum(
-        -_least(dS * inverse), -_least(dZ / (Z if layout.full else Z + (1 - state.live)))
-    )
+    blocking = xp.maximum(-_least(dS * inverse), -_least(dZ / (Z if layout.full else Z + (1 - state.live))))
     step = 1 / xp.at_least(blocking, 1.0)
     shorten = xp.at_most(xp.at_least(1 - mu / state.scale, 0.9), 0.9999)
     step = xp.where(step < 1, step * shorten, 0.9999)

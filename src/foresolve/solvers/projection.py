@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from foresolve.solvers import fused
 from foresolve.solvers.active_set import Face, face_at, polish
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.interior import InteriorState, initial_state, interior_point
 from foresolve.solvers.polytope import Polytope
 from foresolve.solvers.solution import Status
 
-# How far the interior point method goes before the active set is tried, then again and again for those it was wrong for.
+# How far the interior point method goes before the active set is tried; then again for those it was wrong for.
 STAGES = (1e-5, 1e-8, 1e-11, 1e-14)
 POLISH_STEPS = 6
 # Entries of a certificate below this count as zero where the variable has no bound.
@@ -26,9 +27,7 @@ class Projection:
     iterations: Array
 
 
-def project(
-    point: Array, polytope: Polytope, *, tol: float, max_iter: int, start: Array | None = None
-) -> Projection:
+def project(point: Array, polytope: Polytope, *, tol: float, max_iter: int, start: Array | None = None) -> Projection:
     """`argmin |x - point|^2` over each polytope.
 
     Parameters
@@ -41,10 +40,14 @@ def project(
     """
     xp = namespace(point)
     tolerance = _tolerance(point, polytope, tol)
+    spent = xp.counts(point)
+    if start is None and fused.applies(point, polytope):
+        start, spent = fused.guess(point, polytope, tolerance, STAGES[0], max_iter)
     origin = 0.0 * polytope.rhs if start is None else start
-    face, spent = face_at(polytope, origin, point - polytope.rows.adjoint(origin)), xp.counts(point)
-    if start is not None:
-        face, spent = polish(point, polytope, face, tolerance, POLISH_STEPS)
+    face = face_at(polytope, origin, point - polytope.rows.adjoint(origin))
+    if start is not None and bool((face.residual > tolerance).any()):
+        face, steps = polish(point, polytope, face, tolerance, POLISH_STEPS)
+        spent = spent + steps
     infeasible = spent < 0
     index = xp.nonzero(face.residual > tolerance)
     state: InteriorState | None = None
@@ -60,8 +63,11 @@ def project(
         spent[index] += used + steps
         better = xp.nonzero(guess.residual < face.residual[index])
         face.put(index[better], guess.select(better))
-        infeasible[index] = (face.residual[index] > tolerance[index]) & _farkas(set_, state.y)
-        keep = xp.nonzero((face.residual[index] > tolerance[index]) & ~infeasible[index])
+        keep = xp.nonzero(face.residual[index] > tolerance[index])
+        if len(keep) == 0:
+            break
+        infeasible[index[keep]] = _farkas(set_.select(keep), state.y[keep])
+        keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
     status = xp.where(face.residual <= tolerance, int(Status.CONVERGED), int(Status.MAX_ITER))
     return Projection(face, xp.where(infeasible, int(Status.INFEASIBLE), status), spent)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import torch
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 from torch import Tensor
@@ -16,6 +16,8 @@ from torch import Tensor
 from foresolve.solvers.arrays import Array
 from foresolve.solvers.cholesky import Solve, cholesky_solver
 from foresolve.solvers.rows import DenseRows, Rows
+
+pbtrf, pbtrs = get_lapack_funcs(("pbtrf", "pbtrs"), dtype=np.float64)
 
 # Limits of the three ways to factorise C D C', by rows: a full matrix, a band, general sparse LU.
 SMALL_ROWS = 64
@@ -71,7 +73,12 @@ class Pattern:
         if self.pairs > PAIR_LIMIT:
             return "lu" if self.m > DENSE_ROWS else "dense"
         width = self.bandwidth + 1
-        if self.m > SMALL_ROWS and 4 * width < self.m and width * self.m * 8 <= BAND_BYTES and self.m * width**2 <= BAND_FLOPS:
+        if (
+            self.m > SMALL_ROWS
+            and 4 * width < self.m
+            and width * self.m * 8 <= BAND_BYTES
+            and self.m * width**2 <= BAND_FLOPS
+        ):
             return "band"
         return "dense" if self.m <= DENSE_ROWS else "lu"
 
@@ -161,7 +168,11 @@ class SparseRows(Rows):
 
     def _index(self, name: str) -> Array:
         """An index array of the pattern, where `values` lives."""
-        return self.pattern.on(name, self.values.device) if isinstance(self.values, Tensor) else getattr(self.pattern, name)
+        return (
+            self.pattern.on(name, self.values.device)
+            if isinstance(self.values, Tensor)
+            else getattr(self.pattern, name)
+        )
 
     def _spread(self, vector: Array, source: str, target: str, size: int) -> Array:
         terms = vector[:, self._index(source)] * self.values
@@ -201,7 +212,7 @@ class SparseRows(Rows):
                 return self._dense(d, e, mask, lift)
             # Beyond that a GPU has nothing to offer to a sparse factorisation.
             cpu = self.with_values(self.values.cpu().numpy())
-            solve_cpu = cpu.factor(*(None if a is None else a.cpu().numpy() for a in (d, e, mask)), lift)
+            solve_cpu = cpu.factor(d.cpu().numpy(), e.cpu().numpy(), None if mask is None else mask.cpu().numpy(), lift)
             return lambda v: torch.from_numpy(solve_cpu(v.cpu().numpy())).to(v)
         if self.pattern.kind == "dense":
             return self._dense(d, e, mask, lift)
@@ -249,14 +260,14 @@ class SparseRows(Rows):
         def one(entries: np.ndarray) -> Solve:
             band = np.zeros((pattern.m, pattern.bandwidth + 1)).T  # column-major, as LAPACK wants it
             band[pattern.below - pattern.above, pattern.above] = entries
-            factor, info = lapack.dpbtrf(band, lower=1)
+            factor, info = pbtrf(band, lower=1)
             shift = 1e-12
             while info > 0 and shift < 1e-2:
                 lifted = band.copy(order="F")
                 lifted[0] += shift * band[0].max()
-                factor, info = lapack.dpbtrf(lifted, lower=1)
+                factor, info = pbtrf(lifted, lower=1)
                 shift *= 100
-            return lambda v: lapack.dpbtrs(factor, v[inverse], lower=1)[0][order]
+            return lambda v: pbtrs(factor, v[inverse], lower=1)[0][order]
 
         return [one(entries) for entries in self._lower_triangle(d, e, mask, lift)]
 
