@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,8 @@ def as_tensor(name: str, value: Any, *, dtype: torch.dtype = torch.float64) -> T
 
 def finite(name: str, value: Tensor, *, allow_infinite: bool = False) -> None:
     """Refuse NaN, and infinities unless they are allowed, naming the first bad entry."""
+    if math.isfinite(float(value.detach().sum())):
+        return  # the common case in one pass; a sum that overflows is looked at entry by entry
     bad = torch.isnan(value) if allow_infinite else ~torch.isfinite(value)
     if bool(bad.any()):
         where = tuple(int(i) for i in bad.nonzero()[0])
@@ -59,6 +62,9 @@ def same_device(name: str, value: Tensor, device: torch.device) -> None:
 
 def broadcast_batch(shapes: Mapping[str, Sequence[int]]) -> torch.Size:
     """The common batch shape of several named arguments."""
+    distinct = {tuple(shape) for shape in shapes.values()} - {()}
+    if len(distinct) <= 1:
+        return torch.Size(next(iter(distinct), ()))
     try:
         return torch.broadcast_shapes(*(tuple(shape) for shape in shapes.values()))
     except RuntimeError as error:

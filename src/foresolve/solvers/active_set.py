@@ -44,7 +44,8 @@ def face_at(polytope: Polytope, y: Array, t: Array) -> Face:
     pushes = y * polytope.rows.weights
     active = polytope.equality | (pushes > slack)
     residual = abs(xp.where(polytope.equality, slack, xp.minimum(slack, pushes))) / polytope.rows.norms
-    return Face(y, free, active, x, xp.clean(xp.at_least(xp.amax(residual), 0.0), float("inf")))
+    worst = xp.at_least(xp.amax(residual), 0.0)
+    return Face(y, free, active, x, xp.where(worst == worst, worst, float("inf")))  # NaN is as bad as can be
 
 
 def newton_step(point: Array, polytope: Polytope, face: Face) -> Face:

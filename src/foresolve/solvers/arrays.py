@@ -39,7 +39,15 @@ class _Numpy:
 
     @staticmethod
     def amax(a: np.ndarray, keepdims: bool = False) -> np.ndarray:
-        return a.max(axis=-1, keepdims=keepdims, initial=-np.inf)
+        return np.maximum.reduce(a, axis=-1, keepdims=keepdims, initial=-np.inf)
+
+    @staticmethod
+    def amin(a: np.ndarray) -> np.ndarray:
+        return np.minimum.reduce(a, axis=-1, keepdims=True, initial=np.inf)
+
+    @staticmethod
+    def total(a: np.ndarray) -> np.ndarray:
+        return np.add.reduce(a, axis=-1, keepdims=True)
 
     @staticmethod
     def cat(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -75,6 +83,14 @@ class _Torch:
     @staticmethod
     def amax(a: Tensor, keepdims: bool = False) -> Tensor:
         return a.amax(-1, keepdim=keepdims) if a.shape[-1] else a.sum(-1, keepdim=keepdims) - torch.inf
+
+    @staticmethod
+    def amin(a: Tensor) -> Tensor:
+        return a.amin(-1, keepdim=True) if a.shape[-1] else a.sum(-1, keepdim=True) + torch.inf
+
+    @staticmethod
+    def total(a: Tensor) -> Tensor:
+        return a.sum(-1, keepdim=True)
 
     @staticmethod
     def cat(parts: Sequence[Tensor]) -> Tensor:

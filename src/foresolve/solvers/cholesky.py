@@ -29,6 +29,8 @@ def cholesky_solver(matrix: Array) -> Solve:
         return lambda v: v
     if isinstance(matrix, np.ndarray) and matrix.shape[0] <= LOOP:
         factors = [_one(a) for a in matrix]
+        if len(factors) == 1:
+            return lambda v: potrs(factors[0], v[0], lower=0)[0][None]
         return lambda v: np.reshape([potrs(c, b, lower=0)[0] for c, b in zip(factors, v, strict=True)], v.shape)
     factor = _batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
     if isinstance(matrix, Tensor):

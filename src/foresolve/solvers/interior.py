@@ -95,7 +95,7 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     inset = xp.minimum(width / 2, reach)
     movable = width > 0
     x = xp.where(movable, xp.minimum(xp.maximum(0.0 * point, lower + inset), upper - inset), lower)
-    size = abs(point).mean(-1)[:, None] + 0.5
+    size = xp.total(abs(point)) / max(point.shape[-1], 1) + 0.5
     inequality = ~polytope.equality & (polytope.rhs == polytope.rhs)
     y = xp.where(inequality, size / norms, 0.0)
     slope = x - point + polytope.rows.adjoint(y)
@@ -113,7 +113,7 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     signs = tuple(block[0] for block in blocks if block[0])
     layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()))
     live, scale = xp.real(live), xp.at_least(xp.amax(abs(point), keepdims=True), 1.0)
-    count = xp.at_least(live.sum(-1)[:, None], 1.0)
+    count = xp.at_least(xp.total(live), 1.0)
     error = xp.full_like(scale[:, 0], float("inf"))
     return InteriorState(layout, x, y, S, Z, live, count, xp.real(movable), scale, error)
 
@@ -132,7 +132,7 @@ def interior_point(point: Array, polytope: Polytope, state: InteriorState, accur
     gap = _gap(polytope, state, dual, primal)
     for _ in range(max_iter):
         product = work.S * work.Z
-        mu = product.sum(-1)[:, None] / work.count
+        mu = xp.total(product) / work.count
         work.error = xp.maximum(gap, mu[:, 0] / work.scale[:, 0])
         # NaN counts as stopped, and so does a mu so small that only rounding is left: neither can improve.
         running = (work.error > accuracy) & (mu > VANISHED * work.scale)[:, 0]
@@ -210,25 +210,20 @@ def _advance(
     # max(-p, 1 + p) over the pairs is |p + 1/2| + 1/2 = sqrt(p (1 + p) + 1/4) + 1/2.
     furthest = xp.at_least(xp.amax(bend, keepdims=True), 0.0)
     step = 1 / xp.at_least((furthest + 0.25) ** 0.5 + 0.5, 1.0)
-    ahead = (1 - step) * mu - step**2 * (product * bend).sum(-1)[:, None] / state.count
+    ahead = (1 - step) * mu - step**2 * xp.total(product * bend) / state.count
     centring = xp.at_most(xp.at_least(ahead / mu, 0.0), 1.0) ** 3 * mu
     aim = existing(centring * inverse) - Z * (1 - bend)
     dx, dy, dS = newton(aim)
     parts = [layout.bounds(aim) - bound_ratio * layout.bounds(dS)]
     dZ = xp.cat([*parts, dy * row_live]) if layout.rows else parts[0]
-    blocking = xp.maximum(-_least(dS * inverse), -_least(dZ / (Z if layout.full else Z + (1 - state.live))))
+    blocking = -xp.minimum(xp.amin(dS * inverse), xp.amin(dZ / (Z if layout.full else Z + (1 - state.live))))
     step = 1 / xp.at_least(blocking, 1.0)
     shorten = xp.at_most(xp.at_least(1 - mu / state.scale, 0.9), 0.9999)
     step = xp.where(step < 1, step * shorten, 0.9999)
-    moves = xp.isfinite((dx * dx).sum(-1) + (dy * dy).sum(-1) + blocking[:, 0]) & running
+    moves = xp.isfinite(blocking[:, 0]) & running  # whatever went wrong with a step shows in its length
     if not bool(moves.all()):
         step = xp.where(moves[:, None], step, 0.0)
         dx, dy, dS, dZ = map(xp.clean, (dx, dy, dS, dZ))
     state.x, state.y = state.x + step * dx, state.y + step * dy
     state.S, state.Z = S + step * dS, Z + step * dZ
     return step
-
-
-def _least(a: Array) -> Array:
-    """The smallest entry of each instance, `(B, 1)`."""
-    return a.min(-1)[:, None] if not hasattr(a, "amin") else a.amin(-1, keepdim=True)

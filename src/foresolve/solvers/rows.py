@@ -66,7 +66,7 @@ class Rows(ABC):
         """The rows of instance `i` as SciPy sparse."""
 
     @cached_property
-    def numeric(self) -> Self:
+    def numeric(self) -> Rows:
         """The rows as the solvers see them; kept, with all that they work out once."""
         return self.with_values(to_array(self.values))
 

@@ -13,13 +13,14 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 from torch import Tensor
 
-from foresolve.solvers.arrays import Array
+from foresolve.solvers.arrays import Array, to_array
 from foresolve.solvers.cholesky import Solve, cholesky_solver
 from foresolve.solvers.rows import DenseRows, Rows
 
 pbtrf, pbtrs = get_lapack_funcs(("pbtrf", "pbtrs"), dtype=np.float64)
 
 # Limits of the three ways to factorise C D C', by rows: a full matrix, a band, general sparse LU.
+FILLED_SIZE = 5_000
 SMALL_ROWS = 64
 DENSE_ROWS = 3_000
 BAND_BYTES = 1_000_000_000
@@ -155,6 +156,13 @@ class SparseRows(Rows):
     def with_values(self, values: Any) -> SparseRows:
         return SparseRows(self.m, self.n, self.pattern.index, values, self.pattern)
 
+    @cached_property
+    def numeric(self) -> Rows:
+        """As in `Rows`; a small matrix is filled in, for then the calls cost more than the zeros."""
+        if self.batched or self.values.device.type != "cpu" or self.m * self.n > FILLED_SIZE:
+            return self.with_values(to_array(self.values))
+        return _FilledRows(self.scipy().toarray(), self.pattern)
+
     def scipy(self, i: int = 0) -> scipy.sparse.csr_array:
         values = self.values[i] if self.batched else self.values
         if isinstance(values, Tensor):
@@ -282,6 +290,17 @@ class SparseRows(Rows):
             return splu(scipy.sparse.csc_matrix(gram), permc_spec="MMD_AT_PLUS_A", options=options).solve
 
         return [one(i) for i in range(len(d))]
+
+
+class _FilledRows(DenseRows):
+    """The dense numbers of shared sparse rows; gradients are still those of the entries."""
+
+    def __init__(self, values: np.ndarray, pattern: Pattern) -> None:
+        super().__init__(values)
+        self._pattern = pattern
+
+    def outer(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return super().outer(y, x)[self._pattern.row, self._pattern.column]
 
 
 def _zeros(like: Array, size: int) -> Array:
