@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from foresolve.solvers import fused
 from foresolve.solvers.active_set import Face, face_at, polish
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.interior import InteriorState, initial_state, interior_point
@@ -40,6 +41,8 @@ def project(point: Array, polytope: Polytope, *, tol: float, max_iter: int, star
     xp = namespace(point)
     tolerance = _tolerance(point, polytope, tol)
     spent = xp.counts(point)
+    if start is None and fused.applies(point, polytope):
+        start, spent = fused.guess(point, polytope, tolerance, STAGES[0], max_iter)
     origin = 0.0 * polytope.rhs if start is None else start
     face = face_at(polytope, origin, point - polytope.rows.adjoint(origin))
     if start is not None and bool((face.residual > tolerance).any()):
