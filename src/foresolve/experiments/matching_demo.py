@@ -7,7 +7,9 @@ general, plus how much the right one is cited in general, plus how close their t
 
 The first two terms make most of the variance, yet every perfect matching collects the same sum of them: only the
 closeness of topics tells matchings apart. A network too small for all three terms has to choose, and mean squared
-error chooses the first two. Nothing here is tuned on test data.
+error chooses the first two. Rates, gamma and epochs are chosen on validation data, with equal effort for both methods.
+The rule and the width of the network were chosen to show the effect: `--hidden 32` fits all three terms, and closes the
+gap.
 """
 
 from __future__ import annotations

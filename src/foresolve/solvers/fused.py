@@ -73,8 +73,10 @@ def guess(
             grid=(point.shape[0], 1, 1),
             block=(THREADS, 1, 1),
             shared_mem=shared,
-            args=[point, lower, rhs, polytope.equality.to(torch.int8), tolerance.contiguous(), y, spent]
-            + [rows.left, rows.right, lower.stride(0), rhs.stride(0), max_iter, STEPS]
-            + [accuracy, FLOOR, LIFT, VANISHED, SHIFT],
+            args=[
+                *(point, lower, rhs, polytope.equality.to(torch.int8), tolerance.contiguous(), y, spent),
+                *(rows.left, rows.right, lower.stride(0), rhs.stride(0), max_iter, STEPS),
+                *(accuracy, FLOOR, LIFT, VANISHED, SHIFT),
+            ],
         )
     return torch.nan_to_num(y), spent
