@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
-from instances import Instance, draw
-from oracles import instances
 
 from foresolve.solvers.active_set import face_at
 from foresolve.solvers.polytope import Polytope
 from foresolve.solvers.projection import _farkas, project
 from foresolve.solvers.rows import DenseRows
 from foresolve.solvers.solution import Status
+from instances import Instance, draw
+from oracles import instances
 
 
 def polytope(instance: Instance, batch: int = 3) -> Polytope:

@@ -68,15 +68,21 @@ def newton_step(point: Array, polytope: Polytope, face: Face) -> Face:
 def polish(point: Array, polytope: Polytope, face: Face, tolerance: Array, max_iter: int) -> tuple[Face, Array]:
     """Newton steps while they help; returns the best face seen and the steps taken per instance."""
     xp = namespace(point)
-    y = face.y + 0.0  # a copy: `best` is written to, and `face` may share its multipliers with a caller
-    best, spent = face_at(polytope, y, point - polytope.rows.adjoint(y)), xp.counts(point)
+    best, spent = newton_step(point, polytope, face), xp.counts(point) + 1
     index = xp.nonzero(best.residual > tolerance)
-    guess = face.select(index)
-    for _ in range(max_iter):
+    if len(index) == 0:
+        return best, spent
+    s, set_, y = point[index], polytope.select(index), face.y[index]
+    before = face_at(set_, y, s - set_.rows.adjoint(y))
+    helped = best.residual[index] < before.residual
+    astray = xp.nonzero(~helped)
+    best.put(index[astray], before.select(astray))
+    index = index[xp.nonzero(helped)]
+    guess = best.select(index)
+    for _ in range(max_iter - 1):
         if len(index) == 0:
             break
-        s, set_ = (point, polytope) if len(index) == len(point) else (point[index], polytope.select(index))
-        guess = newton_step(s, set_, guess)
+        guess = newton_step(point[index], polytope.select(index), guess)
         spent[index] += 1
         better = xp.nonzero(guess.residual < best.residual[index])
         index, guess = index[better], guess.select(better)

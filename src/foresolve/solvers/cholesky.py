@@ -31,7 +31,14 @@ def cholesky_solver(matrix: Array) -> Solve:
         factors = [_one(a) for a in matrix]
         if len(factors) == 1:
             return lambda v: potrs(factors[0], v[0], lower=0)[0][None]
-        return lambda v: np.reshape([potrs(c, b, lower=0)[0] for c, b in zip(factors, v, strict=True)], v.shape)
+
+        def solve(v: np.ndarray) -> np.ndarray:
+            out = np.empty_like(v)
+            for i, c in enumerate(factors):
+                out[i] = potrs(c, v[i], lower=0)[0]
+            return out
+
+        return solve
     factor = _batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
     if isinstance(matrix, Tensor):
         return lambda v: torch.cholesky_solve(v.unsqueeze(-1), factor).squeeze(-1)
