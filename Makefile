@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: help demo test test-slow check lint format types bench-linear bench-memory clean
+.PHONY: help demo test test-slow check lint format types bench-linear clean
 
 help:
 	@echo "demo          train a matching pipeline, decision-focused against two-stage"
@@ -41,8 +41,7 @@ types: $(STAMP)
 check: lint types test
 
 bench-linear: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt matplotlib clarabel piqp
-	$(BIN)/python benchmarks/linear/run.py $(ARGS)
+	$(BIN)/python benchmarks/linear/run.py --foresolve-python $(BIN)/python $(ARGS)
 	$(BIN)/python benchmarks/linear/memory.py
 
 clean:

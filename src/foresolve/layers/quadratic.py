@@ -169,7 +169,7 @@ _AT_ZERO = "At test time use `problem.solve(theta)`, the exact decision without 
 
 
 def _size(polytope: Polytope) -> Tensor:
-    """A typical width of the feasible set, `(1 or B,)`: that of the boxes, else what the largest row allows."""
+    """A typical width of the feasible set, `(1 or B,)`: that of the boxes, else the reach of the largest row."""
     width = polytope.upper - polytope.lower
     finite = torch.isfinite(width) & (width > 0)
     mean = torch.where(finite, width, 0.0).sum(-1) / finite.sum(-1).clamp_min(1)

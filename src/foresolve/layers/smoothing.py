@@ -11,8 +11,6 @@ from torch import Tensor
 
 from foresolve import _check
 
-Gamma = "float | Tensor | Relative"
-
 
 @dataclass(frozen=True)
 class Relative:
@@ -21,8 +19,9 @@ class Relative:
     .. math:: \gamma = \text{factor} \cdot \frac{\text{spread}(\theta)}{\text{size}(x)}, \quad
         \text{spread}(\theta)^2 = \mathrm{Var}(\theta) + 0.01 \, \mathrm{mean}(\theta^2)
 
-    per instance, with `size` the width of the box (or what the rows imply where it is infinite). It is part of the
-    differentiated map: gradients are those of the layer as it is called, and finite differences agree with them.
+    per instance, with `size` the mean width of the finite boxes; where there are none, or the rows imply the upper
+    bounds (matchings), the largest right-hand side over the norm of its row. It is part of the differentiated map:
+    gradients are those of the layer as it is called, and finite differences agree with them.
     """
 
     factor: float = 0.3
