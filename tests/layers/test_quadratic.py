@@ -175,6 +175,17 @@ def test_gradient_of_gamma_and_of_the_relative_default() -> None:
     assert torch.autograd.gradcheck(lambda t: QuadraticRelaxation()(t, problem), [theta], eps=1e-7, atol=1e-5)
 
 
+def test_predicted_rows_with_the_default_gamma_can_be_used_again() -> None:
+    instance = draw(6, m_eq=0, m_ub=2)
+    A_ub, theta = tensor(instance.A_ub).requires_grad_(), tensor(instance.theta).requires_grad_()
+    problem = foresolve.LinearProgram(A_ub, instance.b_ub)  # no finite box: the default looks at the rows
+    layer, found = QuadraticRelaxation(), []
+    for _ in range(2):
+        found.append(torch.autograd.grad(layer(theta, problem).square().sum(), [theta, A_ub]))
+    for first, second in zip(*found):
+        torch.testing.assert_close(first, second)
+
+
 def test_default_gamma_is_free_of_scale() -> None:
     problem = foresolve.BipartiteMatching(4, 4)
     theta = torch.rand(3, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -30,6 +30,7 @@ from foresolve.solvers.polytope import Polytope
 # the null space of C_AF' is of relative size 1e-16 / shift.
 SHIFT = 1e-8
 REFINEMENTS = 3
+ENOUGH = 1e-13
 
 
 class Tangent:
@@ -49,12 +50,12 @@ class Tangent:
         rows = self.polytope.rows
         u = g * self.free
         z = 0.0 * self.face.y
-        left = rows.apply(u) * self.active
+        first = left = rows.apply(u) * self.active
         for _ in range(REFINEMENTS):
             z = z + self._solve(left)
             u = (g - rows.adjoint(z)) * self.free
-            before, left = left, rows.apply(u) * self.active
-            if not isinstance(g, Tensor) and not (abs(left) > SHIFT * abs(before).max(initial=0.0)).any():
+            left = rows.apply(u) * self.active
+            if not isinstance(g, Tensor) and not (abs(left) > ENOUGH * abs(first).max(initial=0.0)).any():
                 break  # the next correction would be rounding; a GPU is not asked, for the answer would take longer
         return u, z
 

@@ -173,7 +173,9 @@ def _size(polytope: Polytope) -> Tensor:
     width = polytope.upper - polytope.lower
     finite = torch.isfinite(width) & (width > 0)
     mean = torch.where(finite, width, 0.0).sum(-1) / finite.sum(-1).clamp_min(1)
-    reach = (polytope.rhs.abs() / polytope.rows.norms).amax(-1) if polytope.rows.m else torch.zeros_like(mean)
+    norms = polytope.rows.squared_norms()  # afresh: where entries are predicted, this has a graph of its own
+    norms = torch.where(norms > 0, norms, 1.0).sqrt()
+    reach = (polytope.rhs.abs() / norms).amax(-1) if polytope.rows.m else torch.zeros_like(mean)
     size = torch.where(finite.any(-1), mean, reach)
     return torch.where(size > 0, size, 1.0)
 
