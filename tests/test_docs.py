@@ -22,9 +22,9 @@ def test_the_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     namespace = {"__name__": "__main__"}
-    for match in BLOCK.finditer(text):
-        if "no-run" in match[1]:
-            continue
+    blocks = [match for match in BLOCK.finditer(text) if "no-run" not in match[1]]
+    assert len(blocks) == text.count("```python") - text.count("```python no-run")  # none escapes the pattern
+    for match in blocks:
         line = text.count("\n", 0, match.start()) + 1
         code = "\n" * line + match[2]  # so that a traceback shows the line in the page
         exec(compile(code, str(page), "exec"), namespace)

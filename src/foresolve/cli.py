@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 def build() -> "Typer":
     """The commands; typer and rich are imported here, so that the rest of foresolve does without them."""
     try:
+        import rich.console  # noqa: F401
         import typer
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-        from rich.table import Table
     except ImportError as error:
         missing = error.name or "typer or rich"
         raise MissingExtraError(
@@ -51,32 +49,41 @@ def build() -> "Typer":
         out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the report.")] = Path("foresolve-demo"),
     ) -> None:
         """Train a matching pipeline, decision-focused against two-stage, and write a report."""
-        from foresolve.experiments.matching_demo import DemoConfig, run_demo
-        from foresolve.experiments.matching_report import HEADERS, table_rows, verdict, write_report
-
-        out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-        console = Console()
-        bar = Progress(
-            TextColumn("{task.description:<16}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-            TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal,
-        )  # fmt: skip
-        with bar:
-            task = bar.add_task("")
-            result = run_demo(
-                DemoConfig(seed=seed, epochs=epochs, hidden=hidden),
-                lambda done, total, what: bar.update(task, completed=done, total=total, description=what),
-            )
-        table = Table(*HEADERS)
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for row in table_rows(result):
-            table.add_row(*row)
-        console.print(table)
-        console.print(verdict(result), highlight=False)
-        path = write_report(result, out)
-        typer.echo(f"Report: {path}")
+        _demo(seed, epochs, hidden, out)
 
     return app
+
+
+def _demo(seed: int, epochs: int, hidden: int, out: Path) -> None:
+    """Train with a progress bar, then print the table and where the report is."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Table
+
+    from foresolve.experiments.matching_demo import DemoConfig, run_demo
+    from foresolve.experiments.matching_report import HEADERS, table_rows, verdict, write_report
+
+    out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
+    console = Console()
+    bar = Progress(
+        TextColumn("{task.description:<16}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("")
+        result = run_demo(
+            DemoConfig(seed=seed, epochs=epochs, hidden=hidden),
+            lambda done, total, what: bar.update(task, completed=done, total=total, description=what),
+        )
+    table = Table(*HEADERS)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in table_rows(result):
+        table.add_row(*row)
+    console.print(table)
+    console.print(verdict(result), highlight=False)
+    path = write_report(result, out)
+    console.print(f"Report: {path}", highlight=False, soft_wrap=True)
 
 
 def main() -> None:

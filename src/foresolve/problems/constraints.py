@@ -76,14 +76,6 @@ class Block:
         column = torch.arange(self.n).repeat(self.m)
         return torch.stack([row, column]).to(self.dense.device), self.dense.flatten(-2)
 
-    def multiply(self, x: Tensor) -> Tensor:
-        """`A x` for `x` `(*batch, n)`, differentiable."""
-        if self.dense is not None:
-            return (self.dense.to(x.dtype) @ x.unsqueeze(-1)).squeeze(-1)
-        row, column = self.index
-        terms = self.values.to(x.dtype) * x[..., column]
-        return terms.new_zeros(*terms.shape[:-1], self.m).index_add(-1, row, terms)
-
 
 def stack(blocks: list[Block], n: int, device: torch.device) -> Rows:
     """All blocks one above the other, as one set of rows in float64."""

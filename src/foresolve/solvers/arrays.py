@@ -34,7 +34,6 @@ class _Numpy:
     at_least = staticmethod(np.maximum)
     at_most = staticmethod(np.minimum)
     nonzero = staticmethod(np.flatnonzero)
-    zeros_like = staticmethod(np.zeros_like)
     full_like = staticmethod(np.full_like)
 
     @staticmethod
@@ -73,7 +72,6 @@ class _Torch:
     isfinite = staticmethod(torch.isfinite)
     at_least = staticmethod(torch.clamp_min)
     at_most = staticmethod(torch.clamp_max)
-    zeros_like = staticmethod(torch.zeros_like)
     full_like = staticmethod(torch.full_like)
 
     @staticmethod
