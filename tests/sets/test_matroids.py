@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.sets.graphic import GraphicMatroid
+from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroid import Matroid
+from sets.families import KINDS, draw_matroid, draw_point, matroids, subsets
+
+ALL = (*KINDS, "graphic")
+
+
+@given(matroids(ALL, most=7))
+def test_axioms(matroid: Matroid) -> None:
+    """Every subset of an independent set is one, and the smaller of two can be extended from the larger."""
+    every = subsets(matroid.n)
+    independent = matroid.independent(every)
+    family = {tuple(row) for row in every[independent].int().tolist()}
+    assert (0,) * matroid.n in family
+    assert max(map(sum, family)) == matroid.rank
+    for one in family:
+        for i in range(matroid.n):
+            assert (*one[:i], 0, *one[i + 1 :]) in family
+        for other in family:
+            if sum(one) < sum(other):
+                extra = [i for i in range(matroid.n) if other[i] and not one[i]]
+                assert any((*one[:i], 1, *one[i + 1 :]) in family for i in extra)
+
+
+@given(matroids(ALL, most=7))
+def test_addable_items_are_those_that_keep_a_set_independent(matroid: Matroid) -> None:
+    every = subsets(matroid.n)
+    every = every[matroid.independent(every)]
+    for i in range(matroid.n):
+        joined = every.clone()
+        joined[:, i] = 1
+        expected = matroid.independent(joined) & (every[:, i] == 0)
+        assert torch.equal(matroid.addable(every)[:, i], expected)
+        assert torch.equal(matroid.addable(every.bool())[:, i], expected)
+
+
+@given(matroids(ALL, most=7), st.integers(0, 10_000), st.booleans(), st.booleans())
+def test_greedy_against_all_subsets(matroid: Matroid, seed: int, base: bool, ties: bool) -> None:
+    every = subsets(matroid.n)
+    every = every[matroid.independent(every)]
+    gains = torch.from_numpy(np.random.default_rng(seed).normal(size=(2, 3, matroid.n)))
+    gains = gains.round() if ties else gains
+    found = matroid.maximise(gains, base=base)
+    assert matroid.independent(found).all()
+    allowed = every[every.sum(-1) == matroid.rank] if base else every
+    torch.testing.assert_close((gains * found).sum(-1), (gains @ allowed.mT).amax(-1))
+    if base:
+        assert (found.sum(-1) == matroid.rank).all()
+    else:
+        assert not (found.bool() & (gains <= 0)).any()
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_ties_go_to_the_lowest_index(kind: str) -> None:
+    for seed in range(20):
+        matroid = draw_matroid(kind, seed)
+        expected = torch.zeros(matroid.n)
+        for i in range(matroid.n):
+            expected[i] = matroid.addable(expected)[i]
+        assert torch.equal(matroid.maximise(torch.zeros(2, matroid.n)), expected.expand(2, -1))
+
+
+@given(matroids(ALL), st.integers(0, 10_000))
+def test_excess_of_points_inside_and_outside(matroid: Matroid, seed: int) -> None:
+    x = draw_point(matroid, seed)
+    assert all(amount.numel() == 0 or amount.max() < 1e-9 for amount in matroid.excess(x).values())
+    outside = torch.full((matroid.n,), matroid.rank / matroid.n + 0.1, dtype=torch.float64)  # the total is too large
+    found = matroid.excess(outside)
+    torch.testing.assert_close(found["base"], torch.tensor([0.1 * matroid.n], dtype=torch.float64))
+    assert "base" not in matroid.excess(outside, base=False)
+    assert max(float(amount.max()) for kind, amount in found.items() if amount.numel() and kind != "base") > 1e-3
+    torch.testing.assert_close(matroid.excess(x - 2)["lower"], 2 - x)
+    torch.testing.assert_close(matroid.excess(x + 2)["upper"], x + 1)
+
+
+@given(matroids())
+def test_rows_describe_the_independent_sets(matroid: Matroid) -> None:
+    A, b = matroid.rows()
+    every = subsets(matroid.n)
+    assert torch.equal(matroid.independent(every), torch.from_numpy((every.numpy() @ A.T <= b).all(1)))
+
+
+def test_excess_of_forests_is_that_of_the_worst_set_of_edges() -> None:
+    triangle = GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 3)])
+    x = torch.tensor([[0.9, 0.9, 0.9, 0.2, 0.0], [0.5, 0.5, 1.0, 1.0, 0.0], [0.5, 0.5, 1.0, 1.0, 0.25]])
+    assert triangle.rank == 3
+    expected = torch.tensor([[0.7], [0.0], [0.25]], dtype=torch.float64)
+    torch.testing.assert_close(triangle.excess(x, base=False)["sets"], expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_copies(kind: str) -> None:
+    matroid = draw_matroid(kind, 3)
+    gains = torch.randn(4, matroid.n, generator=torch.Generator().manual_seed(0))
+    for twin in (pickle.loads(pickle.dumps(matroid)), copy.deepcopy(matroid), matroid.to("cpu")):
+        assert torch.equal(twin.maximise(gains), matroid.maximise(gains))
+        assert repr(twin) == repr(matroid)
+
+
+def test_results_keep_dtype_and_shape() -> None:
+    matroid = PartitionMatroid([0, 1, 0], [1, 1])
+    for shape in ((3,), (0, 3), (2, 1, 3)):
+        for dtype in (torch.float32, torch.float64):
+            y = torch.zeros(shape, dtype=dtype)
+            found = matroid.project(y)
+            assert found.x.dtype == found.price.dtype == matroid.maximise(y).dtype == dtype
+            assert found.x.shape == found.free.shape == found.group.shape == matroid.maximise(y).shape == shape
+            assert found.tangent(y).shape == shape
+            assert matroid.independent(y).shape == shape[:-1]
+
+
+def test_groups_in_either_form() -> None:
+    by_label = PartitionMatroid(torch.tensor([2, 0, 2, 0]), [1, 5, 1])
+    by_list = PartitionMatroid([[1, 3], [], [2, 0]], [1, 5, 1])
+    every = subsets(4)
+    assert by_label.rank == by_list.rank == 2
+    assert torch.equal(by_label.independent(every), by_list.independent(every))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: UniformMatroid(3, -1), "`k` must be an integer >= 0; got -1"),
+        (lambda: UniformMatroid(3, 4), r"`k` must be at most `n` \(3\); got 4"),
+        (lambda: UniformMatroid(3, 1.5), "`k` must be an integer >= 0; got 1.5"),
+        (lambda: UniformMatroid(0, 0), "`n` must be an integer >= 1"),
+        (lambda: PartitionMatroid([[0, 1], [1, 2]], 1), "`groups` must be a partition.*got item 1 twice"),
+        (lambda: PartitionMatroid([[0, 1], [3]], 1), "`groups` must be a partition.*got no group with item 2"),
+        (lambda: PartitionMatroid([0, -1], 1), r"`groups\[1\]` must be an integer >= 0; got -1"),
+        (lambda: PartitionMatroid([0, 2], [1, 1]), "`groups` must be labels from 0 to 1.*got 2"),
+        (lambda: PartitionMatroid([], 1), "`groups` must be"),
+        (lambda: PartitionMatroid([[0], [1]], [1]), "`capacities` must be one integer, or one for each of the 2"),
+        (lambda: PartitionMatroid([0, 1], [1, -1]), r"`capacities\[1\]` must be an integer >= 0; got -1"),
+        (lambda: PartitionMatroid([0, 1], 0.5), "`capacities` must be an integer >= 0; got 0.5"),
+        (lambda: LaminarMatroid(4, [[0, 1], [3], [1, 2]], 1), "`sets` must be nested.*got sets 0 and 2, which share 1"),
+        (lambda: LaminarMatroid(4, [[0, 4]], 1), r"`sets\[0\]` must be of items from 0 to 3; got item 4"),
+        (lambda: LaminarMatroid(4, [[0], [1, 1]], 1), r"`sets\[1\]` must be without repetitions; got item 1 twice"),
+        (lambda: LaminarMatroid(4, [[0.5]], 1), r"`sets\[0\]` must be a list of item numbers"),
+        (lambda: GraphicMatroid([(0, 1, 2)]), r"`edges` must be integers of shape \(n, 2\)"),
+        (lambda: GraphicMatroid([(0, 3)], 3), "`edges` must be of nodes from 0 to 2; got edge 0"),
+        (lambda: UniformMatroid(3, 1).project(torch.zeros(2, 4)), r"`y` must be \(\*batch, 3\).*got \(2, 4\)"),
+        (
+            lambda: UniformMatroid(2, 1).project(torch.tensor([0, torch.nan])),
+            r"`y` must be finite; got nan at \[1\]",
+        ),
+        (lambda: UniformMatroid(2, 1).maximise(torch.tensor([0, torch.nan])), "`gains` must be finite; got nan"),
+        (lambda: UniformMatroid(3, 1).independent(torch.full((3,), 0.5)), "`mask` must be 0/1"),
+    ],
+)
+def test_bad_input(make, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        make()
+
+
+def test_forests_have_no_projection() -> None:
+    tree = GraphicMatroid([(0, 1)])
+    with pytest.raises(ForesolveError, match="not offered"):
+        tree.project(torch.zeros(1))
+    with pytest.raises(ForesolveError, match="too many"):
+        tree.rows()
