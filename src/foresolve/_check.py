@@ -43,6 +43,19 @@ def finite(name: str, value: Tensor, *, allow_infinite: bool = False) -> None:
         raise fail(name, expected, f"{value.detach()[where].item()} at {list(where)} ({int(bad.sum())} such entries)")
 
 
+def unit_interval(name: str, value: Tensor) -> None:
+    """Every entry must lie in [0, 1], naming the first that does not."""
+    if value.numel() == 0:
+        return
+    low, high = value.detach().aminmax()  # both NaN where any entry is
+    if not (float(low) >= 0 and float(high) <= 1):
+        finite(name, value)
+        bad = (value < 0) | (value > 1)
+        where = tuple(int(i) for i in bad.nonzero()[0])
+        found = f"{value.detach()[where].item():g} at {list(where)} ({int(bad.sum())} such entries)"
+        raise fail(name, "in [0, 1]", found, "Put a sigmoid or a clamp behind the model")
+
+
 def last_dim(name: str, value: Tensor, size: int, what: str = "the problem") -> None:
     """`value` must be `(*batch, size)`."""
     if value.ndim == 0 or value.shape[-1] != size:

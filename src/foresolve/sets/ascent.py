@@ -1,0 +1,238 @@
+r"""Maximise `F(x) - gamma |x|^2` over a matroid polytope, for a flat batch.
+
+A point is stationary if and only if it is a fixed point of `x -> Proj(grad F(x) / 2 gamma)`; the residual of a solve is
+the largest entry of the difference. Two kinds of steps lead there:
+
+- a Newton step on that equation. With `p = Proj(grad F(x) / 2 gamma)`, `r = p - x` and `C` the derivative of the
+  projection at `p` (zero off the free set, centred within each tight set on it), it is `x -> p + e`,
+  `(2 gamma I - C H C) e = C H r`: one small symmetric system. Close to a solution it doubles the digits.
+- a projected gradient step with a step length found by backtracking, where the Newton step does not ascend.
+
+`2 gamma I - C H C` is positive definite at a strict local maximum. Where it is not, the point is a saddle (of two items
+that are alike, for example): the curve along its lowest eigenvector is convex, so the better end of it lies higher.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from foresolve.sets.function import Local, SetFunction
+from foresolve.sets.laminar import PartitionMatroid, UniformMatroid
+from foresolve.sets.matroid import Matroid, Projection
+
+SUFFICIENT = 1e-4  # share of gamma |step|^2 by which a Newton step must raise the objective
+ROUNDING = 1e-13  # relative error of an objective, below which steps are judged by their residual
+ESCAPES = 10  # saddle points left behind by one instance before it is given up
+PARTS = ("x", "price", "group", "free")
+NEAR = 1e-2  # residual below which a point is taken to be near a saddle, if the curvature says so
+LARGEST = 3000  # coordinates in a Newton system; beyond, gradient steps are cheaper
+SMALL = 256  # up to so many items a GPU takes all of them rather than wait to learn which are needed
+
+
+class TangentSystem:
+    """`K = 2 gamma I - C H C` on some coordinates, factorised: what Newton steps and gradients solve with."""
+
+    def __init__(self, local: Local, projection: Projection, gamma: Tensor, needed: Tensor) -> None:
+        free, group = projection.free, projection.group
+        self.index, self.n = _listed(needed), free.shape[-1]
+        index = self.index
+        self.hessian = local.hessian(index)
+        free, group = free.gather(-1, index), group.gather(-1, index)
+        alike = (group.unsqueeze(-1) == group.unsqueeze(-2)) & (free & (group >= 0)).unsqueeze(-1) & free.unsqueeze(-2)
+        alike = alike.to(gamma)
+        self._centre = alike / -alike.sum(-1, keepdim=True).clamp_min(1)
+        self._centre.diagonal(dim1=-2, dim2=-1).add_(free)
+        self.matrix = -(self._centre @ self.hessian @ self._centre)
+        self.matrix.diagonal(dim1=-2, dim2=-1).add_(2 * gamma.unsqueeze(-1))
+        self._factor, info = torch.linalg.cholesky_ex(self.matrix)
+        self.definite = info == 0
+
+    def solve(self, v: Tensor) -> Tensor:
+        """`C K^{-1} C v` for `v` `(B, n)`; zero off the coordinates."""
+        return self._scatter(self._solve(v.gather(-1, self.index)))
+
+    def newton(self, r: Tensor) -> Tensor:
+        """`K^{-1} C H r` for `r` `(B, n)` that vanishes off the coordinates."""
+        product = (self.hessian @ r.gather(-1, self.index).unsqueeze(-1)).squeeze(-1)
+        return self._scatter(self._solve(product))
+
+    def _solve(self, v: Tensor) -> Tensor:
+        centred = self._centre @ v.unsqueeze(-1)
+        # One matrix at a time is not worth its own path; where a factor broke down, zeros are as good as anything.
+        found = self._centre @ torch.cholesky_solve(centred, self._factor)
+        return torch.where(self.definite.unsqueeze(-1), found.squeeze(-1), 0.0)
+
+    @property
+    def movable(self) -> Tensor:
+        """How many coordinates can move: the free ones that are not alone in a tight set, `(B,)`."""
+        return (self._centre.diagonal(dim1=-2, dim2=-1) > 0).sum(-1)
+
+    def downhill(self) -> Tensor:
+        """The eigenvectors `(B, n)` of the lowest eigenvalues: along them the objective is least concave."""
+        _, vectors = torch.linalg.eigh(self.matrix)
+        lowest = (self._centre @ vectors[..., :1]).squeeze(-1)
+        return self._scatter(lowest)
+
+    def _scatter(self, values: Tensor) -> Tensor:
+        return values.new_zeros(values.shape[0], self.n).scatter(-1, self.index, values)
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """A solved batch: `x` is `Proj(grad F / 2 gamma)` at a point within the residual of it."""
+
+    x: Tensor
+    local: Local
+    projection: Projection
+    system: TangentSystem
+    residual: Tensor
+    iterations: Tensor
+
+
+def maximise(
+    function: SetFunction,
+    matroid: Matroid,
+    theta: Tensor,
+    gamma: Tensor,
+    start: Tensor,
+    *,
+    base: bool = True,
+    tol: float = 1e-8,
+    steps: int = 200,
+) -> Optimum:
+    """A local maximiser for each instance, from `start` `(B, n)`; `theta` is `(B or 1, *shape)`, `gamma` `(B,)`."""
+    climb = _Climb(function, matroid, theta, gamma, base)
+    here = climb.at(start)
+    iterations = torch.zeros(start.shape[0], dtype=torch.long, device=start.device)
+    escapes = torch.zeros_like(iterations)
+    lipschitz = 2 * gamma
+    for step in range(steps + 1):
+        open_ = here.residual > tol
+        if not bool(open_.any()) or step == steps:
+            system = climb.system(here)
+            saddle = ~open_ & ~system.definite & (escapes < ESCAPES)
+            if step == steps or not bool(saddle.any()):
+                return Optimum(here.projection.x, here.local, here.projection, system, here.residual, iterations)
+            escapes += saddle
+            here = climb.escape(here, system, saddle)
+            continue
+        iterations += open_
+        trial, accepted = climb.newton(here) if step else (here, ~open_)
+        left = open_ & ~accepted
+        if bool(left.any()):
+            uphill = climb.uphill(here, lipschitz) if step else here.projection.x  # the same, for L = 2 gamma
+            trial = climb.at(torch.where(left.unsqueeze(-1), uphill, trial.x))
+            gain = climb.promise(here, trial, lipschitz)
+            good = trial.height >= here.height + gain - ROUNDING * here.height.abs()
+            shorter = torch.where(good, (0.7 * lipschitz).maximum(2 * gamma), 2 * lipschitz)
+            lipschitz = torch.where(left, shorter, lipschitz)
+            accepted = torch.where(left, good, accepted)
+        here = climb.choose(accepted & open_, trial, here)
+    raise AssertionError("unreachable")
+
+
+@dataclass(frozen=True)
+class _Point:
+    x: Tensor
+    local: Local
+    height: Tensor
+    projection: Projection
+    residual: Tensor
+
+
+class _Climb:
+    def __init__(self, function: SetFunction, matroid: Matroid, theta: Tensor, gamma: Tensor, base: bool) -> None:
+        self.function, self.matroid, self.theta, self.gamma, self.base = function, matroid, theta, gamma, base
+        self.flat = base and isinstance(matroid, UniformMatroid | PartitionMatroid)  # no set is ever slack
+
+    def at(self, x: Tensor) -> _Point:
+        local = self.function.local(x, self.theta)
+        height = local.value - self.gamma * x.square().sum(-1)
+        projection = self.matroid.project(local.gradient / (2 * self.gamma.unsqueeze(-1)), base=self.base, check=False)
+        return _Point(x, local, height, projection, (projection.x - x).abs().amax(-1))
+
+    def choose(self, which: Tensor, new: _Point, old: _Point) -> _Point:
+        if bool(which.all()):
+            return new
+        local = new.local.merge(which, old.local)
+        if local is None:
+            return self.at(torch.where(which.unsqueeze(-1), new.x, old.x))
+        mixed = {name: _mix(which, getattr(new.projection, name), getattr(old.projection, name)) for name in PARTS}
+        x, height, residual = (
+            _mix(which, getattr(new, name), getattr(old, name)) for name in ("x", "height", "residual")
+        )
+        return _Point(x, local, height, Projection(**mixed, sets=new.projection.sets), residual)
+
+    def system(self, here: _Point, moving: Tensor | None = None) -> TangentSystem:
+        needed = here.projection.free if moving is None else here.projection.free | moving
+        return TangentSystem(here.local, here.projection, self.gamma, needed)
+
+    def newton(self, here: _Point) -> tuple[_Point, Tensor]:
+        """The point after a Newton step, and which instances should take it."""
+        r = here.projection.x - here.x
+        moving = r != 0
+        if self.matroid.n > LARGEST and int((here.projection.free | moving).sum(-1).max()) > LARGEST:
+            return here, torch.zeros_like(here.residual, dtype=torch.bool)
+        system = self.system(here, moving)
+        goal = self._reach(here.projection.x, system.newton(r))
+        saddle = ~system.definite & (here.residual < NEAR)
+        if bool(saddle.any()):
+            goal = torch.where(saddle.unsqueeze(-1), self._along_convexity(here, system), goal)
+        trial = self.at(goal)
+        rise = trial.height - here.height
+        ascends = rise >= SUFFICIENT * self.gamma * (trial.x - here.x).square().sum(-1)
+        closer = (trial.residual <= 0.5 * here.residual) & (rise >= -ROUNDING * here.height.abs())
+        return trial, torch.where(system.definite, ascends | closer, saddle & ascends)
+
+    def uphill(self, here: _Point, lipschitz: Tensor) -> Tensor:
+        slope = here.local.gradient - 2 * self.gamma.unsqueeze(-1) * here.x
+        return self.matroid.project(here.x + slope / lipschitz.unsqueeze(-1), base=self.base, check=False).x
+
+    def promise(self, here: _Point, trial: _Point, lipschitz: Tensor) -> Tensor:
+        """The least rise of a gradient step that is short enough."""
+        step = trial.x - here.x
+        slope = here.local.gradient - 2 * self.gamma.unsqueeze(-1) * here.x
+        return (slope * step).sum(-1) - 0.5 * lipschitz * step.square().sum(-1)
+
+    def _reach(self, x: Tensor, step: Tensor) -> Tensor:
+        """As far along the step as the polytope goes; the step keeps the totals of tight sets."""
+        if not self.flat:
+            return self.matroid.project(x + step, base=self.base, check=False).x
+        return (x + _room(x, step).clamp_max(1).unsqueeze(-1) * step).clamp(0, 1)
+
+    def _along_convexity(self, here: _Point, system: TangentSystem) -> Tensor:
+        """From points near a saddle along the most convex direction, to whichever end of the polytope lies higher."""
+        direction = system.downhill()
+        ends = []
+        for step in (direction, -direction):
+            length = _room(here.x, step)
+            goal = here.x + torch.where(torch.isfinite(length), length, 0.0).unsqueeze(-1) * step
+            ends.append(self.matroid.project(goal, base=self.base, check=False).x)
+        heights = [self.function.local(x, self.theta).value - self.gamma * x.square().sum(-1) for x in ends]
+        return torch.where((heights[0] >= heights[1]).unsqueeze(-1), *ends)
+
+    def escape(self, here: _Point, system: TangentSystem, saddle: Tensor) -> _Point:
+        """The next point of those instances that sit on a saddle."""
+        return self.at(torch.where(saddle.unsqueeze(-1), self._along_convexity(here, system), here.x))
+
+
+def _room(x: Tensor, step: Tensor) -> Tensor:
+    """The largest multiple of a step that stays in the box, `(B,)`."""
+    room = torch.where(step > 0, (1 - x) / step, torch.where(step < 0, -x / step, torch.inf))
+    return room.clamp_min(0).amin(-1)
+
+
+def _mix(which: Tensor, new: Tensor, old: Tensor) -> Tensor:
+    return torch.where(which.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+
+def _listed(needed: Tensor) -> Tensor:
+    """Indices `(B, f)` that hold all items that are needed."""
+    n = needed.shape[-1]
+    if needed.is_cuda and n <= SMALL:
+        return torch.arange(n, device=needed.device).expand(needed.shape[0], n)
+    most = int(needed.sum(-1).max()) if needed.numel() else 0
+    return needed.byte().topk(most, sorted=False).indices
