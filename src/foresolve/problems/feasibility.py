@@ -13,7 +13,7 @@ from foresolve._check import instance_names
 
 @dataclass(frozen=True)
 class Violation:
-    """One broken constraint of one instance: `kind` is A_ub, A_eq, lower, upper or integrality."""
+    """One broken constraint of one instance: `kind` is A_ub, A_eq, sets, base, lower, upper or integrality."""
 
     instance: tuple[int, ...]
     kind: str
@@ -22,7 +22,7 @@ class Violation:
     name: str = ""
 
     def __str__(self) -> str:
-        noun = "row" if self.kind in {"A_ub", "A_eq"} else "variable"
+        noun = {"A_ub": "row", "A_eq": "row", "sets": "number", "base": "row"}.get(self.kind, "variable")
         named = f" ({self.name})" if self.name else ""
         broken = f"{self.kind} {noun} {self.index}{named} is broken by {self.amount:.3g}"
         return f"instance {', '.join(map(str, self.instance))}: {broken}" if self.instance else broken

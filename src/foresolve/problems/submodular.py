@@ -1,0 +1,196 @@
+"""Submodular maximisation under a matroid."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Literal, Self, get_args
+
+import torch
+from torch import Tensor
+
+from foresolve import _check
+from foresolve.problems.base import Problem
+from foresolve.problems.feasibility import Feasibility, inspect
+from foresolve.problems.submodular_exact import solve_exactly
+from foresolve.sets.continuous import continuous_greedy, projected_ascent
+from foresolve.sets.function import SetFunction
+from foresolve.sets.greedy import greedy
+from foresolve.sets.matroid import Matroid
+from foresolve.sets.rounding import pipage, swap_rounding
+from foresolve.sets.sparse_coverage import SparseCoverage, is_sparse
+
+Method = Literal["greedy", "continuous_greedy", "ascent", "exact"]
+
+
+class SubmodularProblem(Problem):
+    r"""A base of a matroid that maximises a monotone submodular function.
+
+    .. math::
+        \max_S \; f(S, \theta) \quad \text{s.t.} \quad S \text{ a base of the matroid}
+
+    A monotone function loses nothing by filling its budget: some best independent set is a base. Layers relax `S` to
+    the base polytope and `f` to its multilinear extension `F`, which is the objective here too: they agree on sets.
+
+    Parameters
+    ----------
+    function: a `SetFunction`, for example `ProbabilisticCoverage()`.
+    matroid: a `Matroid`, for example `UniformMatroid(n, k)`, on the device where the problem is to live.
+    method: how `solve` decides.
+
+        - "greedy": lazy greedy; at least `1 - 1/e` of the best value under a cardinality, `1/2` for any matroid.
+        - "continuous_greedy": 100 Frank-Wolfe steps on `F`, at least `1 - 1/e` up to the step length for any matroid.
+        - "ascent": projected gradient ascent on `F` to a stationary point, at least `1/2`.
+        - "exact": branch and bound, then submodular cuts and HiGHS where that takes long; to a relative gap of 1e-9.
+
+        The middle two round the point they reach: by pipage, or, with a `generator`, by swap rounding.
+    time_limit: seconds that the exact method may take for one instance before it raises `SolverError`.
+
+    Shapes
+    ------
+    `theta` is `(*batch, *shape)` as the function says, decisions are `(*batch, n)`. For `ProbabilisticCoverage` it may
+    also be one sparse matrix `(n, targets)`, of SciPy or torch: `solve` is then greedy, and never makes it dense.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.problems.submodular import SubmodularProblem
+    >>> from foresolve.sets.coverage import ProbabilisticCoverage
+    >>> from foresolve.sets.laminar import UniformMatroid
+    >>> problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(3, 2))
+    >>> theta = torch.tensor([[0.5, 0.5], [0.0, 0.75], [0.5, 0.25]])
+    >>> x = problem.solve(theta)
+    >>> x, problem.objective(x, theta)
+    (tensor([1., 1., 0.]), tensor(1.3750))
+    """
+
+    def __init__(
+        self, function: SetFunction, matroid: Matroid, method: Method = "greedy", *, time_limit: float = 300.0
+    ) -> None:
+        if not isinstance(function, SetFunction):
+            remedy = "Derive from `foresolve.SetFunction` and give `value(mask, theta)`"
+            raise _check.fail("function", "a SetFunction", _describe(function), remedy)
+        if not isinstance(matroid, Matroid):
+            remedy = "For at most k of n items it is `UniformMatroid(n, k)`"
+            raise _check.fail("matroid", "a Matroid", _describe(matroid), remedy)
+        self.function, self.matroid = function.to(matroid.device), matroid
+        self.method: Method = _method(method)
+        self.time_limit = _check.positive("time_limit", time_limit)
+        self.n, self.exact = matroid.n, method == "exact"
+        self.batch_shape, self.device = torch.Size(), matroid.device
+
+    def objective(self, x: Tensor, theta: Any) -> Tensor:
+        """`F(x, theta)` `(*batch,)`, in the dtype of `theta`; of sets, `f`, also where `F` is estimated from samples.
+
+        Differentiable in both (in sparse `theta` too, where it is torch's).
+        """
+        x = _check.as_tensor("x", x)
+        _check.last_dim("x", x, self.n)
+        if is_sparse(theta):
+            return SparseCoverage(self.function, theta, self.n, self.device).multilinear(x)
+        theta = self.check_theta(theta)
+        _check.same_device("x", x, self.device)
+        x = x.to(theta.dtype)
+        x = x.expand(*_check.broadcast_batch({"`x`": x.shape[:-1], "`theta`": self.batch_for(theta)}), -1)
+        if not self.function.sampled:
+            return self.function.multilinear(x, theta)
+        return self._estimated(x, theta)
+
+    def _estimated(self, x: Tensor, theta: Tensor) -> Tensor:
+        """Exact for sets; their derivative in `x` is still that of the extension."""
+        shape = theta.shape[theta.ndim - self.function.theta_dims :]
+        theta = theta.expand(*x.shape[:-1], *shape)
+        whole = (x == x.round()).all(-1)
+        if not bool(whole.any()):
+            return self.function.multilinear(x, theta)
+        value = self.function.value(x.detach().round(), theta).to(theta.dtype)
+        if bool(whole.all()) and not x.requires_grad:
+            return value
+        extension = self.function.multilinear(x, theta)
+        if x.requires_grad:
+            value = value.detach() + (extension - extension.detach())
+        return torch.where(whole, value, extension)
+
+    def solve(self, theta: Any, method: Method | None = None, generator: torch.Generator | None = None) -> Tensor:
+        """A base for each instance, 0/1 `(*batch, n)` in the dtype and on the device of `theta`; no gradient passes.
+
+        `method` replaces the problem's own for this call. A `generator` makes the rounding of the continuous methods
+        random, with `E f(S) >= F(x)` for every submodular `f`; the others draw nothing.
+        """
+        chosen: Method = self.method if method is None else _method(method)
+        if generator is not None and not isinstance(generator, torch.Generator):
+            raise _check.fail("generator", "a torch.Generator", _describe(generator))
+        if is_sparse(theta):
+            if chosen != "greedy":
+                remedy = "Pass method='greedy', or a dense `theta`"
+                raise _check.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
+            return SparseCoverage(self.function, theta, self.n, self.device).greedy(self.matroid)
+        theta = self.check_theta(theta)
+        batch = self.batch_for(theta)
+        with torch.no_grad():
+            sets = self._decide(theta.detach(), batch, chosen, generator)
+        return sets.to(theta).reshape(*batch, self.n)
+
+    def _decide(self, theta: Tensor, batch: torch.Size, method: Method, generator: torch.Generator | None) -> Tensor:
+        """Sets `(B, n)`."""
+        if method == "greedy":
+            return greedy(self.function, self.matroid, theta, batch)
+        shape = theta.shape[theta.ndim - self.function.theta_dims :]
+        flat = theta.expand(*batch, *shape).reshape(-1, *shape).double()
+        if len(flat) == 0:
+            return flat.new_zeros(0, self.n)
+        if method == "exact":
+            function, matroid, flat = self.function.to("cpu"), self.matroid.to("cpu"), flat.cpu()
+            start = greedy(function, matroid, flat.reshape(*batch, *shape), batch)
+            return solve_exactly(function, matroid, flat, start, batch, time_limit=self.time_limit)
+        climb = continuous_greedy if method == "continuous_greedy" else projected_ascent
+        x = climb(self.function, self.matroid, flat, len(flat))
+        if generator is not None:
+            return swap_rounding(x, self.matroid, generator)
+        return pipage(x, self.function, flat, self.matroid)
+
+    def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
+        """Whether decisions are independent sets; if not, which sets and bounds they break, and by how much.
+
+        `relaxed` leaves integrality aside, as layers do. Bases are not asked for: a set may leave budget unspent.
+        """
+        x = _check.as_tensor("x", x)
+        _check.last_dim("x", x, self.n)
+        _check.same_device("x", x, self.device)
+        x = x.detach().double()
+        amounts = self.matroid.excess(x, base=False)
+        if not relaxed:
+            amounts["integrality"] = (x - x.round()).abs()
+        return inspect(amounts, tol, x.shape[:-1], lambda kind, index: "")
+
+    def batch_for(self, theta: Tensor) -> torch.Size:
+        """The batch shape of `theta` and the function together."""
+        own = theta.shape[: theta.ndim - self.function.theta_dims]
+        return _check.broadcast_batch({"`theta`": own, "the function": self.function.batch_shape})
+
+    def check_theta(self, theta: Any) -> Tensor:
+        """`theta` as a floating tensor, or an error that says what is wrong with it."""
+        theta = _check.as_tensor("theta", theta)
+        _check.same_device("theta", theta, self.device)
+        theta = self.function.check_theta(theta, self.n)
+        _check.finite("theta", theta)
+        return theta
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same problem on another device."""
+        moved = copy.copy(self)
+        moved.matroid = self.matroid.to(device)
+        moved.device, moved.function = moved.matroid.device, self.function.to(device)
+        return moved
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.function!r}, {self.matroid!r}, method={self.method!r})"
+
+
+def _method(method: Any) -> Method:
+    if method not in get_args(Method):
+        raise _check.fail("method", f"one of {', '.join(map(repr, get_args(Method)))}", repr(method))
+    return method
+
+
+def _describe(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

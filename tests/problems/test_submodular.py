@@ -1,0 +1,401 @@
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.coverage import ProbabilisticCoverage
+from foresolve.sets.facility import FacilityLocation
+from foresolve.sets.function import SetFunction
+from foresolve.sets.graphic import GraphicMatroid
+from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroid import Matroid
+from problems.conformance import ProblemConformance, conform, seeds
+
+N, TARGETS = 7, 5
+
+
+class Root(SetFunction):
+    """Monotone and submodular, and known to foresolve through its values alone."""
+
+    theta_dims = 2
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return ((mask.unsqueeze(-1) * theta).sum(-2) + 1e-3).sqrt().sum(-1)
+
+
+FUNCTIONS = [ProbabilisticCoverage(), FacilityLocation(), Root()]
+MATROIDS: list[Matroid] = [
+    UniformMatroid(N, 3),
+    PartitionMatroid([0, 0, 0, 1, 1, 2, 2], [1, 1, 2]),
+    LaminarMatroid(N, [[0, 1], [0, 1, 2, 3], range(N)], [1, 2, 4]),
+    GraphicMatroid([[0, 1], [1, 2], [0, 2], [2, 3], [3, 4], [2, 4], [0, 4]]),
+]
+
+
+def draw_theta(batch: tuple[int, ...], seed: int, n: int = N) -> Tensor:
+    """Worths or probabilities: 0/1, few levels (ties), scattered, tiny."""
+    generator = torch.Generator().manual_seed(seed)
+    theta = torch.rand(*batch, n, TARGETS, generator=generator, dtype=torch.float64)
+    kind = seed % 4
+    if kind == 0:
+        return (theta < 0.3).double()
+    if kind == 1:
+        return (4 * theta).round() / 4
+    return theta if kind == 2 else 1e-3 * theta * (theta > 0.5)
+
+
+def every_base(matroid: Matroid) -> Tensor:
+    masks = torch.zeros(math.comb(matroid.n, matroid.rank), matroid.n, dtype=torch.float64)
+    for row, items in zip(masks, combinations(range(matroid.n), matroid.rank), strict=True):
+        row[list(items)] = 1.0
+    return masks[matroid.independent(masks)]
+
+
+def brute_force(problem: SubmodularProblem, theta: Tensor) -> float:
+    bases = every_base(problem.matroid)
+    return float(problem.function.value(bases, theta.expand(len(bases), *theta.shape)).max())
+
+
+def plain_greedy(problem: SubmodularProblem, theta: Tensor) -> Tensor:
+    mask = torch.zeros(problem.n, dtype=torch.float64)
+    for _ in range(problem.matroid.rank):
+        best, item = -math.inf, -1
+        for i in problem.matroid.addable(mask.bool()).nonzero()[:, 0].tolist():
+            more = mask.clone()
+            more[i] = 1.0
+            value = problem.function.value(more, theta).item()
+            if value > best + 1e-12:  # ties go to the first
+                best, item = value, i
+        mask[item] = 1.0
+    return mask
+
+
+class SubmodularConformance(ProblemConformance):
+    method = "greedy"
+
+    def make(self, seed: int) -> SubmodularProblem:
+        return SubmodularProblem(FUNCTIONS[seed % 2], MATROIDS[seed % 3], self.method)  # type: ignore[arg-type]
+
+    def draw(self, problem: SubmodularProblem, batch: tuple[int, ...], seed: int) -> Tensor:  # type: ignore[override]
+        return draw_theta(batch, seed)
+
+    def best(self, problem: SubmodularProblem, theta: Tensor) -> float:  # type: ignore[override]
+        return brute_force(problem, theta)
+
+    @conform
+    @given(seed=seeds)
+    def test_decisions_are_bases(self, seed: int) -> None:
+        problem = self.make(seed)
+        x = problem.solve(self.draw(problem, (3,), seed))
+        assert set(x.unique().tolist()) <= {0.0, 1.0}
+        assert (x.sum(-1) == problem.matroid.rank).all()
+
+    @pytest.mark.parametrize("batch", [(), (1,), (3,), (2, 3), (0,)])
+    def test_shapes(self, batch: tuple[int, ...]) -> None:
+        problem = self.make(2)
+        theta = self.draw(problem, batch, 2)
+        x = problem.solve(theta)
+        assert x.shape == (*batch, N)
+        assert problem.objective(x, theta).shape == batch
+        assert problem.check(x).feasible.shape == batch
+
+    def test_wrong_theta_is_refused(self) -> None:
+        problem = self.make(8)
+        with pytest.raises(InvalidInputError, match=rf"`theta` must be .*\b{N}\b.*got \(2, {N + 1}, {TARGETS}\)"):
+            problem.solve(torch.zeros(2, N + 1, TARGETS))
+        theta = self.draw(problem, (2,), 8)
+        theta[1, 0, 3] = torch.nan
+        with pytest.raises(InvalidInputError, match=r"`theta` must be finite; got nan at \[1, 0, 3\]"):
+            problem.solve(theta)
+        with pytest.raises(InvalidInputError, match=r"`theta`.*finite.*inf"):
+            problem.solve(torch.full((N, TARGETS), torch.inf))
+
+    def test_objective_is_differentiable(self) -> None:
+        """Inside of the domain: differences must not leave it."""
+        problem = self.make(5)
+        theta = (0.1 + 0.8 * self.draw(problem, (3,), 2)).requires_grad_()
+        x = problem.solve(theta)
+        assert not x.requires_grad
+        assert torch.autograd.gradcheck(problem.objective, ((0.25 + 0.5 * x).requires_grad_(), theta))
+
+    @conform
+    @given(seed=seeds)
+    def test_permuting_items_permutes_the_value(self, seed: int) -> None:
+        problem = SubmodularProblem(FUNCTIONS[seed % 2], UniformMatroid(N, 3), self.method)  # type: ignore[arg-type]
+        theta = torch.rand(N, TARGETS, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        order = torch.randperm(N, generator=torch.Generator().manual_seed(seed))
+        value = problem.objective(problem.solve(theta), theta)
+        permuted = theta[order]
+        torch.testing.assert_close(problem.objective(problem.solve(permuted), permuted), value)
+
+
+class TestExact(SubmodularConformance):
+    method = "exact"
+
+    def test_says_that_it_is_exact(self) -> None:
+        assert self.make(0).exact
+
+
+class _Approximate(SubmodularConformance):
+    share = 1 - 1 / math.e  # of the best, for any of the matroids
+    share_uniform = 1 - 1 / math.e
+
+    @conform
+    @given(seed=seeds)
+    def test_value_matches_an_independent_route(self, seed: int) -> None:
+        """A proven share of the best value, instead of all of it."""
+        problem = self.make(seed)
+        theta = self.draw(problem, (), seed)
+        value = problem.objective(problem.solve(theta), theta).item()
+        share = self.share_uniform if isinstance(problem.matroid, UniformMatroid) else self.share
+        best = brute_force(problem, theta)
+        assert share * best - 1e-9 <= value <= best + 1e-9
+
+    def test_does_not_claim_to_be_exact(self) -> None:
+        assert not self.make(0).exact
+
+
+class TestGreedy(_Approximate):
+    share = 0.5
+
+
+class _Slow(_Approximate):
+    def test_batch_equals_loop_in_value(self) -> None:
+        problem = self.make(4)
+        theta = self.draw(problem, (6,), 2)
+        together = problem.objective(problem.solve(theta), theta)
+        alone = torch.stack([problem.objective(problem.solve(one), one) for one in theta])
+        torch.testing.assert_close(together, alone)
+
+
+class TestContinuousGreedy(_Slow):
+    method = "continuous_greedy"
+    share = share_uniform = 0.99 * (1 - 1 / math.e)
+
+
+class TestAscent(_Slow):
+    method = "ascent"
+    share = share_uniform = 0.5 * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: type(f).__name__)
+@pytest.mark.parametrize("matroid", MATROIDS, ids=lambda m: type(m).__name__)
+@conform
+@given(seed=seeds)
+def test_lazy_equals_plain_greedy(function: SetFunction, matroid: Matroid, seed: int) -> None:
+    problem = SubmodularProblem(function, matroid)
+    theta = draw_theta((3,), seed)
+    expected = torch.stack([plain_greedy(problem, one) for one in theta])
+    assert torch.equal(problem.solve(theta), expected)
+
+
+@conform
+@given(seed=seeds)
+def test_greedy_bound_for_functions_without_formula_and_graphs(seed: int) -> None:
+    problem = SubmodularProblem(Root(), MATROIDS[3])
+    theta = draw_theta((), seed)
+    assert problem.objective(problem.solve(theta), theta).item() >= 0.5 * brute_force(problem, theta)
+
+
+def test_single_precision_decides_as_double() -> None:
+    theta = draw_theta((6,), 2).float()
+    for function in FUNCTIONS:
+        problem = SubmodularProblem(function, MATROIDS[1])
+        assert torch.equal(problem.solve(theta).double(), problem.solve(theta.double()))
+
+
+def test_weights_of_each_instance() -> None:
+    theta = draw_theta((), 2)
+    weights = torch.rand(4, TARGETS, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for method in ("greedy", "exact", "continuous_greedy", "ascent"):
+        for given_theta in (theta, theta.expand(4, -1, -1)):
+            problem = SubmodularProblem(ProbabilisticCoverage(weights), MATROIDS[0], method)
+            x = problem.solve(given_theta)
+            alone = [SubmodularProblem(ProbabilisticCoverage(row), MATROIDS[0], method).solve(theta) for row in weights]
+            assert torch.equal(x, torch.stack(alone))
+            assert problem.objective(x, given_theta).shape == (4,)
+
+
+# -- the objective ---------------------------------------------------------------------------------------------------
+
+
+def test_objective_agrees_with_the_set_function_on_sets() -> None:
+    theta = draw_theta((), 2)
+    for function in FUNCTIONS:
+        problem = SubmodularProblem(function, MATROIDS[0])
+        bases = every_base(problem.matroid)
+        expected = function.value(bases, theta.expand(len(bases), N, TARGETS))
+        torch.testing.assert_close(problem.objective(bases, theta), expected)
+
+
+def test_objective_of_a_sampled_function_mixes_sets_and_points() -> None:
+    problem, theta = SubmodularProblem(Root(), MATROIDS[0]), draw_theta((), 2)
+    x = torch.stack([torch.eye(N, dtype=torch.float64)[0], torch.full((N,), 0.4, dtype=torch.float64)])
+    value = problem.objective(x, theta)
+    assert value[0].item() == pytest.approx(problem.function.value(x[0], theta).item())
+    torch.testing.assert_close(value[1], problem.function.multilinear(x[1], theta))
+
+
+def test_objective_of_a_sampled_function_has_gradients_at_sets() -> None:
+    problem, theta = SubmodularProblem(Root(), MATROIDS[0]), draw_theta((), 2).requires_grad_()
+    x = torch.eye(N, dtype=torch.float64)[:2].requires_grad_()
+    value = problem.objective(x, theta)
+    torch.testing.assert_close(value, problem.function.value(x, theta.expand(2, N, TARGETS)))
+    by_x, by_theta = torch.autograd.grad(value[0], (x, theta))
+    gain = problem.function.value(torch.eye(N, dtype=torch.float64)[:2].sum(0), theta) - value[0]
+    assert by_x[0, 1].item() == pytest.approx(gain.item())
+    (expected,) = torch.autograd.grad(problem.function.value(x[0].detach(), theta), theta)
+    torch.testing.assert_close(by_theta, expected)
+
+
+# -- sparse parameters -----------------------------------------------------------------------------------------------
+
+
+def sparse_theta(seed: int, n: int = 40, targets: int = 25) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    levels = rng.integers(1, 5, (n, targets)) / 4 if seed % 2 else rng.random((n, targets))
+    return levels * (rng.random((n, targets)) < 0.15)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+@conform
+@given(seed=seeds, weighted=st.booleans())
+def test_sparse_equals_dense(seed: int, weighted: bool) -> None:
+    theta = sparse_theta(seed)
+    weights = np.random.default_rng(seed).random(25) if weighted else None
+    for matroid in (UniformMatroid(40, 8), PartitionMatroid([i % 5 for i in range(40)], 2)):
+        problem = SubmodularProblem(ProbabilisticCoverage(weights), matroid)
+        expected = problem.solve(torch.from_numpy(theta))
+        value = problem.objective(expected, torch.from_numpy(theta))
+        dense = torch.from_numpy(theta)
+        for form in (
+            scipy.sparse.csr_array(theta),
+            scipy.sparse.csc_matrix(theta),
+            scipy.sparse.coo_array(theta),
+            dense.to_sparse_coo(),
+            dense.to_sparse_csr(),
+        ):
+            assert torch.equal(problem.solve(form), expected)
+            torch.testing.assert_close(problem.objective(expected, form), value)
+
+
+def test_sparse_objective_is_differentiable_and_batched() -> None:
+    dense = torch.from_numpy(sparse_theta(1)).requires_grad_()
+    problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(40, 8))
+    x = torch.rand(3, 40, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    x_grad, grad = torch.autograd.grad(problem.objective(x, dense).sum(), (x, dense))
+    sparse = dense.detach().to_sparse_coo().requires_grad_()
+    value = problem.objective(x, sparse)
+    assert value.shape == (3,)
+    torch.testing.assert_close(value, problem.objective(x, dense))
+    by_x, by_theta = torch.autograd.grad(value.sum(), (x, sparse))
+    torch.testing.assert_close(by_x, x_grad)
+    torch.testing.assert_close(by_theta.to_dense(), torch.where(dense != 0, grad, 0.0))
+
+
+def test_sparse_theta_is_checked() -> None:
+    theta = scipy.sparse.csr_array(sparse_theta(0))
+    problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(40, 8))
+    assert problem.solve(theta.astype(np.float32)).dtype == torch.float32
+    with pytest.raises(InvalidInputError, match=r"`theta` must be \(40, targets\) where it is sparse.*got \(25, 40\)"):
+        problem.solve(theta.T)
+    with pytest.raises(InvalidInputError, match=r"`theta` must be in \[0, 1\]"):
+        problem.solve(2.0 * theta)
+    with pytest.raises(InvalidInputError, match=r"`theta` must be finite; got nan"):
+        problem.solve(theta * np.nan)
+    with pytest.raises(InvalidInputError, match=r"`method` must be 'greedy' for sparse `theta`; got 'exact'"):
+        problem.solve(theta, method="exact")
+    with pytest.raises(InvalidInputError, match=r"`theta` must be dense for FacilityLocation"):
+        SubmodularProblem(FacilityLocation(), UniformMatroid(40, 8)).solve(theta)
+
+
+def test_an_empty_sparse_theta_still_gives_a_base() -> None:
+    problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(40, 8))
+    assert problem.solve(scipy.sparse.csr_array((40, 25))).sum() == 8
+
+
+# -- rounding, checks, errors ----------------------------------------------------------------------------------------
+
+
+def test_a_generator_makes_rounding_random_and_repeatable() -> None:
+    theta = draw_theta((20,), 2)
+    problem = SubmodularProblem(ProbabilisticCoverage(), MATROIDS[1], "continuous_greedy")
+    first, again = (problem.solve(theta, generator=torch.Generator().manual_seed(1)) for _ in range(2))
+    assert torch.equal(first, again)
+    assert problem.check(first)
+    assert (first.sum(-1) == problem.matroid.rank).all()
+
+
+def test_continuous_methods_keep_the_value_they_reach() -> None:
+    """Pipage does not lower F; the bounds hold for F before rounding."""
+    from foresolve.sets.continuous import continuous_greedy, projected_ascent
+
+    theta = draw_theta((8,), 2)
+    problem = SubmodularProblem(ProbabilisticCoverage(), MATROIDS[2])
+    best = torch.tensor([brute_force(problem, one) for one in theta], dtype=torch.float64)
+    for climb, method, share in ((continuous_greedy, "continuous_greedy", 0.62), (projected_ascent, "ascent", 0.499)):
+        x = climb(problem.function, problem.matroid, theta, len(theta))
+        assert not any((excess > 1e-9).any() for excess in problem.matroid.excess(x, base=True).values())
+        reached = problem.objective(x, theta)
+        assert (reached >= share * best).all()
+        assert (problem.objective(problem.solve(theta, method), theta) >= reached - 1e-9).all()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ["continuous_greedy", "ascent"])
+def test_continuous_methods_take_sampled_functions(method: str) -> None:
+    problem, theta = SubmodularProblem(Root(samples=20), MATROIDS[0], method), draw_theta((2,), 2)  # type: ignore[arg-type]
+    x = problem.solve(theta)
+    assert problem.check(x)
+    for value, one in zip(problem.objective(x, theta), theta, strict=True):
+        assert value.item() >= 0.5 * brute_force(problem, one)
+
+
+def test_check_names_what_is_broken() -> None:
+    problem = SubmodularProblem(ProbabilisticCoverage(), MATROIDS[2])
+    x = torch.zeros(3, N)
+    x[1, [0, 1]] = 1.0  # the first set holds one of the two
+    x[2, 5] = 0.5
+    report = problem.check(x)
+    assert report.feasible.tolist() == [True, False, False]
+    assert {(v.instance, v.kind, v.index) for v in report.violations} == {((1,), "sets", 0), ((2,), "integrality", 5)}
+    assert "instance 1" in str(report)
+    assert problem.check(x, relaxed=True).feasible.tolist() == [True, False, True]
+    x[0, 3] = -2.0
+    assert problem.check(x).violations[0].kind == "lower"
+
+
+def test_errors() -> None:
+    matroid = UniformMatroid(N, 3)
+    with pytest.raises(InvalidInputError, match=r"`method` must be one of 'greedy', .*; got 'fast'"):
+        SubmodularProblem(ProbabilisticCoverage(), matroid, "fast")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`function` must be a SetFunction; got the class Probab"):
+        SubmodularProblem(ProbabilisticCoverage, matroid)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`matroid` must be a Matroid; got int"):
+        SubmodularProblem(ProbabilisticCoverage(), 3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`time_limit` must be a finite number > 0"):
+        SubmodularProblem(ProbabilisticCoverage(), matroid, time_limit=0.0)
+    problem, theta = SubmodularProblem(ProbabilisticCoverage(), matroid), draw_theta((2,), 2)
+    with pytest.raises(InvalidInputError, match=r"`method` must be one of"):
+        problem.solve(theta, method="milp")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`generator` must be a torch.Generator; got int"):
+        problem.solve(theta, generator=3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`theta` must be in \[0, 1\]"):
+        problem.solve(2 * theta + 1)
+    with pytest.raises(InvalidInputError, match=rf"`x` must be \(\*batch, {N}\)"):
+        problem.objective(torch.zeros(N + 1), theta)
+    with pytest.raises(InvalidInputError, match=r"batch shapes must broadcast"):
+        problem.objective(torch.zeros(3, N), theta)
+    with pytest.raises(InvalidInputError, match=r"`theta` must be on the problem's device"):
+        problem.solve(theta.to("meta"))
+    with pytest.raises(ForesolveError, match="project"):
+        SubmodularProblem(ProbabilisticCoverage(), MATROIDS[3], "ascent").solve(theta)
