@@ -82,10 +82,12 @@ def margin(problem: foresolve.LinearProgram, solution: foresolve.Solution, gamma
 
 
 def finite_differences(function, theta: Tensor, v: Tensor, step: float = 1e-6) -> Tensor:
-    """The gradient of `sum(v * function(theta))` by central differences, all coordinates of all instances."""
+    """The gradient of `sum(v * function(theta))` by central differences, all entries of all instances `(B, *shape)`."""
     gradient = torch.zeros_like(theta)
-    for j in range(theta.shape[-1]):
-        shift = torch.zeros_like(theta)
-        shift[..., j] = step
-        gradient[..., j] = ((function(theta + shift) - function(theta - shift)) * v).sum(-1) / (2 * step)
+    flat = gradient.flatten(1)
+    for j in range(flat.shape[-1]):
+        shift = torch.zeros_like(flat)
+        shift[:, j] = step
+        shift = shift.reshape(theta.shape)
+        flat[:, j] = ((function(theta + shift) - function(theta - shift)) * v).sum(-1) / (2 * step)
     return gradient

@@ -28,15 +28,27 @@ from foresolve.errors import (
     UnboundedError,
 )
 from foresolve.layers.base import Layer
+from foresolve.layers.multilinear import MultilinearRelaxation, MultilinearSolution
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import Relative, geometric, linear
+from foresolve.layers.wilder import WilderMultilinear
 from foresolve.problems.base import Problem
 from foresolve.problems.flow import MaxFlow, MinCostFlow
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.matching import Assignment, BipartiteMatching
 from foresolve.problems.shortest_path import ShortestPath
+from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
+from foresolve.sets.checker import check_set_function
+from foresolve.sets.coverage import ProbabilisticCoverage
+from foresolve.sets.facility import FacilityLocation
+from foresolve.sets.function import SetFunction
+from foresolve.sets.graphic import GraphicMatroid
+from foresolve.sets.influence import InfluenceSpread
+from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroid import Matroid
+from foresolve.sets.rounding import pipage, randomised_pipage, swap_rounding
 from foresolve.solvers.solution import Duals, Solution, Status
 
 __version__ = "0.1.0"
@@ -46,26 +58,43 @@ __all__ = [
     "BipartiteMatching",
     "ConvergenceWarning",
     "Duals",
+    "FacilityLocation",
     "ForesolveError",
     "ForesolveWarning",
+    "GraphicMatroid",
     "InfeasibleError",
+    "InfluenceSpread",
     "InvalidInputError",
     "Knapsack",
+    "LaminarMatroid",
     "Layer",
     "LinearProgram",
+    "Matroid",
     "MaxFlow",
     "MinCostFlow",
     "MissingExtraError",
+    "MultilinearRelaxation",
+    "MultilinearSolution",
     "NoGradientWarning",
+    "PartitionMatroid",
+    "ProbabilisticCoverage",
     "Problem",
     "QuadraticRelaxation",
     "Relative",
+    "SetFunction",
     "ShortestPath",
     "Solution",
     "SolverError",
     "Status",
+    "SubmodularProblem",
     "TopK",
     "UnboundedError",
+    "UniformMatroid",
+    "WilderMultilinear",
+    "check_set_function",
     "geometric",
     "linear",
+    "pipage",
+    "randomised_pipage",
+    "swap_rounding",
 ]

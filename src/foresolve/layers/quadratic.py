@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from foresolve import _check
-from foresolve.errors import ConvergenceWarning, InfeasibleError, NoGradientWarning
-from foresolve.layers.base import Layer
+from foresolve.errors import ConvergenceWarning, InfeasibleError
 from foresolve.layers.implicit import Tangent, attach
+from foresolve.layers.smoothed import SmoothedLayer
 from foresolve.layers.smoothing import Relative
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
@@ -22,7 +22,7 @@ from foresolve.solvers.projection import Projection, project
 from foresolve.solvers.solution import Duals, Solution, Status
 
 
-class QuadraticRelaxation(Layer):
+class QuadraticRelaxation(SmoothedLayer):
     r"""The linear programme with a strongly concave objective, solved and differentiated exactly.
 
     .. math::
@@ -57,25 +57,9 @@ class QuadraticRelaxation(Layer):
     def __init__(
         self, gamma: float | Tensor | Relative | None = None, *, tol: float = 1e-10, max_iter: int = 100
     ) -> None:
-        super().__init__()
-        self.gamma = Relative() if gamma is None else gamma
+        super().__init__(Relative() if gamma is None else gamma)
         self.tol = _check.positive("tol", tol)
         self.max_iter = _check.positive_int("max_iter", max_iter)
-        self._warned = False
-
-    @property
-    def gamma(self) -> float | Tensor | Relative:
-        """The smoothing."""
-        return self._gamma
-
-    @gamma.setter
-    def gamma(self, value: float | Tensor | Relative) -> None:
-        if isinstance(value, Tensor):
-            if not bool((value > 0).all()) or not bool(torch.isfinite(value).all()):
-                raise _check.fail("gamma", "finite and > 0", f"minimum {value.min().item()}", _AT_ZERO)
-        elif not isinstance(value, Relative):
-            value = _check.positive("gamma", value, _AT_ZERO)
-        self._gamma = value
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)`, differentiable."""
@@ -101,7 +85,7 @@ class QuadraticRelaxation(Layer):
         batch = problem.batch_for(theta)
         gain = problem.gain(theta).double().expand(*batch, -1).reshape(-1, problem.n)
         polytope = problem.polytope(batch).expand(gain.shape[0])
-        gamma = self._smoothing(gain, polytope, batch)
+        gamma = self._smoothing(gain, batch, lambda relative: relative(gain, _size(polytope)))
         point = gain / (2 * gamma.unsqueeze(-1))
         multipliers = None if start is None else self._start(start, polytope, batch)
         numeric = polytope.numeric()
@@ -111,17 +95,6 @@ class QuadraticRelaxation(Layer):
         if run.differentiable and point.requires_grad and bool((result.status == int(Status.CONVERGED)).all()):
             self._warn_if_stuck(run.tangent)
         return run
-
-    def _smoothing(self, gain: Tensor, polytope: Polytope, batch: torch.Size) -> Tensor:
-        """`gamma` for each instance, `(1 or B,)`."""
-        if isinstance(self._gamma, Relative):
-            return self._gamma(gain, _size(polytope))
-        if isinstance(self._gamma, Tensor):
-            gamma = self._gamma.to(gain)
-            if gamma.ndim and tuple(gamma.shape) != tuple(batch):
-                raise _check.fail("gamma", f"a number or of the batch shape {tuple(batch)}", str(tuple(gamma.shape)))
-            return gamma.reshape(-1)
-        return torch.tensor([self._gamma], dtype=gain.dtype, device=gain.device)
 
     def _start(self, start: Solution, polytope: Polytope, batch: torch.Size) -> Array:
         expected = (batch.numel(), polytope.rows.m)
@@ -157,15 +130,7 @@ class QuadraticRelaxation(Layer):
         if self._warned or 0 in tangent.free.shape or bool((tangent.free.sum(-1) > tangent.active.sum(-1)).any()):
             return
         if not bool(tangent.movable().any()):
-            self._warned = True
-            _check.warn(
-                "no coordinate is free in any instance of this batch: every decision sits on a vertex and no gradient "
-                "reaches theta. Raise gamma (said once per layer; `layer.solve(...).free` counts the free coordinates)",
-                NoGradientWarning,
-            )
-
-
-_AT_ZERO = "At test time use `problem.solve(theta)`, the exact decision without smoothing"
+            self._warn_of_vertices()
 
 
 def _size(polytope: Polytope) -> Tensor:

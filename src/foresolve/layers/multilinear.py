@@ -1,0 +1,276 @@
+"""Submodular maximisation smoothed by a quadratic term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from foresolve import _check
+from foresolve.errors import ConvergenceWarning
+from foresolve.layers.smoothed import SmoothedLayer
+from foresolve.layers.smoothing import Relative
+from foresolve.layers.unrolled import unroll
+from foresolve.problems.base import Problem
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.ascent import Optimum, maximise
+from foresolve.sets.stochastic import maximise_sampled
+from foresolve.solvers.solution import Status
+
+# Instances are solved in groups whose parameters fill about so many bytes, which keeps them in a core's cache.
+CACHE = 4 << 20
+
+
+@dataclass(frozen=True)
+class MultilinearSolution:
+    """A batch of smoothed decisions with their certificates; every tensor is `(*batch, ...)`.
+
+    The multipliers satisfy `grad F - 2 gamma x = price - lower + upper`.
+
+    Attributes
+    ----------
+    x: the decisions, attached to the autograd graph.
+    value: the multilinear extension at `x`.
+    price: for each item, the sum of the multipliers of the tight sets that hold it (of the budget, if there is one).
+    lower, upper: the multipliers of `x >= 0` and `x <= 1`, non-negative.
+    status: `Status` codes.
+    residual: the largest entry of `x - Proj(grad F / 2 gamma)` where it was measured last.
+    iterations: steps taken.
+    free: coordinates that can move when `theta` does; 0 means a vertex, with no gradient.
+    """
+
+    x: Tensor
+    value: Tensor
+    price: Tensor
+    lower: Tensor
+    upper: Tensor
+    status: Tensor
+    residual: Tensor
+    iterations: Tensor
+    free: Tensor
+
+    @property
+    def converged(self) -> Tensor:
+        """Whether each instance reached its tolerance."""
+        return self.status == int(Status.CONVERGED)
+
+
+class MultilinearRelaxation(SmoothedLayer):
+    r"""The multilinear extension less a quadratic term, maximised over the matroid's polytope and differentiated.
+
+    .. math::
+        x(\theta) \in \arg\max_x \; F(x, \theta) - \gamma \|x\|^2 \quad \text{s.t.} \quad x \in B(M)
+
+    with `B(M)` the base polytope (under a uniform matroid: `sum x = k`, `0 <= x <= 1`). Without the quadratic term a
+    local maximum has no two fractional coordinates that could be traded against each other, and `dx/dtheta = 0`
+    (see docs/submodular.md); with it, `x` is a local maximum at which
+
+    .. math::
+        (2\gamma I - H_{FF})\, w + A^\top \nu = v, \quad A w = 0, \qquad
+        v^\top \frac{dx}{d\theta} = w^\top \frac{\partial}{\partial\theta} \nabla_x F
+
+    on the free coordinates, one row of `A` for each tight set with a multiplier (Wilder, Dilkina and Tambe, AAAI 2019,
+    Theorem 3, for the smoothed problem). Stationarity means `x = Proj(grad F(x) / 2 gamma)`, and the residual is the
+    largest entry of the difference.
+
+    Parameters
+    ----------
+    gamma: the smoothing, in units of `grad F`: a number, a tensor `()` or `(*batch,)`, or `Relative(factor)` for
+        `factor` times the spread of `grad F` at the centre of the polytope (the default). It may be set anew at any
+        time: `layer.gamma = schedule(t)`.
+    steps: at most so many steps, then a `ConvergenceWarning`; exactly so many where `F` is sampled.
+    tol: bound on the residual.
+    base: with `False`, `x` may leave budget unspent: the independence polytope instead of the base polytope.
+    differentiate: "implicit", through the conditions above, or "unrolled", through every step of a projected gradient
+        ascent (slower, and memory grows with the steps; the two agree at convergence).
+
+    Shapes
+    ------
+    `theta` is `(*batch, *shape)` as the problem's function has it, the result `(*batch, n)` in its dtype and on its
+    device. Numbers are float64 inside.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(4, k=2))
+    >>> theta = torch.tensor([[0.5, 0.1], [0.4, 0.3], [0.0, 0.6], [0.1, 0.1]], requires_grad=True)
+    >>> x = foresolve.MultilinearRelaxation(gamma=0.2)(theta, problem)
+    >>> x.sum().item()
+    2.0
+    >>> problem.objective(x, theta.detach()).backward()
+    """
+
+    def __init__(
+        self,
+        gamma: float | Tensor | Relative | None = None,
+        *,
+        steps: int = 200,
+        tol: float = 1e-8,
+        base: bool = True,
+        differentiate: Literal["implicit", "unrolled"] = "implicit",
+    ) -> None:
+        super().__init__(Relative() if gamma is None else gamma)
+        self.steps = _check.positive_int("steps", steps)
+        self.tol = _check.positive("tol", tol)
+        self.base = bool(base)
+        if differentiate not in ("implicit", "unrolled"):
+            raise _check.fail("differentiate", '"implicit" or "unrolled"', repr(differentiate))
+        self.differentiate = differentiate
+
+    def forward(self, theta: Tensor, problem: Problem) -> Tensor:
+        """Smoothed decisions `(*batch, n)`, differentiable."""
+        return self.solve(theta, problem).x
+
+    def solve(self, theta: Tensor, problem: Problem, start: Tensor | None = None) -> MultilinearSolution:
+        """The same with multipliers, status, residuals, steps and the number of free coordinates.
+
+        `start` `(*batch, n)`, such as the `x` of an earlier solution, warm-starts the solve. Without it every call
+        starts from the centre of the polytope, so a batch always equals a loop.
+        """
+        if not isinstance(problem, SubmodularProblem):
+            raise _check.fail("problem", "a SubmodularProblem", type(problem).__name__)
+        if isinstance(theta, Tensor):
+            _check.same_device("theta", theta, problem.device)
+        theta = problem.check_theta(theta)
+        batch = problem.batch_for(theta)
+        shape = theta.shape[theta.ndim - problem.function.theta_dims :]
+        flat = theta.double().expand(*batch, *shape).reshape(-1, *shape)
+        centre = problem.matroid.centre.expand(flat.shape[0], -1)
+
+        def relative(rule: Relative) -> Tensor:
+            return rule(problem.function.gradient(centre, flat), flat.new_ones(()))
+
+        gamma = self._smoothing(flat, batch, relative).expand(flat.shape[0])
+        first = centre if start is None else self._start(start, problem, batch).to(flat)
+        run = _Run(self, problem, flat, gamma, first)
+        self._report(run, batch)
+        if run.x.requires_grad and not bool(run.free.any()) and run.free.numel():
+            self._warn_of_vertices()
+        return run.solution(batch, theta.dtype)
+
+    def extra_repr(self) -> str:
+        settings = f"gamma={self.gamma}, steps={self.steps}, tol={self.tol:g}"
+        return f"{settings}, base={self.base}, differentiate={self.differentiate!r}"
+
+    def _start(self, start: Tensor, problem: SubmodularProblem, batch: torch.Size) -> Tensor:
+        if not isinstance(start, Tensor) or tuple(start.shape) != (*batch, problem.n):
+            found = str(tuple(start.shape)) if isinstance(start, Tensor) else type(start).__name__
+            raise _check.fail("start", f"decisions {(*batch, problem.n)}, such as `solution.x`", found)
+        _check.finite("start", start)
+        flat = start.detach().double().reshape(-1, problem.n)
+        return problem.matroid.project(flat, base=self.base).x
+
+    def _report(self, run: _Run, batch: torch.Size) -> None:
+        if run.problem.function.sampled:
+            return
+        late = (run.residual > self.tol).nonzero().flatten().tolist()
+        if late:
+            _check.warn(
+                f"{_check.instance_names(late, batch)} did not reach tol={self.tol:g} in steps={self.steps} "
+                f"(largest residual {float(run.residual.max()):.2e}). Raise steps or gamma",
+                ConvergenceWarning,
+            )
+        saddles = (~run.definite & (run.residual <= self.tol)).nonzero().flatten().tolist()
+        if saddles:
+            _check.warn(
+                f"{_check.instance_names(saddles, batch)} ended at a saddle point or a degenerate maximum, where the "
+                "decision has no derivative and the gradient is zero. Raise gamma",
+                ConvergenceWarning,
+            )
+
+
+class _Run:
+    """One solved flat batch, before it takes the caller's shapes and dtype again."""
+
+    def __init__(
+        self, layer: MultilinearRelaxation, problem: SubmodularProblem, theta: Tensor, gamma: Tensor, start: Tensor
+    ) -> None:
+        self.problem, self.theta, self.gamma = problem, theta, gamma
+        detached, fixed = theta.detach(), gamma.detach()
+        function, matroid = problem.function, problem.matroid
+        wanted = torch.is_grad_enabled() and (theta.requires_grad or gamma.requires_grad)
+        unrolled = None
+        if layer.differentiate == "unrolled" and wanted and not function.sampled:
+            settings = {"base": layer.base, "tol": layer.tol, "steps": layer.steps}
+            unrolled, _, _ = unroll(function, matroid, theta, gamma, start, **settings)
+            start = unrolled.detach()
+        self.parts: list[tuple[slice, Optimum]] = []
+        for rows in _chunks(theta, whole=theta.is_cuda or bool(function.batch_shape)):
+            arguments = (function, matroid, detached[rows], fixed[rows], start[rows])
+            if function.sampled:
+                part = maximise_sampled(*arguments, base=layer.base, steps=layer.steps)
+            else:
+                part = maximise(*arguments, base=layer.base, tol=layer.tol, steps=layer.steps)
+            self.parts.append((rows, part))
+        if unrolled is not None:
+            self.x = unrolled
+        elif wanted:
+            self.x: Tensor = _Maximiser.apply(theta, gamma, self.parts)  # type: ignore[assignment]
+        else:
+            self.x = _joined([part.x for _, part in self.parts])
+        self.residual = _joined([part.residual for _, part in self.parts])
+        self.definite = _joined([part.system.definite for _, part in self.parts])
+        self.free = _joined([part.system.movable for _, part in self.parts])
+        self.tol = layer.tol
+
+    def solution(self, batch: torch.Size, dtype: torch.dtype) -> MultilinearSolution:
+        price, iterations, value, slope = (
+            _joined(parts)
+            for parts in zip(
+                *((p.projection.price, p.iterations, p.local.value, p.local.gradient) for _, p in self.parts)
+            )
+        )
+        x = self.x.detach()
+        price = 2 * self.gamma.detach().unsqueeze(-1) * price
+        reduced = slope - 2 * self.gamma.detach().unsqueeze(-1) * x - price
+        lower = torch.where(x <= 0, -reduced, 0.0).clamp_min(0)
+        upper = torch.where(x >= 1, reduced, 0.0).clamp_min(0)
+        late = (self.residual > self.tol) & (not self.problem.function.sampled)
+        status = torch.where(late, int(Status.MAX_ITER), int(Status.CONVERGED))
+        shaped = (part.reshape(*batch, self.problem.n).to(dtype) for part in (self.x, price, lower, upper))
+        counts = (part.reshape(batch) for part in (status, self.residual, iterations, self.free))
+        x, price, lower, upper = shaped
+        return MultilinearSolution(x, value.reshape(batch).to(dtype), price, lower, upper, *counts)
+
+
+class _Maximiser(torch.autograd.Function):
+    """The solved `x` as a function of `theta` and `gamma`: the derivation stands in the layer's docstring.
+
+    Stationarity `C (grad F - 2 gamma x) = 0` gives `K dx = C (d/dtheta grad F dtheta - 2 x dgamma)`, so that
+    `v' dx = w' d/dtheta grad F dtheta - 2 w'x dgamma` with `w = C K^{-1} C v`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, theta: Tensor, gamma: Tensor, parts: list[tuple[slice, Optimum]]) -> Tensor:
+        ctx.parts, ctx.shape = parts, theta.shape
+        return _joined([part.x for _, part in parts])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:  # type: ignore[override]
+        (v,) = grads
+        by_theta = v.new_empty(ctx.shape) if ctx.needs_input_grad[0] else None
+        by_gamma = v.new_empty(ctx.shape[:1]) if ctx.needs_input_grad[1] else None
+        for rows, part in ctx.parts:
+            w = part.system.solve(v[rows])
+            if by_theta is not None:
+                by_theta[rows] = part.local.cross(w)
+            if by_gamma is not None:
+                by_gamma[rows] = -2 * (w * part.x).sum(-1)
+        return by_theta, by_gamma, None
+
+
+def _chunks(theta: Tensor, whole: bool) -> list[slice]:
+    """A GPU takes the batch whole; a CPU so many instances at a time as its cache holds."""
+    count = theta.shape[0]
+    each = max(1, theta[:1].numel() * theta.element_size())
+    size = max(1, count if whole else CACHE // each)
+    return [slice(first, min(first + size, count)) for first in range(0, max(count, 1), size)]
+
+
+def _joined(parts: Any) -> Tensor:
+    parts = list(parts)
+    return parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -1,0 +1,138 @@
+"""The published recipe for submodular problems, kept for its tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from foresolve import _check
+from foresolve.layers.base import Layer
+from foresolve.problems.base import Problem
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.function import Local
+from foresolve.sets.laminar import UniformMatroid
+from foresolve.solvers.waterfill import Segments, waterfill
+
+
+class WilderMultilinear(Layer):
+    r"""The recipe of Wilder, Dilkina and Tambe (AAAI 2019): a few ascent steps, a cap, a ridge. **A heuristic.**
+
+    Forward: `steps` steps of projected gradient ascent with Nesterov momentum on the multilinear extension `F`, from
+    zero, over `sum x = k`, `0 <= x <= cap`. It does not converge, and is not meant to: at a local maximum of `F` no
+    gradient would be left. Backward: `x` is treated as if it were a maximum of `F`; with `g` the constraints
+    `(sum x - k, x - cap, -x)`, `G` their derivatives and `lambda` their multipliers, the system
+
+    .. math::
+        \left( \begin{pmatrix} -H & G^\top \\ \mathrm{diag}(\lambda) G & \mathrm{diag}(g) \end{pmatrix}
+        + \text{ridge} \cdot I \right) \begin{pmatrix} dx \\ d\lambda \end{pmatrix} =
+        \begin{pmatrix} \frac{\partial}{\partial \theta} \nabla_x F \, d\theta \\ 0 \end{pmatrix}
+
+    is solved for `dx`. Without the Hessian (the published one keeps a single target, which is close to none) the ridge
+    alone makes the system regular, and on the coordinates between the bounds the result is nearly that of
+    `MultilinearRelaxation(gamma=ridge / 2)` with `H = 0`, taken at a point that is not its solution: right in sign for
+    most coordinates, wrong in size. Finite differences do not agree with it. Use `MultilinearRelaxation` unless you
+    want the published numbers.
+
+    Parameters
+    ----------
+    steps, rate, momentum: of the ascent.
+    cap: the upper bound of each coordinate, below 1 to keep coordinates fractional; `cap * n` must be at least `k`.
+    ridge: added to the diagonal of the system.
+    hessian: whether `H` enters the system.
+
+    Shapes
+    ------
+    As `MultilinearRelaxation`; the matroid must be uniform.
+    """
+
+    def __init__(
+        self,
+        *,
+        steps: int = 10,
+        rate: float = 0.1,
+        momentum: float = 0.9,
+        cap: float = 0.95,
+        ridge: float = 0.01,
+        hessian: bool = False,
+    ) -> None:
+        super().__init__()
+        self.steps, self.rate = _check.positive_int("steps", steps), _check.positive("rate", rate)
+        if not 0 <= momentum < 1:
+            raise _check.fail("momentum", "in [0, 1)", str(momentum))
+        if not 0 < cap <= 1:
+            raise _check.fail("cap", "in (0, 1]", str(cap))
+        self.momentum, self.cap = float(momentum), float(cap)
+        self.ridge, self.hessian = _check.positive("ridge", ridge), bool(hessian)
+
+    def forward(self, theta: Tensor, problem: Problem) -> Tensor:
+        """Unconverged decisions `(*batch, n)` with the published gradient."""
+        if not isinstance(problem, SubmodularProblem):
+            raise _check.fail("problem", "a SubmodularProblem", type(problem).__name__)
+        matroid = problem.matroid
+        if not isinstance(matroid, UniformMatroid):
+            raise _check.fail("problem", "over a UniformMatroid, as in the paper", type(matroid).__name__)
+        if self.cap * matroid.n < matroid.rank:
+            raise _check.fail("cap", f"at least k / n = {matroid.rank / matroid.n:g}", f"{self.cap:g}")
+        if isinstance(theta, Tensor):
+            _check.same_device("theta", theta, problem.device)
+        theta = problem.check_theta(theta)
+        batch = problem.batch_for(theta)
+        shape = theta.shape[theta.ndim - problem.function.theta_dims :]
+        flat = theta.double().expand(*batch, *shape).reshape(-1, *shape)
+        x: Tensor = _Recipe.apply(flat, self, problem)  # type: ignore[assignment]
+        return x.reshape(*batch, problem.n).to(theta.dtype)
+
+    def extra_repr(self) -> str:
+        ascent = f"steps={self.steps}, rate={self.rate}, momentum={self.momentum}"
+        return f"{ascent}, cap={self.cap}, ridge={self.ridge}, hessian={self.hessian}"
+
+    def _ascend(self, theta: Tensor, problem: SubmodularProblem) -> Tensor:
+        """SGD with Nesterov momentum, as torch has it, and a projection after each step."""
+        x = theta.new_zeros(theta.shape[0], problem.n)
+        velocity = torch.zeros_like(x)
+        segments, total = Segments.of(np.zeros(problem.n), 1).to(x.device), x.new_tensor([problem.matroid.rank])
+        for _ in range(self.steps):
+            gradient = problem.function.local(x, theta).gradient
+            velocity = self.momentum * velocity + gradient
+            goal = x + self.rate * (gradient + self.momentum * velocity)
+            _, x = waterfill(goal, torch.full_like(goal, self.cap), segments, total)
+        return x
+
+    def _adjoint(self, x: Tensor, local: Local, v: Tensor) -> Tensor:
+        """`w` with `v' dx = w' d(grad F)`.
+
+        Eliminating `d lambda` leaves `(D - c 1 1' - H) dx = d(grad F)`, with `c = lambda_sum / ridge` and `D` the ridge,
+        less `lambda / ridge` at a bound. The matrix is symmetric; without `H` it is inverted by Sherman and Morrison.
+        """
+        inside = (x > 0) & (x < self.cap)
+        count = inside.sum(-1, keepdim=True)
+        price = torch.where(inside, local.gradient, 0.0).sum(-1, keepdim=True) / count.clamp_min(1)
+        excess = local.gradient - price
+        bound = torch.where(x >= self.cap, excess, torch.where(x <= 0, -excess, 0.0))
+        diagonal, c = self.ridge - bound / self.ridge, price / self.ridge
+        if not self.hessian:
+            ones = (1 / diagonal).sum(-1, keepdim=True)
+            return (v + c * (v / diagonal).sum(-1, keepdim=True) / (1 - c * ones)) / diagonal
+        every = torch.arange(x.shape[-1], device=x.device).expand_as(x)
+        matrix = torch.diag_embed(diagonal) - c.unsqueeze(-1) - local.hessian(every)
+        # One at a time: batched LU is unreliable in some builds of torch.
+        return torch.stack([torch.linalg.solve(a, b) for a, b in zip(matrix, v)]) if len(v) else v
+
+
+class _Recipe(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, theta: Tensor, layer: WilderMultilinear, problem: SubmodularProblem) -> Tensor:
+        x = layer._ascend(theta, problem)
+        ctx.layer, ctx.local = layer, problem.function.local(x, theta)
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        (x,) = ctx.saved_tensors
+        return ctx.local.cross(ctx.layer._adjoint(x, ctx.local, grads[0])), None, None

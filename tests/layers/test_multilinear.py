@@ -1,0 +1,327 @@
+"""The smoothed multilinear layer: its conditions, its gradients, its diagnostics."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+import foresolve
+from foresolve.sets.ascent import maximise
+from instances import finite_differences
+from layers.conformance import LayerConformance
+from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid, smooth_theta
+
+N, TARGETS = 9, 7
+
+
+def problem_of(function_kind: str, matroid_kind: str) -> foresolve.SubmodularProblem:
+    return foresolve.SubmodularProblem(function(function_kind, TARGETS), matroid(matroid_kind, N))
+
+
+def layer_of(gamma: float = 0.6, **settings: object) -> foresolve.MultilinearRelaxation:
+    return foresolve.MultilinearRelaxation(gamma, tol=1e-12, **settings)  # type: ignore[arg-type]
+
+
+@functools.cache
+def smooth_cases(settings: str) -> list[tuple[foresolve.SubmodularProblem, Tensor]]:
+    """Every closed form under every matroid, for a layer told by its `extra_repr`."""
+    found = dict(part.split("=") for part in settings.split(", "))
+    layer = layer_of(float(found["gamma"]), base=found["base"] == "True")
+    problems = [problem_of(*kinds) for kinds in itertools.product(FUNCTIONS, MATROIDS)]
+    return [(problem, smooth_theta(layer, problem, 2, TARGETS)) for problem in problems]
+
+
+class TestConformance(LayerConformance):
+    def layer(self) -> foresolve.MultilinearRelaxation:
+        return layer_of()
+
+    def cases(self) -> list[tuple[foresolve.SubmodularProblem, Tensor]]:
+        return smooth_cases(self.layer().extra_repr())
+
+
+class TestSlackBudget(TestConformance):
+    """A large gamma leaves the budget unspent: no budget row may enter the system."""
+
+    def layer(self) -> foresolve.MultilinearRelaxation:
+        return layer_of(2.5, base=False)
+
+    def test_the_budget_is_slack_in_some_cases_and_tight_in_others(self) -> None:
+        slack = [
+            bool((self.layer()(theta, problem).sum(-1) < problem.matroid.rank - 1e-6).all())
+            for problem, theta in self.cases()
+        ]
+        assert any(slack)
+        tight = layer_of(0.3, base=False)(draw_theta((2,), N, TARGETS, 0), problem_of("coverage", "uniform"))
+        torch.testing.assert_close(tight.sum(-1), torch.full((2,), 3.0, dtype=torch.float64))
+
+
+class TestTightIndependence(TestConformance):
+    def layer(self) -> foresolve.MultilinearRelaxation:
+        return layer_of(0.6, base=False)
+
+
+class TestRelativeGamma(TestConformance):
+    """Gamma follows theta, and its own derivative is part of the gradient."""
+
+    def layer(self) -> foresolve.MultilinearRelaxation:
+        return foresolve.MultilinearRelaxation(foresolve.Relative(2.0), tol=1e-12)
+
+    def cases(self) -> list[tuple[foresolve.SubmodularProblem, Tensor]]:
+        return [(problem, theta) for problem, theta in TestConformance().cases() if self._smooth(problem, theta)]
+
+    def _smooth(self, problem: foresolve.SubmodularProblem, theta: Tensor) -> bool:
+        solution = self.layer().solve(theta, problem)
+        inside = torch.maximum(torch.minimum(solution.x, 1 - solution.x), solution.lower + solution.upper)
+        return bool((inside > 1e-3).all()) and bool((solution.free > 0).all())
+
+    def test_some_cases_are_left(self) -> None:
+        assert len(self.cases()) >= 4
+
+
+def stationarity(
+    problem: foresolve.SubmodularProblem, theta: Tensor, solution: foresolve.MultilinearSolution, gamma: float
+) -> Tensor:
+    """`grad F - 2 gamma x - price + lower - upper`, which must vanish."""
+    gradient = problem.function.gradient(solution.x.detach(), theta)
+    return gradient - 2 * gamma * solution.x.detach() - solution.price + solution.lower - solution.upper
+
+
+@pytest.mark.parametrize("base", [True, False])
+@pytest.mark.parametrize("kinds", list(itertools.product(FUNCTIONS, MATROIDS)), ids="-".join)
+@given(seed=st.integers(0, 1000), log_gamma=st.floats(-2.0, 1.0))
+def test_optimality_conditions(kinds: tuple[str, str], base: bool, seed: int, log_gamma: float) -> None:
+    problem, gamma = problem_of(*kinds), 10**log_gamma
+    theta = draw_theta((3,), N, TARGETS, seed)
+    solution = foresolve.MultilinearRelaxation(gamma, tol=1e-10, base=base).solve(theta, problem)
+    assert bool(solution.converged.all())
+    assert problem.check(solution.x, tol=1e-8, relaxed=True)
+    assert float(stationarity(problem, theta, solution, gamma).abs().max()) < 1e-7 * max(1.0, gamma)
+    assert bool((solution.lower >= 0).all())
+    assert bool((solution.upper >= 0).all())
+    assert float((solution.lower * solution.x).abs().max()) < 1e-8
+    assert float((solution.upper * (1 - solution.x)).abs().max()) < 1e-8
+    if base:
+        torch.testing.assert_close(solution.x.sum(-1), torch.full((3,), float(problem.matroid.rank)).double())
+    else:
+        assert bool((solution.price >= 0).all())
+        loose = (problem.matroid.rank - solution.x.sum(-1)) > 1e-6
+        if kinds[1] == "uniform":
+            assert float((solution.price * loose.unsqueeze(-1)).max()) < 1e-8
+
+
+@given(seed=st.integers(0, 1000))
+def test_the_point_is_a_local_maximum(seed: int) -> None:
+    """No feasible point nearby is better, in random directions."""
+    problem, gamma = problem_of("coverage", "uniform"), 0.3
+    theta = draw_theta((), N, TARGETS, seed)
+    x = layer_of(gamma)(theta, problem)
+    generator = torch.Generator().manual_seed(seed)
+
+    def height(point: Tensor) -> Tensor:
+        return problem.objective(point, theta) - gamma * point.square().sum(-1)
+
+    nearby = x + 1e-3 * torch.randn(200, N, generator=generator, dtype=torch.float64)
+    nearby = problem.matroid.project(nearby).x
+    assert float((height(nearby) - height(x)).max()) < 1e-12
+
+
+def test_implicit_and_unrolled_agree() -> None:
+    for kinds in itertools.product(FUNCTIONS, MATROIDS):
+        problem, gradients = problem_of(*kinds), []
+        theta = smooth_theta(layer_of(), problem, 2, TARGETS)
+        v = torch.randn(2, N, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        for differentiate in ("implicit", "unrolled"):
+            leaf = theta.clone().requires_grad_()
+            layer = layer_of(differentiate=differentiate, steps=3000)
+            (layer(leaf, problem) * v).sum().backward()
+            gradients.append(leaf.grad)
+        scale = gradients[0].abs().max()
+        assert float((gradients[0] - gradients[1]).abs().max() / scale) < 1e-6
+
+
+def test_gamma_receives_a_gradient() -> None:
+    problem = problem_of("coverage", "uniform")
+    theta = smooth_theta(layer_of(), problem, 2, TARGETS)
+    gamma = torch.tensor([0.6, 0.6], dtype=torch.float64, requires_grad=True)
+    v = torch.randn(2, N, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    layer = foresolve.MultilinearRelaxation(gamma, tol=1e-12)
+    (layer(theta, problem) * v).sum().backward()
+
+    def at(value: Tensor) -> Tensor:
+        return foresolve.MultilinearRelaxation(value.squeeze(-1), tol=1e-12)(theta, problem)
+
+    expected = finite_differences(at, gamma.detach().unsqueeze(-1), v).squeeze(-1)
+    torch.testing.assert_close(gamma.grad, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_the_textbook_layer_has_no_gradient() -> None:
+    """Without smoothing a local maximum has at most one fractional coordinate (docs/submodular.md)."""
+    problem = problem_of("coverage", "uniform")
+    theta = draw_theta((20,), N, TARGETS, 1).requires_grad_()
+    with pytest.warns(foresolve.NoGradientWarning, match="vertex"):
+        x = foresolve.MultilinearRelaxation(1e-4, tol=1e-10)(theta, problem)
+    fractional = ((x > 1e-9) & (x < 1 - 1e-9)).sum(-1)
+    assert int(fractional.max()) <= 1
+    x.square().sum().backward()
+    assert theta.grad is not None
+    assert float(theta.grad.abs().max()) == 0
+
+
+def test_the_warning_comes_once_per_layer() -> None:
+    problem, layer = problem_of("coverage", "uniform"), foresolve.MultilinearRelaxation(1e-4)
+    theta = draw_theta((2,), N, TARGETS, 1).requires_grad_()
+    with pytest.warns(foresolve.NoGradientWarning):
+        layer(theta, problem)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        layer(theta, problem)
+
+
+def test_free_counts_the_coordinates_that_move() -> None:
+    problem = problem_of("coverage", "uniform")
+    theta = smooth_theta(layer_of(), problem, 2, TARGETS).requires_grad_()
+    solution = layer_of().solve(theta, problem)
+    for b in range(2):
+        moved = 0
+        for i in range(N):
+            (row,) = torch.autograd.grad(solution.x[b, i], theta, retain_graph=True)
+            moved += int(row.abs().max() > 1e-9)
+        assert int(solution.free[b]) == moved
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e5])
+def test_the_default_gamma_is_free_of_scale(scale: float) -> None:
+    """Facility location with all values scaled gives the same decision."""
+    problem = foresolve.SubmodularProblem(foresolve.FacilityLocation(), foresolve.UniformMatroid(N, 3))
+    theta = draw_theta((4,), N, TARGETS, 3)
+    layer = foresolve.MultilinearRelaxation(tol=1e-10)
+    torch.testing.assert_close(layer(scale * theta, problem), layer(theta, problem), atol=1e-7, rtol=0)
+
+
+def test_annealing_sharpens() -> None:
+    """As gamma falls, decisions go from the centre to a vertex."""
+    problem = problem_of("coverage", "uniform")
+    theta, schedule = draw_theta((10,), N, TARGETS, 2), foresolve.geometric(100.0, 1e-2)
+    layer = foresolve.MultilinearRelaxation()
+    spread = []
+    for progress in (0.0, 0.5, 1.0):
+        layer.gamma = schedule(progress)
+        spread.append(float((layer(theta, problem) * (1 - layer(theta, problem))).sum(-1).mean()))
+    assert spread[0] > spread[1] > spread[2]
+    assert spread[2] < 1e-6
+
+
+def test_items_that_are_alike_do_not_hold_it_at_a_saddle() -> None:
+    """Two equal items start and stay equal along the gradient; with a small gamma that is a saddle."""
+    theta = torch.tensor([[0.9, 0.9, 0.0], [0.9, 0.9, 0.0], [0.1, 0.0, 0.5]], dtype=torch.float64)
+    problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(3, 1))
+    layer = foresolve.MultilinearRelaxation(0.05, tol=1e-10)
+    solution = layer.solve(theta, problem)
+    assert bool(solution.converged)
+    assert sorted(solution.x.tolist()) == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
+    start = torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64)
+    again = layer.solve(theta, problem, start=start)
+    assert float(again.value - 0.05 * again.x.square().sum()) > 1.8 - 0.05 - 1e-9
+
+
+@given(seed=st.integers(0, 300))
+def test_ascent_without_smoothing_reaches_half_of_the_best(seed: int) -> None:
+    """The bound of Hassani, Soltanolkotabi and Karbasi (2017), which the paper builds on, for gamma to zero."""
+    problem = problem_of("coverage", "uniform")
+    theta = draw_theta((3,), N, TARGETS, seed)
+    gamma = torch.full((3,), 1e-9, dtype=torch.float64)
+    start = problem.matroid.project(torch.zeros(3, N, dtype=torch.float64)).x
+    optimum = maximise(problem.function, problem.matroid, theta, gamma, start, tol=1e-9, steps=500)
+    best = problem.objective(problem.solve(theta, method="exact"), theta)
+    assert bool((problem.objective(optimum.x, theta) >= 0.5 * best - 1e-9).all())
+
+
+def test_warm_starts_save_steps_and_give_the_same() -> None:
+    problem, layer = problem_of("coverage", "laminar"), layer_of()
+    theta = smooth_theta(layer, problem, 4, TARGETS)
+    cold = layer.solve(theta, problem)
+    warm = layer.solve(theta, problem, start=cold.x)
+    torch.testing.assert_close(warm.x, cold.x, atol=1e-11, rtol=0)
+    assert int(warm.iterations.max()) <= 1 < int(cold.iterations.max())
+    with pytest.raises(foresolve.InvalidInputError, match=r"`start` must be decisions \(4, 9\)"):
+        layer.solve(theta, problem, start=cold.x[0])
+
+
+@given(seed=st.integers(0, 300))
+def test_permuting_items_permutes_decisions(seed: int) -> None:
+    problem = foresolve.SubmodularProblem(function("coverage", TARGETS), foresolve.UniformMatroid(N, 3))
+    theta = draw_theta((2,), N, TARGETS, seed)
+    order = torch.randperm(N, generator=torch.Generator().manual_seed(seed))
+    layer = layer_of(1.0)
+    torch.testing.assert_close(layer(theta[:, order], problem), layer(theta, problem)[:, order], atol=1e-9, rtol=0)
+
+
+def test_exact_at_zeros_and_ones() -> None:
+    """0/1 parameters (topic coverage): items at x = 1 make products that vanish."""
+    generator = torch.Generator().manual_seed(0)
+    theta = (torch.rand(4, N, TARGETS, generator=generator) < 0.3).double().requires_grad_()
+    problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(N, 3))
+    layer = foresolve.MultilinearRelaxation(0.5, tol=1e-10)
+    solution = layer.solve(theta, problem)
+    assert bool(solution.converged.all())
+    solution.x.square().sum().backward()
+    assert theta.grad is not None
+    assert bool(torch.isfinite(theta.grad).all())
+
+
+def test_too_few_steps_warn_with_the_residual() -> None:
+    problem = problem_of("coverage", "uniform")
+    layer = foresolve.MultilinearRelaxation(0.3, tol=1e-12, steps=1)
+    theta = draw_theta((3,), N, TARGETS, 0)
+    with pytest.warns(foresolve.ConvergenceWarning, match=r"instances 0, 1, 2 did not reach tol=1e-12 .*residual"):
+        solution = layer.solve(theta, problem)
+    assert not bool(solution.converged.any())
+    assert bool(torch.isfinite(solution.x).all())
+
+
+def test_large_batches_in_pieces_equal_a_loop() -> None:
+    """More instances than fit the cache, so that several pieces are solved one after the other."""
+    problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(60, 6))
+    theta = (0.2 * draw_theta((30,), 60, 400, 0)).requires_grad_()
+    layer = foresolve.MultilinearRelaxation(1.0, tol=1e-10)
+    x = layer(theta, problem)
+    (together,) = torch.autograd.grad(x.square().sum(), theta)
+    for b in (0, 13, 29):
+        alone = layer(theta[b], problem)
+        torch.testing.assert_close(x[b], alone, atol=1e-9, rtol=0)
+        (gradient,) = torch.autograd.grad(alone.square().sum(), theta)
+        torch.testing.assert_close(together[b], gradient[b], atol=1e-7, rtol=0)
+
+
+def test_an_empty_batch() -> None:
+    problem = problem_of("coverage", "uniform")
+    theta = torch.zeros(0, N, TARGETS, requires_grad=True)
+    x = foresolve.MultilinearRelaxation(1.0)(theta, problem)
+    assert x.shape == (0, N)
+    x.sum().backward()
+
+
+def test_bad_input() -> None:
+    problem, theta = problem_of("coverage", "uniform"), draw_theta((2,), N, TARGETS, 0)
+    layer = foresolve.MultilinearRelaxation(1.0)
+    with pytest.raises(foresolve.InvalidInputError, match="`problem` must be a SubmodularProblem; got TopK"):
+        layer(theta, foresolve.TopK(N, 3))
+    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be \(\*batch, 9, 7\).*got \(2, 7, 9\)"):
+        layer(theta.mT, problem)
+    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be in \[0, 1\]; got 1.5 at \[0, 1, 2\]"):
+        layer(theta.index_put((torch.tensor(0), torch.tensor(1), torch.tensor(2)), torch.tensor(1.5).double()), problem)
+    theta[1, 2, 3] = torch.nan
+    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be finite; got nan at \[1, 2, 3\]"):
+        layer(theta, problem)
+    for settings in ({"gamma": 0.0}, {"tol": 0.0}, {"steps": 0}, {"differentiate": "magic"}):
+        with pytest.raises(foresolve.InvalidInputError, match=next(iter(settings))):
+            foresolve.MultilinearRelaxation(**settings)  # type: ignore[arg-type]
+    with pytest.raises(foresolve.InvalidInputError, match=r"`gamma`.*batch shape \(2,\)"):
+        foresolve.MultilinearRelaxation(torch.ones(3))(draw_theta((2,), N, TARGETS, 0), problem)
