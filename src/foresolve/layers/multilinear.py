@@ -20,8 +20,8 @@ from foresolve.sets.ascent import Optimum, maximise
 from foresolve.sets.stochastic import maximise_sampled
 from foresolve.solvers.solution import Status
 
-# Instances are solved in groups whose parameters fill about so many bytes, which keeps them in a core's cache.
-CACHE = 4 << 20
+# Instances are solved in groups whose parameters fill about so many bytes: beyond, a group only needs more memory.
+CACHE = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -252,19 +252,19 @@ class _Maximiser(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:  # type: ignore[override]
         (v,) = grads
-        by_theta = v.new_empty(ctx.shape) if ctx.needs_input_grad[0] else None
+        by_theta = v.new_zeros(ctx.shape) if ctx.needs_input_grad[0] else None
         by_gamma = v.new_empty(ctx.shape[:1]) if ctx.needs_input_grad[1] else None
         for rows, part in ctx.parts:
             w = part.system.solve(v[rows])
             if by_theta is not None:
-                by_theta[rows] = part.local.cross(w)
+                part.local.put_cross(w, by_theta[rows])
             if by_gamma is not None:
                 by_gamma[rows] = -2 * (w * part.x).sum(-1)
         return by_theta, by_gamma, None
 
 
 def _chunks(theta: Tensor, whole: bool) -> list[slice]:
-    """A GPU takes the batch whole; a CPU so many instances at a time as its cache holds."""
+    """A GPU takes the batch whole, a CPU so many instances at a time as are worth their memory."""
     count = theta.shape[0]
     each = max(1, theta[:1].numel() * theta.element_size())
     size = max(1, count if whole else CACHE // each)

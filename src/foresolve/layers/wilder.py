@@ -105,7 +105,7 @@ class WilderMultilinear(Layer):
     def _adjoint(self, x: Tensor, local: Local, v: Tensor) -> Tensor:
         """`w` with `v' dx = w' d(grad F)`.
 
-        Eliminating `d lambda` leaves `(D - c 1 1' - H) dx = d(grad F)`, with `c = lambda_sum / ridge` and `D` the ridge,
+        Without `d lambda` it reads `(D - c 1 1' - H) dx = d(grad F)`, with `c = lambda_sum / ridge` and `D` the ridge,
         less `lambda / ridge` at a bound. The matrix is symmetric; without `H` it is inverted by Sherman and Morrison.
         """
         inside = (x > 0) & (x < self.cap)

@@ -105,7 +105,8 @@ def maximise(
 ) -> Optimum:
     """A local maximiser for each instance, from `start` `(B, n)`; `theta` is `(B or 1, *shape)`, `gamma` `(B,)`."""
     climb = _Climb(function, matroid, theta, gamma, base)
-    here = climb.at(start)
+    # The first step is taken on trust: any start would do, and its image has few coordinates that are not at a bound.
+    here = climb.at(climb.at(start).projection.x)
     iterations = torch.zeros(start.shape[0], dtype=torch.long, device=start.device)
     escapes = torch.zeros_like(iterations)
     lipschitz = 2 * gamma
@@ -120,11 +121,10 @@ def maximise(
             here = climb.escape(here, system, saddle)
             continue
         iterations += open_
-        trial, accepted = climb.newton(here) if step else (here, ~open_)
+        trial, accepted = climb.newton(here)
         left = open_ & ~accepted
         if bool(left.any()):
-            uphill = climb.uphill(here, lipschitz) if step else here.projection.x  # the same, for L = 2 gamma
-            trial = climb.at(torch.where(left.unsqueeze(-1), uphill, trial.x))
+            trial = climb.at(torch.where(left.unsqueeze(-1), climb.uphill(here, lipschitz), trial.x))
             gain = climb.promise(here, trial, lipschitz)
             good = trial.height >= here.height + gain - ROUNDING * here.height.abs()
             shorter = torch.where(good, (0.7 * lipschitz).maximum(2 * gamma), 2 * lipschitz)
@@ -183,8 +183,9 @@ class _Climb:
             goal = torch.where(saddle.unsqueeze(-1), self._along_convexity(here, system), goal)
         trial = self.at(goal)
         rise = trial.height - here.height
-        ascends = rise >= SUFFICIENT * self.gamma * (trial.x - here.x).square().sum(-1)
-        closer = (trial.residual <= 0.5 * here.residual) & (rise >= -ROUNDING * here.height.abs())
+        noise = ROUNDING * here.height.abs()
+        ascends = rise > noise + SUFFICIENT * self.gamma * (trial.x - here.x).square().sum(-1)
+        closer = (trial.residual <= 0.5 * here.residual) & (rise >= -noise)
         return trial, torch.where(system.definite, ascends | closer, saddle & ascends)
 
     def uphill(self, here: _Point, lipschitz: Tensor) -> Tensor:
@@ -205,11 +206,11 @@ class _Climb:
 
     def _along_convexity(self, here: _Point, system: TangentSystem) -> Tensor:
         """From points near a saddle along the most convex direction, to whichever end of the polytope lies higher."""
-        direction = system.downhill()
+        direction, origin = system.downhill(), here.projection.x  # there, free coordinates are off their bounds
         ends = []
         for step in (direction, -direction):
-            length = _room(here.x, step)
-            goal = here.x + torch.where(torch.isfinite(length), length, 0.0).unsqueeze(-1) * step
+            length = _room(origin, step)
+            goal = origin + torch.where(torch.isfinite(length), length, 0.0).unsqueeze(-1) * step
             ends.append(self.matroid.project(goal, base=self.base, check=False).x)
         heights = [self.function.local(x, self.theta).value - self.gamma * x.square().sum(-1) for x in ends]
         return torch.where((heights[0] >= heights[1]).unsqueeze(-1), *ends)

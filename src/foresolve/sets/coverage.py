@@ -127,7 +127,7 @@ class CoverageLocal(Local):
         total = through.shape[-1] if weights is None else weights.sum(-1)
         self.value = total - self._left.sum(-1)
         left = self._left.unsqueeze(-1)
-        self.gradient = (rows.div(q) @ left).squeeze(-1)
+        self.gradient = (torch.div(rows, q, out=q) @ left).squeeze(-1)  # in place: fresh memory costs more than sums
         if index is not None:
             self.gradient = (theta @ left).squeeze(-1).scatter(-1, index, self.gradient)
 
@@ -144,9 +144,10 @@ class CoverageLocal(Local):
         """Parameters `(B, f, targets)` and coordinates `(B, f)` of some items."""
         if index is None:
             return self.theta, self.x
-        theta = self.theta.expand(index.shape[0], -1, -1)
-        batch = torch.arange(index.shape[0], device=index.device).unsqueeze(-1)
-        return theta[batch, index], self.x.gather(-1, index)
+        many, n, targets = self.theta.shape
+        row = index if many == 1 else _row(index, n)
+        rows = self.theta.reshape(-1, targets).index_select(0, row.reshape(-1))
+        return rows.reshape(*index.shape, targets), self.x.gather(-1, index)
 
     def _ratios(self, index: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """`x` `(B, f, 1)`, `q` and `r` `(B, f, targets)` of some items (all where none are named)."""
@@ -154,15 +155,10 @@ class CoverageLocal(Local):
         q = _miss(at, rows)
         if self._zeros:
             q = _no_zero(q)
-        return at.unsqueeze(-1), q, rows / q
+        return at.unsqueeze(-1), q, rows / q if index is None else rows.div_(q)
 
-    def _spread(self, index: Tensor | None, rows: Tensor) -> Tensor:
-        """Rows of some items among zeros `(B, n, targets)`."""
-        if index is None:
-            return rows
-        out = rows.new_zeros(rows.shape[0], self.x.shape[-1], rows.shape[-1])
-        out[torch.arange(index.shape[0], device=index.device).unsqueeze(-1), index] = rows
-        return out
+    def _zeros_like_theta(self) -> Tensor:
+        return self.theta.new_zeros(self.x.shape[0], *self.theta.shape[1:])
 
     def hessian(self, index: Tensor) -> Tensor:
         _, _, r = self._ratios(index)
@@ -175,17 +171,33 @@ class CoverageLocal(Local):
         return -(self._left.unsqueeze(-2) * r * _leave_one_out(v.unsqueeze(-1) * r, r)).sum(-1)
 
     def cross(self, v: Tensor) -> Tensor:
+        return self.put_cross(v, self._zeros_like_theta())
+
+    def put_cross(self, v: Tensor, out: Tensor) -> Tensor:
         index = _support((self.x != 0) | (v != 0))  # elsewhere both terms vanish
         x, q, r = self._ratios(index)
         v = (v if index is None else v.gather(-1, index)).unsqueeze(-1)
-        out = _leave_one_out(v * r, r)
-        out.mul_(-x).add_(v).div_(q).mul_(self._left.unsqueeze(-2))
-        return self._spread(index, out)
+        found = _leave_one_out(v * r, r)
+        torch.addcmul(v, x, found, value=-1, out=found)
+        return _put(found.div_(q).mul_(self._left.unsqueeze(-2)), index, out)
 
     def slope(self) -> Tensor:
         index = _support(self.x != 0)
         x, q, _ = self._ratios(index)
-        return self._spread(index, self._left.unsqueeze(-2) * x / q)
+        return _put(self._left.unsqueeze(-2) * x / q, index, self._zeros_like_theta())
+
+
+def _put(rows: Tensor, index: Tensor | None, out: Tensor) -> Tensor:
+    """Rows `(B, f, targets)` of some items in their places among zeros `(B, n, targets)`."""
+    if index is None:
+        return out.copy_(rows)
+    out.view(-1, out.shape[-1]).index_copy_(0, _row(index, out.shape[-2]).reshape(-1), rows.flatten(0, 1))
+    return out
+
+
+def _row(index: Tensor, n: int) -> Tensor:
+    """The place of each item among the rows of all instances."""
+    return index + n * torch.arange(index.shape[0], device=index.device).unsqueeze(-1)
 
 
 def _support(needed: Tensor) -> Tensor | None:
@@ -206,14 +218,16 @@ def _no_zero(q: Tensor) -> Tensor:
 
 
 def _leave_one_out(terms: Tensor, r: Tensor) -> Tensor:
-    """`sum_{i != l} terms_ij` for all `l`, exact also where one term outweighs the others."""
-    out = terms.sum(-2, keepdim=True) - terms
+    """`sum_{i != l} terms_ij` for all `l`, exact also where one term outweighs the others; `terms` may be overwritten."""
     if terms.numel() == 0:
-        return out
+        return terms
+    low, high = r.aminmax()
+    if max(float(high), -float(low)) <= LARGE:
+        return torch.sub(terms.sum(-2, keepdim=True), terms, out=terms)
     large = r.abs().amax(-2) > LARGE
-    if bool(large.any()):
-        columns = terms.mT[large]
-        before = pad(columns[:, :-1], (1, 0)).cumsum(-1)
-        after = pad(columns[:, 1:], (0, 1)).flip(-1).cumsum(-1).flip(-1)
-        out.mT[large] = before + after
+    columns = terms.mT[large]
+    before = pad(columns[:, :-1], (1, 0)).cumsum(-1)
+    after = pad(columns[:, 1:], (0, 1)).flip(-1).cumsum(-1).flip(-1)
+    out = terms.sum(-2, keepdim=True) - terms
+    out.mT[large] = before + after
     return out

@@ -44,6 +44,10 @@ class Local(ABC):
     def cross(self, v: Tensor) -> Tensor:
         """`(B, *shape)`: the derivative of `v' grad_x F` in `theta`."""
 
+    def put_cross(self, v: Tensor, out: Tensor) -> Tensor:
+        """`cross(v)`, written into zeros."""
+        return out.copy_(self.cross(v))
+
     @abstractmethod
     def slope(self) -> Tensor:
         """`(B, *shape)`: the derivative of `F` in `theta`."""
