@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: help demo test test-slow check lint format types bench-linear clean
+.PHONY: help demo test test-slow check lint format types bench-linear bench-submodular clean
 
 help:
 	@echo "demo          train a matching pipeline, decision-focused against two-stage"
 	@echo "test          the test suite            test-slow   the checks that take minutes"
 	@echo "check         ruff, ruff format, pyright, tests"
-	@echo "bench-linear  us and the peers on the same inputs, in one run"
+	@echo "bench-linear, bench-submodular   us and the peers on the same inputs, in one run"
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -43,6 +43,11 @@ check: lint types test
 bench-linear: $(STAMP)
 	$(BIN)/python benchmarks/linear/run.py --foresolve-python $(BIN)/python $(ARGS)
 	$(BIN)/python benchmarks/linear/memory.py
+
+bench-submodular: $(STAMP)
+	$(BIN)/python benchmarks/submodular/run.py --foresolve-python $(BIN)/python $(ARGS)
+	$(BIN)/python benchmarks/submodular/memory.py
+	$(BIN)/python benchmarks/submodular/scaling.py
 
 clean:
 	rm -rf $(VENV) benchmarks/.envs foresolve-demo

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import warnings
 
@@ -14,6 +15,7 @@ from torch import Tensor
 
 import foresolve
 from foresolve.sets.ascent import maximise
+from foresolve.sets.coverage import CoverageLocal
 from instances import finite_differences
 from layers.conformance import LayerConformance
 from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid, smooth_theta
@@ -306,6 +308,29 @@ def test_an_empty_batch() -> None:
     x = foresolve.MultilinearRelaxation(1.0)(theta, problem)
     assert x.shape == (0, N)
     x.sum().backward()
+
+
+def test_what_a_step_holds_is_freed_with_it() -> None:
+    """No circles of references: memory must not wait for the garbage collector."""
+    problem, theta = problem_of("coverage", "uniform"), draw_theta((2,), N, TARGETS, 0).requires_grad_()
+
+    def locals_alive() -> int:
+        return sum(type(thing) is CoverageLocal for thing in gc.get_objects())
+
+    layers = (
+        foresolve.MultilinearRelaxation(0.5),
+        foresolve.MultilinearRelaxation(0.5, differentiate="unrolled"),
+        foresolve.WilderMultilinear(),
+    )
+    gc.collect()
+    gc.disable()
+    try:
+        before = locals_alive()
+        for layer in layers:
+            problem.objective(layer(theta, problem), theta).sum().backward()
+            assert locals_alive() == before
+    finally:
+        gc.enable()
 
 
 def test_bad_input() -> None:

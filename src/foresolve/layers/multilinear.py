@@ -79,8 +79,8 @@ class MultilinearRelaxation(SmoothedLayer):
     Parameters
     ----------
     gamma: the smoothing, in units of `grad F`: a number, a tensor `()` or `(*batch,)`, or `Relative(factor)` for
-        `factor` times the spread of `grad F` at the centre of the polytope (the default). It may be set anew at any
-        time: `layer.gamma = schedule(t)`.
+        `factor` times the spread of `grad F` at the centre of the polytope; `Relative(1.0)` by default. It may be set
+        anew at any time: `layer.gamma = schedule(t)`.
     steps: at most so many steps, then a `ConvergenceWarning`; exactly so many where `F` is sampled.
     tol: bound on the residual.
     base: with `False`, `x` may leave budget unspent: the independence polytope instead of the base polytope.
@@ -112,7 +112,7 @@ class MultilinearRelaxation(SmoothedLayer):
         base: bool = True,
         differentiate: Literal["implicit", "unrolled"] = "implicit",
     ) -> None:
-        super().__init__(Relative() if gamma is None else gamma)
+        super().__init__(Relative(1.0) if gamma is None else gamma)
         self.steps = _check.positive_int("steps", steps)
         self.tol = _check.positive("tol", tol)
         self.base = bool(base)
@@ -246,7 +246,7 @@ class _Maximiser(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, theta: Tensor, gamma: Tensor, parts: list[tuple[slice, Optimum]]) -> Tensor:
         ctx.parts, ctx.shape = parts, theta.shape
-        return _joined([part.x for _, part in parts])
+        return torch.cat([part.x for _, part in parts])  # a copy: the node must not hold its own output
 
     @staticmethod
     @once_differentiable

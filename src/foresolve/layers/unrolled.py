@@ -17,7 +17,7 @@ class _Projected(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, y: Tensor, matroid: Matroid, base: bool) -> Tensor:
         ctx.projection = matroid.project(y, base=base, check=False)
-        return ctx.projection.x
+        return ctx.projection.x.clone()
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:

@@ -127,12 +127,10 @@ class _Recipe(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, theta: Tensor, layer: WilderMultilinear, problem: SubmodularProblem) -> Tensor:
         x = layer._ascend(theta, problem)
-        ctx.layer, ctx.local = layer, problem.function.local(x, theta)
-        ctx.save_for_backward(x)
-        return x
+        ctx.layer, ctx.local, ctx.x = layer, problem.function.local(x, theta), x
+        return x.clone()  # a copy: the node must not hold its own output
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
-        (x,) = ctx.saved_tensors
-        return ctx.local.cross(ctx.layer._adjoint(x, ctx.local, grads[0])), None, None
+        return ctx.local.cross(ctx.layer._adjoint(ctx.x, ctx.local, grads[0])), None, None

@@ -229,7 +229,7 @@ class _Value(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
         ctx.function, ctx.local = function, function.local(x, theta)
         ctx.save_for_backward(x, theta)
-        return ctx.local.value
+        return ctx.local.value.clone()  # the node must not hold its own output: such a circle is freed late
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -271,7 +271,7 @@ class _Gradient(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
         ctx.local = function.local(x, theta)
         ctx.save_for_backward(theta)
-        return ctx.local.gradient
+        return ctx.local.gradient.clone()
 
     @staticmethod
     @once_differentiable
