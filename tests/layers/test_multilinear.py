@@ -302,6 +302,34 @@ def test_large_batches_in_pieces_equal_a_loop() -> None:
         torch.testing.assert_close(together[b], gradient[b], atol=1e-7, rtol=0)
 
 
+@pytest.mark.parametrize("summed", [False, True])
+def test_weights_of_each_instance(summed: bool) -> None:
+    """A batch with weights of its own for each instance equals the loop; so do greedy and exact sets."""
+    weights = torch.rand(4, TARGETS, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    theta, layer = draw_theta((4,), N, TARGETS, 0), layer_of()
+
+    def problem(w: Tensor) -> foresolve.SubmodularProblem:
+        coverage = foresolve.ProbabilisticCoverage(w)
+        both = coverage + foresolve.FacilityLocation() if summed else coverage
+        return foresolve.SubmodularProblem(both, foresolve.UniformMatroid(N, 3))
+
+    together = problem(weights)
+    leaf = theta.clone().requires_grad_()
+    x = layer(leaf, together)
+    x.square().sum().backward()
+    assert leaf.grad is not None
+    for b in range(4):
+        one = theta[b].clone().requires_grad_()
+        alone = layer(one, problem(weights[b]))
+        alone.square().sum().backward()
+        assert one.grad is not None
+        torch.testing.assert_close(x[b], alone, atol=1e-9, rtol=0)
+        torch.testing.assert_close(leaf.grad[b], one.grad, atol=1e-7, rtol=0)
+        for method in ("greedy", "exact"):
+            assert torch.equal(together.solve(theta, method)[b], problem(weights[b]).solve(theta[b], method))
+    assert layer(theta[0], together).shape == (4, N)  # one theta for all weights
+
+
 def test_an_empty_batch() -> None:
     problem = problem_of("coverage", "uniform")
     theta = torch.zeros(0, N, TARGETS, requires_grad=True)

@@ -145,7 +145,7 @@ class MultilinearRelaxation(SmoothedLayer):
 
         gamma = self._smoothing(flat, batch, relative).expand(flat.shape[0])
         first = centre if start is None else self._start(start, problem, batch).to(flat)
-        run = _Run(self, problem, flat, gamma, first)
+        run = _Run(self, problem, flat, gamma, first, batch)
         self._report(run, batch)
         if run.x.requires_grad and not bool(run.free.any()) and run.free.numel():
             self._warn_of_vertices()
@@ -186,7 +186,13 @@ class _Run:
     """One solved flat batch, before it takes the caller's shapes and dtype again."""
 
     def __init__(
-        self, layer: MultilinearRelaxation, problem: SubmodularProblem, theta: Tensor, gamma: Tensor, start: Tensor
+        self,
+        layer: MultilinearRelaxation,
+        problem: SubmodularProblem,
+        theta: Tensor,
+        gamma: Tensor,
+        start: Tensor,
+        batch: torch.Size,
     ) -> None:
         self.problem, self.theta, self.gamma = problem, theta, gamma
         detached, fixed = theta.detach(), gamma.detach()
@@ -198,8 +204,8 @@ class _Run:
             unrolled, _, _ = unroll(function, matroid, theta, gamma, start, **settings)
             start = unrolled.detach()
         self.parts: list[tuple[slice, Optimum]] = []
-        for rows in _chunks(theta, whole=theta.is_cuda or bool(function.batch_shape)):
-            arguments = (function, matroid, detached[rows], fixed[rows], start[rows])
+        for rows in _chunks(theta):
+            arguments = (function.select(rows, batch), matroid, detached[rows], fixed[rows], start[rows])
             if function.sampled:
                 part = maximise_sampled(*arguments, base=layer.base, steps=layer.steps)
             else:
@@ -263,11 +269,11 @@ class _Maximiser(torch.autograd.Function):
         return by_theta, by_gamma, None
 
 
-def _chunks(theta: Tensor, whole: bool) -> list[slice]:
+def _chunks(theta: Tensor) -> list[slice]:
     """A GPU takes the batch whole, a CPU so many instances at a time as are worth their memory."""
     count = theta.shape[0]
     each = max(1, theta[:1].numel() * theta.element_size())
-    size = max(1, count if whole else CACHE // each)
+    size = max(1, count if theta.is_cuda else CACHE // each)
     return [slice(first, min(first + size, count)) for first in range(0, max(count, 1), size)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -62,7 +61,7 @@ def solve_exactly(
 
     def decide(b: int) -> np.ndarray:
         deadline = time.monotonic() + time_limit
-        states, parts = formulate(_alone(function, b, batch), theta[b], matroid.n)
+        states, parts = formulate(function.select(b, batch), theta[b], matroid.n)
         greedy = start[b].numpy()
         found = branch_and_bound(
             states, matroid.rank, greedy, gap=gap, work=WORK, deadline=deadline, addable=addable_by(matroid)
@@ -87,12 +86,3 @@ def solve_exactly(
                 threads.shutdown(cancel_futures=True)
                 raise SolverError(f"{instance_names([b], batch)}: {error}", [b]) from error
     return found
-
-
-def _alone(function: SetFunction, b: int, batch: torch.Size) -> SetFunction:
-    """The function of one instance: weights that differ between instances are reduced to its own."""
-    if not isinstance(function, ProbabilisticCoverage) or function.weights is None or function.weights.ndim < 2:
-        return function
-    own = copy.copy(function)
-    own.weights = function.weights.expand(*batch, -1).reshape(-1, function.weights.shape[-1])[b]
-    return own

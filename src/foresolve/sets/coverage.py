@@ -76,6 +76,14 @@ class ProbabilisticCoverage(ClosedForm):
         """That of the weights."""
         return torch.Size() if self.weights is None else self.weights.shape[:-1]
 
+    def select(self, index: int | slice, batch: torch.Size) -> ProbabilisticCoverage:
+        """With the weights of some instances of a flattened batch."""
+        if self.weights is None or self.weights.ndim == 1:
+            return self
+        own = copy.copy(self)
+        own.weights = self.weights.expand(*batch, -1).reshape(-1, self.weights.shape[-1])[index]
+        return own
+
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""
         return self.multilinear(mask.to(theta.dtype), theta)
@@ -218,7 +226,7 @@ def _no_zero(q: Tensor) -> Tensor:
 
 
 def _leave_one_out(terms: Tensor, r: Tensor) -> Tensor:
-    """`sum_{i != l} terms_ij` for all `l`, exact also where one term outweighs the others; `terms` may be overwritten."""
+    """`sum_{i != l} terms_ij` for all `l`, also where one term outweighs the others; overwrites `terms`."""
     if terms.numel() == 0:
         return terms
     low, high = r.aminmax()

@@ -119,6 +119,10 @@ class SetFunction(ABC):
         """`()` unless the function holds data of its own for each instance."""
         return torch.Size()
 
+    def select(self, index: int | slice, batch: torch.Size) -> SetFunction:
+        """The function of some instances of a flattened batch; itself where it holds no data for each instance."""
+        return self
+
     @property
     def sampled(self) -> bool:
         """Whether `F` is estimated at random sets: then, with fixed draws, `multilinear` is a step function of `x`, and

@@ -45,8 +45,12 @@ def greedy(function: SetFunction, matroid: Matroid, theta: Tensor, batch: torch.
         return torch.zeros(0, matroid.n, dtype=torch.bool, device=theta.device)
     formula = FORMULAS.get(type(function))
     if formula is None:
-        found = [lazy_greedy(ValueMarginals(function, one.double(), matroid.n), matroid.rank, addable_by(matroid))
-                 for one in flat]  # fmt: skip
+        found = [
+            lazy_greedy(
+                ValueMarginals(function.select(b, batch), one.double(), matroid.n), matroid.rank, addable_by(matroid)
+            )
+            for b, one in enumerate(flat)
+        ]
         return torch.from_numpy(np.concatenate(found)).to(theta.device)
     weights = weight_rows(function, flat, batch)
     size = max(1, PART.get(theta.device.type, 2**28) // max(1, shape.numel()))

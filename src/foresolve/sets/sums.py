@@ -64,6 +64,10 @@ class WeightedSum(SetFunction):
         """That of the terms together."""
         return _check.broadcast_batch({f"term {i}": term.batch_shape for i, term in enumerate(self.terms)})
 
+    def select(self, index: int | slice, batch: torch.Size) -> WeightedSum:
+        """The sum of the terms of some instances of a flattened batch."""
+        return WeightedSum([term.select(index, batch) for term in self.terms], self.weights)
+
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""
         return _total(self.weights, [term.value(mask, theta) for term in self.terms])
@@ -120,7 +124,7 @@ class Selected(SetFunction):
     ) -> None:
         if not callable(select):
             raise _check.fail("select", "a function of theta", type(select).__name__)
-        self.function, self.select = function, select
+        self.function, self.select_from = function, select
         dims = function.theta_dims if theta_dims is None else theta_dims
         self.theta_dims = _check.positive_int("theta_dims", dims, zero=True)
 
@@ -133,13 +137,17 @@ class Selected(SetFunction):
         """That of the function."""
         return self.function.batch_shape
 
+    def select(self, index: int | slice, batch: torch.Size) -> Selected:
+        """With the function of some instances of a flattened batch."""
+        return Selected(self.function.select(index, batch), self.select_from, self.theta_dims)
+
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""
-        return self.function.value(mask, self.select(theta))
+        return self.function.value(mask, self.select_from(theta))
 
     def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
         """`F(x, theta)` `(*batch,)`, as differentiable as the function."""
-        return self.function.multilinear(x, self.select(theta))
+        return self.function.multilinear(x, self.select_from(theta))
 
     def local(self, x: Tensor, theta: Tensor) -> SelectedLocal:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, *shape)`, both float64."""
@@ -147,23 +155,23 @@ class Selected(SetFunction):
 
     def with_seed(self, seed: int) -> Selected:
         """The same function with other random draws."""
-        return Selected(self.function.with_seed(seed), self.select, self.theta_dims)
+        return Selected(self.function.with_seed(seed), self.select_from, self.theta_dims)
 
     def check_theta(self, theta: Any, n: int) -> Tensor:
         """`theta` as a floating tensor such that `select(theta)` suits `function`, or an error."""
         theta = super().check_theta(theta, n)
         try:
-            self.function.check_theta(self.select(theta), n)
+            self.function.check_theta(self.select_from(theta), n)
         except InvalidInputError as error:
             raise InvalidInputError(f"select(theta) does not suit {self.function!r}: {error}") from error
         return theta
 
     def to(self, device: torch.device | str) -> Selected:
         """The same function on another device; data that `select` holds stay where they are."""
-        return Selected(self.function.to(device), self.select, self.theta_dims)
+        return Selected(self.function.to(device), self.select_from, self.theta_dims)
 
     def __repr__(self) -> str:
-        return f"{self.function!r}.of({getattr(self.select, '__name__', type(self.select).__name__)})"
+        return f"{self.function!r}.of({getattr(self.select_from, '__name__', type(self.select_from).__name__)})"
 
 
 class SumLocal(Local):
@@ -206,7 +214,7 @@ class SelectedLocal(Local):
         self.inner = inner or outer.function.local(x, self._selected(theta.detach()).detach())
 
     def _selected(self, theta: Tensor) -> Tensor:
-        found = self.outer.select(theta).double()
+        found = self.outer.select_from(theta).double()
         dims = self.outer.function.theta_dims
         if found.ndim == dims:
             found = found.unsqueeze(0)  # data of its own
