@@ -1,29 +1,33 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import foresolve
-from experiments.test_matching_demo import TINY
+from experiments.configs import BUDGET, MATCHING
 from foresolve import MissingExtraError
-from foresolve.cli import build, main
-from foresolve.experiments import matching_demo
+from foresolve.cli import Part, build, main
+from foresolve.experiments import demo
+from foresolve.experiments.budget_demo import BudgetConfig
+from foresolve.experiments.comparison import Config, Progress, Result
+from foresolve.experiments.matching_demo import MatchingConfig
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> list[matching_demo.DemoConfig]:
-    """The demo at its smallest; the list collects the settings that were asked for."""
-    asked: list[matching_demo.DemoConfig] = []
-    run = matching_demo.run_demo
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
+    """The demos at their smallest; the list collects the settings that were asked for."""
+    asked: list[Config] = []
+    run = demo.run_demos
 
-    def run_demo(config: matching_demo.DemoConfig, progress: matching_demo.Progress) -> matching_demo.DemoResult:
-        asked.append(config)
-        return run(TINY, progress)
+    def run_demos(configs: Sequence[Config], progress: Progress) -> list[Result]:
+        asked.extend(configs)
+        return run([{"matching": MATCHING, "budget": BUDGET}[config.name] for config in configs], progress)
 
-    monkeypatch.setattr(matching_demo, "run_demo", run_demo)
+    monkeypatch.setattr(demo, "run_demos", run_demos)
     return asked
 
 
@@ -33,18 +37,34 @@ def test_version() -> None:
     assert result.stdout == f"foresolve {foresolve.__version__}\n"
 
 
-def test_demo_prints_the_table_and_the_path(quick: list[matching_demo.DemoConfig], tmp_path: Path) -> None:
+def test_demo_prints_the_tables_and_the_path(asked: list[Config], tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = CliRunner().invoke(build(), ["demo", "--seed", "3", "--epochs", "4", "--out", str(out)])
     assert result.exit_code == 0, result.output
-    assert (quick[0].seed, quick[0].epochs) == (3, 4)
-    for name in ("random matching", "two-stage", "decision-focused", "optimum", "Decision-focused minus two-stage"):
+    assert asked == [MatchingConfig(seed=3, epochs=4), BudgetConfig(seed=3, epochs=4)]
+    for name in ("Matching", "random matching", "optimum", "Budget allocation", "random channels", "greedy on truth"):
         assert name in result.stdout
+    for name in ("untrained", "│ two-stage", "│ decision-focused", "Decision-focused minus two-stage"):
+        assert result.stdout.count(name) == 2
     assert str(out / "report.html") in result.stdout
     assert (out / "report.html").is_file()
 
 
-@pytest.mark.parametrize("arguments", [["demo", "--epochs", "0"], ["demo", "--seed", "-1"], ["no-such-command"]])
+@pytest.mark.parametrize("part", list(Part))
+def test_one_part_of_the_demo(part: Part, asked: list[Config], tmp_path: Path) -> None:
+    result = CliRunner().invoke(build(), ["demo", "--only", part, "--hidden", "5", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert asked == [demo.DEMOS[part](hidden=5)]
+    assert result.stdout.count("Decision-focused minus two-stage") == 1
+
+
+def test_every_demo_can_be_asked_for() -> None:
+    assert list(Part) == list(demo.DEMOS)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["demo", "--epochs", "0"], ["demo", "--seed", "-1"], ["demo", "--only", "x"], ["y"]]
+)
 def test_bad_arguments_are_refused(arguments: list[str]) -> None:
     assert CliRunner().invoke(build(), arguments).exit_code == 2
 

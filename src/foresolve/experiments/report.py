@@ -11,7 +11,7 @@ from pathlib import Path
 COLOURS = ("#0b6e99", "#c2571a", "#5a7d2a", "#7a4fa3")
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.35rem; margin-top: 2.5rem; } h3 { font-size: 1.05rem; margin-top: 1.8rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid #ddd; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
@@ -32,6 +32,11 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def paragraph(text: str) -> str:
     """A paragraph of plain text."""
     return f"<p>{escape(text)}</p>"
+
+
+def subheading(text: str) -> str:
+    """A heading within a section."""
+    return f"<h3>{escape(text)}</h3>"
 
 
 def line_chart(
