@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: help demo test test-slow check lint format types bench-linear bench-submodular clean
+.PHONY: help demo test test-slow check lint format types bench-linear bench-submodular bench-learning clean
 
 help:
-	@echo "demo          train a matching pipeline, decision-focused against two-stage"
+	@echo "demo          train a matching and a budget pipeline, decision-focused against two-stage"
 	@echo "test          the test suite            test-slow   the checks that take minutes"
 	@echo "check         ruff, ruff format, pyright, tests"
-	@echo "bench-linear, bench-submodular   us and the peers on the same inputs, in one run"
+	@echo "bench-linear, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -48,6 +48,9 @@ bench-submodular: $(STAMP)
 	$(BIN)/python benchmarks/submodular/run.py --foresolve-python $(BIN)/python $(ARGS)
 	$(BIN)/python benchmarks/submodular/memory.py
 	$(BIN)/python benchmarks/submodular/scaling.py
+
+bench-learning: $(STAMP)
+	$(BIN)/python benchmarks/learning/run.py --foresolve-python $(BIN)/python $(ARGS)
 
 clean:
 	rm -rf $(VENV) benchmarks/.envs foresolve-demo

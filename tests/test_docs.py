@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from foresolve.losses.compatibility import markdown
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -28,6 +30,10 @@ def test_the_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         line = text.count("\n", 0, match.start()) + 1
         code = "\n" * line + match[2]  # so that a traceback shows the line in the page
         exec(compile(code, str(page), "exec"), namespace)
+
+
+def test_the_table_of_losses_is_that_of_the_code() -> None:
+    assert markdown() in (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
 
 
 def test_fences_are_closed(page: Path) -> None:

@@ -106,7 +106,7 @@ def positive_int(name: str, value: Any, *, zero: bool = False) -> int:
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the caller's own line: the first frame outside this package and torch."""
-    level, frame = 1, sys._getframe(1)
+    level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in {"foresolve", "torch"}:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

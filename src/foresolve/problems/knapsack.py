@@ -72,6 +72,18 @@ class Knapsack(LinearProgram):
         moved.weights, moved.capacity = self.weights.to(moved.device), self.capacity.to(moved.device)
         return moved
 
+    def select(self, index: Tensor):
+        """The problem of some instances."""
+        chosen = super().select(index)
+        if chosen is not self:
+            count, index = self.batch_shape.numel(), index.to(self.device)
+            if self.weights.ndim > 2:
+                chosen.weights = self.weights.expand(count, -1, -1)[index]
+            if self.capacity.ndim > 1:
+                chosen.capacity = self.capacity.expand(count, -1)[index]
+            chosen._table = _integer_table(chosen.weights.detach(), chosen.capacity.detach())
+        return chosen
+
 
 def _integer_table(weights: Tensor, capacity: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
     """Weights `(n,)` and capacities `(*batch)` in their largest unit, where dynamic programming applies."""

@@ -65,6 +65,7 @@ class LinearProgram(Problem):
     """
 
     exact = True
+    linear = True
 
     def __init__(
         self,
@@ -249,6 +250,26 @@ class LinearProgram(Problem):
         for name in ("_rows", "_rhs", "_equality", "lower", "upper", "_working_upper", "integrality"):
             setattr(moved, name, getattr(self, name).to(device))
         return moved
+
+    def select(self, index: Tensor) -> Self:
+        """The problem of some instances `(B,)`, or of one (an index without dimension); itself where all share it."""
+        if not self.batch_shape:
+            return self
+        if len(self.batch_shape) > 1:
+            raise _check.fail(
+                "problem", "a batch of one dimension, to select from", f"a batch {tuple(self.batch_shape)}"
+            )
+        count, index = self.batch_shape.numel(), index.to(self.device)
+        chosen = copy.copy(self)
+        for name in ("_rhs", "lower", "upper", "_working_upper"):
+            tensor = getattr(self, name)
+            setattr(chosen, name, tensor.expand(count, -1)[index] if tensor.ndim > 1 else tensor)
+        if self._matrix_batch:
+            values = self._rows.values
+            chosen._rows = self._rows.with_values(values.expand(count, *values.shape[1:])[index])
+            chosen._matrix_batch = index.shape
+        chosen.batch_shape = index.shape
+        return chosen
 
     @classmethod
     def from_mps(cls, path: str | Path, sense: Sense | None = None) -> LinearProgram:

@@ -1,0 +1,25 @@
+"""The instances, generated once and saved: `python cases.py SEED OUT.npz`, where foresolve is installed."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import torch
+from catalogue import DEGREE, FEATURES, GRID, NOISE, TEST, TRAIN
+
+from foresolve.data.shortest_path import shortest_path_data
+
+
+def main(seed: int, path: str) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    data, rule = shortest_path_data(
+        TRAIN + TEST, grid=GRID, features=FEATURES, degree=DEGREE, noise=NOISE, generator=generator
+    )
+    arcs = np.array(data.problem.arcs)  # type: ignore[attr-defined]
+    mean = rule.expected(data.features).numpy()
+    np.savez(path, features=data.features.numpy(), costs=data.theta.numpy(), mean=mean, arcs=arcs)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,43 @@
+"""Batches of a data set, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from foresolve.data.batch import Batch
+
+
+class Batched(Protocol):
+    """What gives batches: a data set."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Tensor, /) -> Batch: ...
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Batches of a data set, in the order that `generator` draws, or in its own without one."""
+
+    data: Batched
+    batch_size: int
+    generator: torch.Generator | None
+    drop_last: bool
+
+    def __len__(self) -> int:
+        count = len(self.data)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def __iter__(self) -> Iterator[Batch]:
+        count = len(self.data)
+        order = torch.arange(count)
+        if self.generator is not None:
+            source = self.generator
+            order = torch.randperm(count, generator=source, device=source.device)
+        for i in range(len(self)):
+            yield self.data[order[i * self.batch_size : (i + 1) * self.batch_size]]

@@ -1,0 +1,112 @@
+"""Layers that need no more of a problem than its solver, and the first of them: interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from foresolve import _check
+from foresolve.layers.base import Layer
+from foresolve.problems.base import Problem
+
+
+def gains(theta: Tensor, problem: Problem, layer: str) -> Tensor:
+    """The coefficients `c` `(*batch, n)` of a linear objective, float64, attached to `theta`.
+
+    Layers work on `c`, which is maximised whatever the problem's sense; the sign comes back with `gain`'s gradient.
+    """
+    if not problem.linear:
+        expected = f"one with a linear objective, for {layer}"
+        raise _check.fail("problem", expected, type(problem).__name__, "PerturbedAdditive takes any objective")
+    theta = _check.as_tensor("theta", theta)
+    _check.same_device("theta", theta, problem.device)
+    if theta.ndim == 0:
+        raise _check.fail("theta", "(*batch, n)", "a single number")
+    batch = _check.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": problem.batch_shape})
+    return problem.gain(theta).double().expand(*batch, -1)
+
+
+def best(c: Tensor, problem: Problem) -> Tensor:
+    """`argmax_x c'x`, float64. `theta = gain(c)`: a change of sign, or none, is its own inverse."""
+    return problem.solve(problem.gain(c.detach())).double()
+
+
+class BlackboxInterpolation(Layer):
+    r"""The solver's own decision, with the gradient of a piecewise affine interpolation of the loss.
+
+    Forward, :math:`x(c) = \arg\max_x c^\top x` with :math:`c` the gains (:math:`\theta`, or :math:`-\theta` for costs).
+    Backward, with :math:`g = \partial L / \partial x` and one more solve,
+
+    .. math::
+        \frac{\partial L}{\partial c} = \frac{1}{\lambda} \bigl( x(c) - x(c - \lambda g) \bigr)
+
+    The paper has costs :math:`w = -c` and :math:`-\frac{1}{\lambda} (x(w) - x(w + \lambda g))`. The costs :math:`w +
+    \lambda g` are the gains :math:`c - \lambda g`, and :math:`\partial L / \partial c = - \partial L / \partial w`: the
+    two are one. In words: :math:`c - \lambda g` are gains whose best decision has a lower (linearised) loss; descent
+    raises the gains of what that decision has and the present one lacks.
+
+    With :math:`L` linearised at :math:`x(c)` it is the exact gradient, at :math:`c`, of
+
+    .. math::
+        L_\lambda(c) = \frac{1}{\lambda} \Bigl( \max_x c^\top x - \max_x (c - \lambda g)^\top x \Bigr)
+
+    which is continuous, piecewise affine, at least the linearised loss :math:`g^\top x(c - \lambda g)`, at most
+    :math:`g^\top x(c)`, and equal to that for small :math:`\lambda`, where its gradient vanishes. Finite differences of
+    the decision, which are zero, do not agree.
+
+    Works with: linear objectives, any solver.
+
+    Parameters
+    ----------
+    lam: the strength of the interpolation, in units of `theta` over `g`; such that `lam * g` and `theta` are of similar
+        size. A loss that is averaged over a batch of 32 has gradients a 32nd of those of its instances: `lam` must make
+        up for that.
+
+    Shapes
+    ------
+    `theta` is `(*batch, n)`; the result has its dtype and device.
+
+    References
+    ----------
+    Vlastelica, Paulus, Musil, Martius and Rolinek, *Differentiation of Blackbox Combinatorial Solvers* (ICLR 2020).
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers.blackbox import BlackboxInterpolation
+    >>> theta = torch.tensor([0.5, 0.4, 0.1], requires_grad=True)
+    >>> x = BlackboxInterpolation(lam=1.0)(theta, foresolve.TopK(3, 1))
+    >>> (x @ torch.tensor([1.0, 0.0, 0.0])).backward()  # a loss that the first item raises
+    >>> x.detach(), theta.grad
+    (tensor([1., 0., 0.]), tensor([ 1., -1.,  0.]))
+    """
+
+    def __init__(self, lam: float = 10.0) -> None:
+        super().__init__()
+        self.lam = _check.positive("lam", lam)
+
+    def forward(self, theta: Tensor, problem: Problem) -> Tensor:
+        """Discrete decisions `(*batch, n)` with the interpolated gradient."""
+        x: Tensor = _Interpolated.apply(gains(theta, problem, type(self).__name__), problem, self.lam)  # type: ignore[assignment]
+        return x.to(theta.dtype)
+
+    def extra_repr(self) -> str:
+        return f"lam={self.lam:g}"
+
+
+class _Interpolated(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, c: Tensor, problem: Problem, lam: float) -> Tensor:
+        x = best(c, problem)
+        ctx.problem, ctx.lam = problem, lam
+        ctx.save_for_backward(c, x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        c, x = ctx.saved_tensors
+        return (x - best(c - ctx.lam * grads[0], ctx.problem)) / ctx.lam, None, None

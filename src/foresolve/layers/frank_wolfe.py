@@ -1,0 +1,347 @@
+r"""Smoothed decisions from a linear oracle alone: fully corrective Frank-Wolfe.
+
+`x = V'w` is kept as a convex combination of vertices `V` `(B, K, n)`. A step asks the oracle for the vertex that the
+gradient `u = c - gamma grad Omega(x)` likes best, which also bounds the distance from the optimum, `f* - f(x) <= u'(v -
+x)`; then the weights are corrected by Newton's method over the affine hull of the vertices in use. With `D` their
+differences from `x` and `H` the Hessian of `Omega`,
+
+    max_delta  u'D'delta - gamma/2 delta' D H D' delta,   1'delta = 0,    D H D' delta + nu 1 = D u / gamma,
+
+as far as a weight reaches zero; its vertex then leaves, and the step is repeated without it. For the quadratic `Omega`
+this is Wolfe's algorithm for the nearest point, which ends after finitely many vertices.
+
+The same system is the derivative. Where the vertices in use span the face on which `x` moves (almost everywhere), `x`
+follows a change `du = dc - dgamma grad Omega(x)` by `dx = D' delta(du)`; this map is symmetric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from foresolve import _check
+from foresolve.errors import ConvergenceWarning
+from foresolve.layers.blackbox import best, gains
+from foresolve.layers.smoothed import SmoothedLayer
+from foresolve.layers.smoothing import Relative
+from foresolve.problems.base import Problem
+
+Regulariser = Callable[[Tensor], Tensor]
+ROUNDING, LIGHT, RIDGE = 1e-15, 1e-14, 1e-13  # of the gap, of the weights, of the matrix
+CORRECTIONS = 100  # in one step: each but the last few drops a vertex
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Smoothed decisions as convex combinations of vertices; every tensor is `(*batch, ...)`.
+
+    Attributes
+    ----------
+    x: the decisions, differentiable.
+    vertices, weights: `(*batch, K, n)` and `(*batch, K)`, with weight 0 where an instance needs fewer: a distribution
+        over discrete decisions, of mean `x`.
+    gap, steps: a bound on what the objective lacks; how many vertices were asked for.
+    """
+
+    x: Tensor
+    vertices: Tensor
+    weights: Tensor
+    gap: Tensor
+    steps: Tensor
+
+
+class RegularisedFrankWolfe(SmoothedLayer):
+    r"""The smoothed linear problem over the convex hull of its decisions, by calls of its solver alone.
+
+    .. math::
+        x(\theta) = \arg\max_{x \in \mathrm{conv}(X)} \; c^\top x - \gamma \, \Omega(x)
+
+    with :math:`c` the gains (:math:`\theta`, or :math:`-\theta` for costs). For :math:`\Omega = \|x\|^2` it is
+    `QuadraticRelaxation` over the hull of the *integer* decisions, without a description of it by constraints: the two
+    agree where the linear programme has integral vertices (matchings, paths), and differ where it has not (knapsacks).
+    Fully corrective steps: usually a few more solves than `x` has vertices. Gradients reach `theta` and `gamma`; they
+    are exact where `x` is differentiable.
+
+    Works with: linear objectives over bounded sets, exact solvers (a heuristic's convex hull is what it finds).
+
+    Parameters
+    ----------
+    gamma: the smoothing, as in `QuadraticRelaxation`; a `Relative` one (the default) takes 1 for the size of `x`.
+    regulariser: "quadratic", or a function of `x` `(B, n)` that gives `(B,)`: torch operations, strongly convex, twice
+        differentiable with finite derivatives on the whole hull. `x log x` is not; `(x + 0.01) log(x + 0.01)` is.
+    steps: solves per instance before a `ConvergenceWarning`.
+    tol: bound on the distance from the optimum, for a regulariser as convex as the quadratic one: the gap is at most
+        `gamma tol^2`, or rounding.
+
+    Shapes
+    ------
+    `theta` is `(*batch, n)`; the result has its dtype and device. Numbers are float64 inside.
+
+    References
+    ----------
+    Dalle, Baty, Bouvier and Parmentier, *Learning with Combinatorial Optimization Layers: a Probabilistic Approach*
+    (2022); Wolfe, *Finding the Nearest Point in a Polytope* (1976).
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
+    >>> theta = torch.tensor([0.5, 0.4, 0.1], requires_grad=True)
+    >>> RegularisedFrankWolfe(gamma=0.5)(theta, foresolve.TopK(3, 1)).detach()
+    tensor([0.5000, 0.4000, 0.1000])
+    """
+
+    def __init__(
+        self,
+        gamma: float | Tensor | Relative | None = None,
+        regulariser: Literal["quadratic"] | Regulariser = "quadratic",
+        *,
+        steps: int = 1000,
+        tol: float = 1e-8,
+    ) -> None:
+        super().__init__(Relative() if gamma is None else gamma)
+        if regulariser != "quadratic" and not callable(regulariser):
+            raise _check.fail("regulariser", '"quadratic" or a function', repr(regulariser))
+        self.regulariser: Literal["quadratic"] | Regulariser = regulariser  # type: ignore[assignment]
+        self.steps, self.tol = _check.positive_int("steps", steps), _check.positive("tol", tol)
+
+    def forward(self, theta: Tensor, problem: Problem) -> Tensor:
+        """Smoothed decisions `(*batch, n)`, differentiable."""
+        return self.solve(theta, problem).x
+
+    def penalty(self, x: Tensor) -> Tensor:
+        """`Omega(x)`, `(*batch,)`."""
+        return self._omega().value(x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
+
+    def smoothing(self, theta: Tensor, problem: Problem) -> Tensor:
+        """`gamma` for parameters `theta`: `()`, or `(*batch,)` where it differs between instances."""
+        c = gains(theta, problem, type(self).__name__)
+        gamma = self._gammas(c.reshape(-1, c.shape[-1]), c.shape[:-1])
+        return gamma.reshape(()) if gamma.numel() == 1 else gamma.reshape(c.shape[:-1])
+
+    def solve(self, theta: Tensor, problem: Problem) -> Combination:
+        """The same with the vertices it consists of, their weights, the gap and the number of steps."""
+        c = gains(theta, problem, type(self).__name__)
+        _check.finite("theta", c)
+        batch, n = c.shape[:-1], c.shape[-1]
+        flat = c.reshape(-1, n)
+        gamma = self._gammas(flat, batch).expand(len(flat))
+        run = _Run(flat.detach(), gamma.detach(), self._omega(), problem, batch)
+        run.climb(self.steps, self.tol)
+        late = (~run.done).nonzero().flatten().tolist()
+        if late:
+            what = f"did not reach tol={self.tol:g} in steps={self.steps} (largest gap {float(run.gap.max()):.2e})"
+            _check.warn(f"{_check.instance_names(late, batch)} {what}. Raise steps or gamma", ConvergenceWarning)
+        x = run.x
+        if torch.is_grad_enabled() and (flat.requires_grad or gamma.requires_grad):
+            x: Tensor = _Attached.apply(flat, gamma, run)  # type: ignore[assignment,no-redef]
+        parts = (part.reshape(*batch, *part.shape[1:]).to(theta.dtype) for part in (x, run.vertices, run.weights))
+        return Combination(*parts, gap=run.gap.reshape(batch), steps=run.taken.reshape(batch))
+
+    def extra_repr(self) -> str:
+        return f"gamma={self.gamma}, regulariser={self.regulariser!r}, steps={self.steps}, tol={self.tol:g}"
+
+    def _gammas(self, flat: Tensor, batch: torch.Size) -> Tensor:
+        return self._smoothing(flat, batch, lambda relative: relative(flat, flat.new_ones(())))
+
+    def _omega(self) -> _Omega:
+        return _Omega() if isinstance(self.regulariser, str) else _Given(self.regulariser)
+
+
+class _Omega:
+    """The quadratic regulariser `|x|^2`, with its derivatives."""
+
+    newton = False  # one Newton step is exact
+
+    def value(self, x: Tensor) -> Tensor:
+        return x.square().sum(-1)
+
+    def gradient(self, x: Tensor) -> Tensor:
+        return 2 * x
+
+    def products(self, x: Tensor, v: Tensor) -> Tensor:
+        """`H v` for `v` `(B, K, n)`."""
+        return 2 * v
+
+
+class _Given(_Omega):
+    """A user's regulariser, differentiated by autograd."""
+
+    newton = True
+
+    def __init__(self, function: Regulariser) -> None:
+        self.function = function
+
+    def value(self, x: Tensor) -> Tensor:
+        value = self.function(x)
+        if not isinstance(value, Tensor) or value.shape != x.shape[:-1]:
+            found = str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
+            raise _check.fail("regulariser", f"a function that gives {len(x)} numbers for x {tuple(x.shape)}", found)
+        return value
+
+    def gradient(self, x: Tensor) -> Tensor:
+        return self._slope(x)[1].detach()
+
+    def products(self, x: Tensor, v: Tensor) -> Tensor:
+        leaf, slope = self._slope(x)
+        wanted = {"retain_graph": True, "materialize_grads": True}
+        return torch.stack([torch.autograd.grad(slope, leaf, column, **wanted)[0] for column in v.unbind(1)], 1)
+
+    def _slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.enable_grad():
+            leaf = x.detach().requires_grad_()
+            return leaf, torch.autograd.grad(self.value(leaf).sum(), leaf, create_graph=True)[0]
+
+
+class _Run:
+    """One solved flat batch: vertices `(B, K, n)`, weights `(B, K)`; a slot of weight 0 is empty."""
+
+    def __init__(self, c: Tensor, gamma: Tensor, omega: _Omega, problem: Problem, batch: torch.Size) -> None:
+        self.c, self.gamma, self.omega, self.problem, self.batch = c, gamma, omega, problem, batch
+        self.vertices = self._oracle(c, torch.arange(len(c), device=c.device))[:, None]
+        self.weights = c.new_ones(len(c), 1)
+        self.gap = c.new_full((len(c),), torch.inf)
+        self.done = torch.zeros(len(c), dtype=torch.bool, device=c.device)
+        self.taken = torch.ones(len(c), dtype=torch.long, device=c.device)
+
+    @property
+    def x(self) -> Tensor:
+        return _mean(self.weights, self.vertices)
+
+    def climb(self, steps: int, tol: float) -> None:
+        live = torch.arange(len(self.c), device=self.c.device)
+        while steps > 0 and len(live):
+            live, steps = live[self._advance(live, tol)], steps - 1
+
+    def _oracle(self, u: Tensor, live: Tensor) -> Tensor:
+        """The best vertices for the instances `live`; problems with data of their own are solved whole."""
+        if not self.problem.batch_shape:
+            return best(u, self.problem)
+        whole = self.c.clone()
+        whole[live] = u
+        return best(whole.reshape(*self.batch, -1), self.problem).reshape(whole.shape)[live]
+
+    def _advance(self, live: Tensor, tol: float) -> Tensor:
+        """One more vertex for the instances `live`; which of them go on."""
+        vertices, weights, gamma = self.vertices[live], self.weights[live], self.gamma[live, None]
+        x = _mean(weights, vertices)
+        slope = gamma * self.omega.gradient(x)
+        u = self.c[live] - slope
+        new = self._oracle(u, live)
+        self.taken[live] += 1
+        gap = (u * (new - x)).sum(-1)
+        size = (self.c[live].abs().amax(-1) + slope.abs().amax(-1)) * (new - x).abs().sum(-1)
+        # Correct weights leave nothing to gain from a vertex in use: what is left there is the weights' rounding.
+        # Neither do equally good vertices that take turns.
+        known = ((vertices == new[:, None]).all(-1) & (weights > 0)).any(-1)
+        rounding = (known & (gap <= 1e-8 * size)) | ((gap >= self.gap[live] / 2) & (gap <= 100 * ROUNDING * size))
+        done = (gap <= torch.maximum(gamma[:, 0] * tol**2, ROUNDING * size)) | rounding
+        self.gap[live] = gap.clamp_min(0)
+        self.done[live] = done
+        going = ~done & ~known
+        if bool(going.any()):
+            self._add(live[going], new[going])
+            self._correct(live[going])
+        return going
+
+    def _add(self, rows: Tensor, new: Tensor) -> None:
+        """Put a vertex into an empty slot, with a weight just above zero that marks it as in use."""
+        if bool((self.weights[rows] > 0).all(-1).any()):
+            room = self.weights.shape[-1]
+            self.vertices = torch.nn.functional.pad(self.vertices, (0, 0, 0, room))
+            self.weights = torch.nn.functional.pad(self.weights, (0, room))
+        slot = (self.weights[rows] > 0).to(torch.uint8).argmin(-1)
+        self.vertices[rows, slot] = new
+        self.weights[rows, slot] = torch.finfo(torch.float64).tiny
+
+    def _correct(self, rows: Tensor) -> None:
+        """Newton's method on the weights, until it has converged without a vertex to drop."""
+        for _ in range(CORRECTIONS):
+            width = int((self.weights[rows] > 0).any(0).nonzero().max()) + 1
+            vertices, weights = self.vertices[rows, :width], self.weights[rows, :width]
+            x, gamma = _mean(weights, vertices), self.gamma[rows]
+            u = self.c[rows] - gamma[:, None] * self.omega.gradient(x)
+            system = _System(self.omega, x, vertices, weights > 0)
+            delta = system.weights(u) / gamma[:, None]
+            ratio = torch.where(delta < 0, -weights / delta, torch.inf)
+            limit, blocking = ratio.min(-1)
+            length = limit.clamp_max(1.0)
+            step = _mean(delta, vertices - x[:, None])
+            slope = (u * step).sum(-1)
+            if self.omega.newton:
+                length = self._search(rows, x, step, slope, length)
+            moved = weights + length[:, None] * delta
+            dropped = length >= limit
+            moved[dropped, blocking[dropped]] = 0
+            moved.clamp_(min=0)
+            self.weights[rows, :width] = moved / moved.sum(-1, keepdim=True)
+            # One full step solves a quadratic; otherwise the error left is the square of the step, about the slope.
+            settled = (length == 1) & (slope <= 1e-14 * gamma) if self.omega.newton else length == 1
+            rows = rows[dropped | ~settled]
+            if len(rows) == 0:
+                return
+
+    def _search(self, rows: Tensor, x: Tensor, step: Tensor, slope: Tensor, length: Tensor) -> Tensor:
+        """Halve the step until the objective rises as it should."""
+        c, gamma = self.c[rows], self.gamma[rows]
+        here = self.omega.value(x)
+        for _ in range(30):
+            rise = length * (c * step).sum(-1) - gamma * (self.omega.value(x + length[:, None] * step) - here)
+            fine = rise >= 1e-4 * length * slope - 1e-14 * gamma * here.abs()
+            length = torch.where(fine, length, length / 2)
+            if bool(fine.all()):
+                break
+        return length
+
+
+class _System:
+    """`D H D' delta + nu 1 = r`, `1'delta = 0`, on the vertices in use.
+
+    Adding `1 1'` to the matrix leaves `delta` as it is and makes up for its null vector, the weights themselves.
+    """
+
+    def __init__(self, omega: _Omega, x: Tensor, vertices: Tensor, used: Tensor) -> None:
+        self.used = used.to(x)
+        self.differences = (vertices - x[:, None]) * self.used[..., None]
+        matrix = self.differences @ omega.products(x, self.differences).mT
+        matrix = (matrix + matrix.mT) / 2
+        size = matrix.diagonal(dim1=-2, dim2=-1).amax(-1)[:, None, None].clamp_min(1e-300)
+        matrix = matrix / size + self.used[:, :, None] * self.used[:, None, :]
+        ridge = torch.diag_embed(torch.where(used, RIDGE * used.shape[-1], 1.0))
+        self.size, self.factor = size[..., 0], torch.linalg.cholesky(matrix + ridge)
+
+    def weights(self, u: Tensor) -> Tensor:
+        """`delta` for a change `u` of the gains."""
+        right = torch.stack([(self.differences @ u[..., None])[..., 0], self.used], -1)
+        solved, ones = torch.cholesky_solve(right, self.factor).unbind(-1)
+        total = ones.sum(-1, keepdim=True)
+        return (solved - ones * solved.sum(-1, keepdim=True) / total) * self.used / self.size
+
+    def along(self, u: Tensor) -> Tensor:
+        """`D' delta(u)`, a symmetric map."""
+        return _mean(self.weights(u), self.differences)
+
+
+class _Attached(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, c: Tensor, gamma: Tensor, run: _Run) -> Tensor:
+        ctx.run = run
+        return run.x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
+        run: _Run = ctx.run
+        x = run.x
+        system = _System(run.omega, x, run.vertices, run.weights > LIGHT)
+        along = system.along(grads[0]) / run.gamma[:, None]
+        return along, -(along * run.omega.gradient(x)).sum(-1), None
+
+
+def _mean(weights: Tensor, vertices: Tensor) -> Tensor:
+    return (weights[..., None, :] @ vertices)[..., 0, :]

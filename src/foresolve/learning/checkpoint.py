@@ -1,0 +1,79 @@
+"""Checkpoints: one file, a safetensors whose header holds the rest as JSON; written whole or not at all, no pickle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from foresolve import _check
+from foresolve.errors import ForesolveError
+from foresolve.learning import files
+from foresolve.learning.extras import need
+
+KIND, SCHEMA = "foresolve checkpoint", 1
+NAME = "checkpoint.safetensors"
+
+
+class Checkpoint:
+    """The file of a run.
+
+    Parameters
+    ----------
+    path: a file, or a folder (any path without a suffix), in which it is "checkpoint.safetensors".
+    identity: what the run must have in common with the one that wrote the file: sections of settings.
+    """
+
+    def __init__(self, path: str | Path, identity: dict[str, dict[str, Any]]) -> None:
+        need("safetensors", "a checkpoint", "learn")
+        path = Path(path)
+        self.path = path / NAME if path.is_dir() or not path.suffix else path
+        self.identity = identity
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Replace the file by one with this state (tensors, numbers, strings, in dicts and lists)."""
+        tensors: dict[str, Tensor] = {}
+        packed = files.pack(state, tensors, "state")
+        document = {"kind": KIND, "schema": SCHEMA, "identity": self.identity, "state": packed}
+        files.write_bytes(self.path, files.tensor_bytes(tensors, document))
+
+    def load(self) -> dict[str, Any]:
+        """The state; an error where the file is damaged or of another run."""
+        tensors, document = files.read_tensors(self.path)
+        if not isinstance(document, dict) or document.get("kind") != KIND:
+            raise ForesolveError(f"{self.path} is no checkpoint of foresolve")
+        if document.get("schema") != SCHEMA:
+            raise ForesolveError(
+                f"{self.path} has the schema {document.get('schema')!r}; this version of foresolve reads {SCHEMA}"
+            )
+        self._compare(files.field(document, "identity", dict, self.path))
+        return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)
+
+    def _compare(self, found: dict[str, Any]) -> None:
+        for section, mine in self.identity.items():
+            theirs = files.field(found, section, dict, self.path)
+            for name in [*mine, *(set(theirs) - set(mine))]:
+                if mine.get(name) != theirs.get(name):
+                    expected = f"one of the same {section}, with {name} = {_shown(mine.get(name))}"
+                    where = f"{self.path}, which has {_shown(theirs.get(name))}"
+                    remedy = "Choose another path, or train the model that it belongs to"
+                    raise _check.fail("checkpoint", expected, where, remedy)
+
+
+def identity_of(model: nn.Module, loss: Any, optimizer: Any, settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What tells runs apart."""
+    shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items() if isinstance(tensor, Tensor)}
+    return {
+        "model": {"class": type(model).__name__, **shapes},
+        "loss": {"class": type(loss).__name__},
+        "optimizer": {"class": type(optimizer).__name__},
+        "settings": settings,
+    }
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else repr(value)

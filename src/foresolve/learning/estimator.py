@@ -1,0 +1,177 @@
+"""The scikit-learn estimator; the one module that needs scikit-learn to be imported."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import nn
+
+from foresolve import _check
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import MissingExtraError
+from foresolve.layers.multilinear import MultilinearRelaxation
+from foresolve.learning.evaluate import evaluate
+from foresolve.learning.fit import fit
+from foresolve.learning.history import History
+from foresolve.learning.models import MLP
+from foresolve.learning.policy import Policy
+from foresolve.losses.base import Loss
+from foresolve.losses.decision import DecisionLoss
+from foresolve.losses.prediction import MSE
+from foresolve.losses.spo import SPOPlus
+from foresolve.problems.base import Problem
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.problems.top_k import TopK
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+except ImportError as error:
+    raise MissingExtraError(
+        "DecisionEstimator needs scikit-learn. Install it with: pip install foresolve[learn]"
+    ) from error
+
+
+class DecisionEstimator(RegressorMixin, BaseEstimator):
+    """A model trained on the decisions it leads to, with scikit-learn's interface.
+
+    `fit(X, y)` takes the true parameters as `y`, `predict(X)` gives predicted ones, `decide(X)` decisions, and
+    `score(X, y)` is minus the normalised regret: 0 is best. It works in `Pipeline`, `GridSearchCV` and
+    `cross_val_score`. All instances share one problem. Weights and predictions are float64.
+
+    Parameters
+    ----------
+    problem: what is decided; by default the best one of all outputs, `TopK(n_outputs, 1)`, and then trained on the
+        squared error alone.
+    model: a function `(n_features, n_outputs) -> nn.Module`; by default a linear model, or a network of `hidden`.
+    loss: a `Loss`, or a function without arguments that makes one. By default `SPOPlus` for linear problems,
+        `DecisionLoss(MultilinearRelaxation())` for submodular ones, the squared error otherwise.
+    hidden: widths of the hidden layers of the default model.
+    epochs, lr, batch_size, patience: as of `fit`.
+    validation_fraction: of the samples, set aside for `patience`.
+    random_state: of weights, order and split.
+    on_failure, device: as of `fit`.
+
+    Attributes
+    ----------
+    model_, problem_, history_: what came of it.
+
+    Examples
+    --------
+    >>> import numpy as np, foresolve
+    >>> from foresolve.learning.estimator import DecisionEstimator
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 3))
+    >>> y = X @ rng.normal(size=(3, 5))
+    >>> estimator = DecisionEstimator(foresolve.TopK(5, 2), lr=0.05).fit(X, y)
+    >>> estimator.decide(X).sum(-1).max(), bool(estimator.score(X, y) > -0.05)
+    (np.float64(2.0), True)
+    """
+
+    def __init__(
+        self,
+        problem: Problem | None = None,
+        model: Callable[[int, int], nn.Module] | None = None,
+        loss: Loss | Callable[[], Loss] | None = None,
+        *,
+        hidden: Sequence[int] = (),
+        epochs: int = 50,
+        lr: float = 0.01,
+        batch_size: int = 32,
+        patience: int | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = 0,
+        on_failure: str = "raise",
+        device: Any = None,
+    ) -> None:
+        self.problem = problem
+        self.model = model
+        self.loss = loss
+        self.hidden = hidden
+        self.epochs = epochs
+        self.lr = lr
+        self.batch_size = batch_size
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.on_failure = on_failure
+        self.device = device
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on features `(n_samples, n_features)` and true parameters `(n_samples, n_params)`."""
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        y = np.asarray(y, dtype=np.float64)
+        self._flat = y.ndim == 1
+        theta = y.reshape(len(y), -1)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        generator = torch.Generator().manual_seed(seed)
+        self.problem_ = TopK(theta.shape[1], 1) if self.problem is None else self.problem
+        if self.model is None:
+            self.model_: nn.Module = MLP(X.shape[1], theta.shape[1], tuple(self.hidden), generator=generator)
+        else:
+            self.model_ = self.model(X.shape[1], theta.shape[1])
+        self.model_.double()
+        train, valid = self._data(X, theta), None
+        if self.patience is not None:
+            train, valid = train.split(1.0 - self.validation_fraction, seed=seed)
+        self.history_: History = fit(
+            self.model_, self._loss(), train, valid, epochs=self.epochs, lr=self.lr, batch_size=self.batch_size,
+            patience=self.patience, seed=seed, progress=False, device=self.device,
+            on_failure=self.on_failure,  # type: ignore[arg-type]
+        )  # fmt: skip
+        self.n_outputs_ = theta.shape[1]
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted parameters `(n_samples, n_params)`; one dimension where `y` had one."""
+        theta = self._predict(self._features(X))
+        return theta[:, 0] if self._flat else theta
+
+    def decide(self, X: Any) -> np.ndarray:
+        """Decisions `(n_samples, n)`."""
+        features = torch.tensor(self._features(X))
+        return Policy(self.model_, self.problem_)(features).cpu().numpy()
+
+    def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
+        """Minus the normalised regret of the decisions under the parameters `y`."""
+        if sample_weight is not None:
+            raise _check.fail("sample_weight", "None", type(sample_weight).__name__, "Instances count alike")
+        features = self._features(X)
+        theta = np.asarray(y, dtype=np.float64).reshape(len(features), -1)
+        report = evaluate(self.model_, self._data(features, theta), metrics=False, bootstrap=0)
+        return -report.normalised_regret
+
+    def _features(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _predict(self, features: np.ndarray) -> np.ndarray:
+        self.model_.eval()
+        first = next(self.model_.parameters())
+        with torch.no_grad():
+            return self.model_(torch.tensor(features).to(first)).cpu().numpy()
+
+    def _data(self, X: np.ndarray, theta: np.ndarray) -> DecisionDataset:
+        return DecisionDataset(torch.tensor(X), torch.tensor(theta), self.problem_)
+
+    def _loss(self) -> Loss:
+        if isinstance(self.loss, Loss):
+            return copy.deepcopy(self.loss)  # losses remember: every fit starts from the same
+        if self.loss is not None:
+            return self.loss()
+        if self.problem is None:
+            return MSE()
+        if self.problem_.linear and self.problem_.exact:
+            return SPOPlus()
+        return DecisionLoss(MultilinearRelaxation()) if isinstance(self.problem_, SubmodularProblem) else MSE()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = True  # the score is minus a regret, at most 0, and no R^2
+        return tags

@@ -1,0 +1,130 @@
+"""What happened in training."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from foresolve.errors import ForesolveError
+from foresolve.learning.extras import need
+
+COLUMNS = ("train_loss", "valid_loss", "valid_regret", "seconds", "gamma", "lr", "skipped")
+
+
+@dataclass
+class History:
+    """One entry an epoch in each list; JSON takes it as `to_dict()`, pandas as `to_frame()`, matplotlib as `plot()`.
+
+    Attributes
+    ----------
+    train_loss: the mean over the epoch, while the weights changed.
+    valid_loss: the mean after the epoch; `None` unless it was monitored.
+    valid_regret: normalised (`sum regret / sum |best value|`) after the epoch, of exact decisions; `None` unless it was
+        monitored.
+    seconds: of training and validation together.
+    gamma: the smoothing of the loss's layer; `None` where there is none, or where it follows the data.
+    lr: the learning rate of the first parameter group.
+    skipped: how many instances a solver failed on (`on_failure="skip"`).
+    left_out: how many training instances have no best decision and were never used (`on_failure="skip"`).
+    planned: the number of epochs that were asked for.
+    best_epoch: that of the smallest monitored number, from 0; `None` without validation.
+    stopped_early: whether `patience` ran out.
+    interrupted: whether Ctrl-C ended it.
+    """
+
+    train_loss: list[float] = field(default_factory=list)
+    valid_loss: list[float | None] = field(default_factory=list)
+    valid_regret: list[float | None] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    gamma: list[float | None] = field(default_factory=list)
+    lr: list[float | None] = field(default_factory=list)
+    skipped: list[int] = field(default_factory=list)
+    left_out: int = 0
+    planned: int = 0
+    best_epoch: int | None = None
+    stopped_early: bool = False
+    interrupted: bool = False
+
+    def __len__(self) -> int:
+        """The number of epochs that were completed."""
+        return len(self.train_loss)
+
+    def append(self, **row: Any) -> None:
+        """Add an epoch."""
+        for name in COLUMNS:
+            getattr(self, name).append(row.get(name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, document: Any) -> History:
+        """What `to_dict` gave; an error where it did not."""
+        known = {item.name: item for item in fields(cls)}
+        if not isinstance(document, dict) or set(document) != set(known):
+            raise ForesolveError("a history must have the entries " + ", ".join(known))
+        lists = [document[name] for name in COLUMNS]
+        numbers = (int, float, type(None))
+        if not all(isinstance(column, list) and all(isinstance(v, numbers) for v in column) for column in lists):
+            raise ForesolveError("the columns of a history must be lists of numbers")
+        if len({len(column) for column in lists}) != 1:
+            raise ForesolveError("the columns of a history must be of one length")
+        return cls(**document)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row an epoch."""
+        pandas = need("pandas", "a DataFrame", "learn")
+        table = {name: getattr(self, name) for name in COLUMNS}
+        return pandas.DataFrame(table, index=pandas.RangeIndex(len(self), name="epoch"))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Losses, and validation regret on an axis of its own, over epochs; returns the matplotlib axes."""
+        if ax is None:
+            ax = need("matplotlib.figure", "a plot", "plot").Figure(layout="constrained").subplots()
+        epochs = range(1, len(self) + 1)
+        handles = ax.plot(epochs, self.train_loss, label="training loss")
+        if any(value is not None for value in self.valid_loss):
+            handles += ax.plot(epochs, [_number(v) for v in self.valid_loss], label="validation loss")
+        ax.set_xlabel("epoch")
+        ax.set_ylabel("loss")
+        if any(value is not None for value in self.valid_regret):
+            other = ax.twinx()
+            percent = [100 * _number(v) for v in self.valid_regret]
+            handles += other.plot(epochs, percent, color="tab:red", label="validation regret")
+            other.set_ylabel("normalised regret (%)")
+        if self.best_epoch is not None:
+            handles += [ax.axvline(self.best_epoch + 1, color="grey", linestyle=":", label="best epoch")]
+        ax.legend(handles=handles)
+        return ax
+
+    def _repr_png_(self) -> bytes | None:
+        """A notebook shows the plot, where matplotlib is there."""
+        import io
+
+        try:
+            figure = self.plot().figure
+        except ImportError:
+            return None
+        target = io.BytesIO()
+        figure.savefig(target, format="png")
+        return target.getvalue()
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"History(no epochs{', interrupted' if self.interrupted else ''})"
+        parts = [f"{len(self)} epoch{'s' if len(self) > 1 else ''}", f"loss {self.train_loss[-1]:.4g}"]
+        if self.best_epoch is not None:
+            regret, loss = self.valid_regret[self.best_epoch], self.valid_loss[self.best_epoch]
+            what = f"validation regret {regret:.2%}" if regret is not None else f"validation loss {_number(loss):.4g}"
+            parts.append(f"best {what} after epoch {self.best_epoch + 1}")
+        parts.append(f"{sum(self.seconds):.3g} s")
+        if sum(self.skipped):
+            parts.append(f"{sum(self.skipped)} skipped")
+        parts += ["stopped early"] * self.stopped_early + ["interrupted"] * self.interrupted
+        return f"History({', '.join(parts)})"
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -1,0 +1,78 @@
+"""Numbers about predictions and decisions."""
+
+from __future__ import annotations
+
+import importlib  # scipy.stats takes as long to import as the rest of foresolve together
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from foresolve.problems.base import Problem
+
+# Of the truth in units of its largest entry, against the prediction in units of its own: what breaks ties.
+TIE, TOLERANCE = 1e-6, 1e-9
+
+
+def auc(score: np.ndarray, label: np.ndarray) -> float | None:
+    """The probability that a positive entry scores above a negative one, ties counted half; `None` for one class."""
+    positive = label > 0.5
+    many, others = int(positive.sum()), int((~positive).sum())
+    if not many or not others:
+        return None
+    ranks = importlib.import_module("scipy.stats").rankdata(score)
+    return float((ranks[positive].sum() - many * (many + 1) / 2) / (many * others))
+
+
+def cross_entropy(probability: Tensor, label: Tensor) -> Tensor:
+    """Of each instance, mean over entries; logarithms are cut off at -100."""
+    entries = functional.binary_cross_entropy(probability.double(), label.double(), reduction="none")
+    return entries.reshape(len(entries), -1).mean(-1)
+
+
+def ratio(above: np.ndarray, below: np.ndarray, axis: int = -1) -> np.ndarray:
+    """A ratio of sums, NaN over zero."""
+    total = np.asarray(below.sum(axis))
+    return np.divide(above.sum(axis), total, out=np.full(total.shape, np.nan), where=total != 0)
+
+
+def interval(
+    statistic: Callable[..., np.ndarray], data: tuple[np.ndarray, ...], resamples: int, confidence: float, seed: int
+) -> tuple[float, float] | None:
+    """A percentile bootstrap interval over instances; `None` where there are too few, or none is asked for."""
+    if resamples < 1 or len(data[0]) < 2:
+        return None
+    bootstrap = importlib.import_module("scipy.stats").bootstrap
+    name = "rng" if "rng" in inspect.signature(bootstrap).parameters else "random_state"  # before SciPy 1.15
+    options: dict[str, Any] = {name: seed, "batch": max(1, 2**22 // len(data[0])), "confidence_level": confidence}
+    found = bootstrap(
+        data, statistic, paired=True, vectorized=True, n_resamples=resamples, method="percentile", axis=-1, **options
+    ).confidence_interval
+    return float(found.low), float(found.high)
+
+
+def worst_decision(problem: Problem, theta_hat: Tensor, theta: Tensor, x: Tensor) -> Tensor:
+    r"""Among the best decisions under the prediction, the worst under the truth.
+
+    .. math::
+        \arg\max_x \; \hat c^\top x / |\hat c|_\infty - \epsilon \, c^\top x / |c|_\infty, \quad \epsilon = 10^{-6}
+
+    for gains `c`; kept only where it is as good as `x` under the prediction (to 1e-9). It is what it says where no
+    decision comes within `epsilon` of the best without being best, and a decision that ties otherwise.
+    """
+    predicted, truth = problem.gain(theta_hat).double(), problem.gain(theta).double()
+    tilted = _unit(predicted) - TIE * _unit(truth)
+    other = problem.solve(problem.gain(tilted)).double()
+    x = x.double()
+    loss = ((x - other) * _unit(predicted)).sum(-1)
+    ties = loss <= TOLERANCE * (1 + x.abs().sum(-1))
+    return torch.where(ties.unsqueeze(-1), other, x)
+
+
+def _unit(gains: Tensor) -> Tensor:
+    size = gains.abs().amax(-1, keepdim=True)
+    return gains / torch.where(size > 0, size, 1.0)

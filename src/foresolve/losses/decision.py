@@ -1,0 +1,70 @@
+"""The loss of the decision itself."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from foresolve import _check
+from foresolve.data.batch import Batch
+from foresolve.layers.base import Layer
+from foresolve.losses.base import Loss
+
+
+class DecisionLoss(Loss):
+    r"""What the layer's decision is worth under the truth, with the sign changed.
+
+    .. math::
+        L = -f(x(\hat\theta), \theta), \qquad \text{or, normalised,} \quad
+        L = \frac{f(x^*, \theta) - f(x(\hat\theta), \theta)}{|f(x^*, \theta)|}
+
+    with :math:`f` the problem's objective, :math:`x(\hat\theta)` the layer's decision and :math:`x^*` the best one
+    under the truth. The layer's decision is smoothed: its normalised loss may be negative for objectives that gain from
+    fractions, but not for linear ones over the hull of the decisions, solved exactly.
+
+    Works with: whatever the layer works with.
+
+    Parameters
+    ----------
+    layer: any `Layer`, for example `QuadraticRelaxation()`.
+    normalise: relative regret for each instance, so that instances of large value do not drown the others. It has no
+        meaning where the best value is 0: such instances are refused, by name.
+
+    References
+    ----------
+    Wilder, Dilkina and Tambe, *Melding the Data-Decisions Pipeline* (AAAI 2019).
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.data.batch import Batch
+    >>> from foresolve.losses.decision import DecisionLoss
+    >>> loss = DecisionLoss(foresolve.QuadraticRelaxation(gamma=0.5))
+    >>> batch = Batch(None, torch.tensor([[1.0, 0.0]]), foresolve.TopK(2, 1))
+    >>> loss(torch.tensor([[0.75, 0.25]]), batch)
+    tensor([-0.7500])
+    """
+
+    def __init__(self, layer: Layer, normalise: bool = False) -> None:
+        super().__init__()
+        if not isinstance(layer, Layer):
+            raise _check.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
+        self.layer, self.normalise = layer, bool(normalise)
+        self.needs_decision = self.normalise
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """Losses `(B,)`."""
+        x = self.layer(theta_hat, batch.problem)
+        value = batch.problem.objective(x, batch.theta).to(theta_hat.dtype)
+        if not self.normalise:
+            return -value
+        _, best = batch.best()
+        empty = (best == 0).nonzero().flatten().tolist()
+        if empty:
+            names = _check.instance_names(empty, (len(batch),))
+            remedy = "Leave those instances out, or pass normalise=False"
+            raise _check.fail("batch", "of instances whose best value is not 0, to normalise by", names, remedy)
+        best = best.to(value.dtype)
+        return (best - value) / best.abs()
+
+    def extra_repr(self) -> str:
+        return f"normalise={self.normalise}"

@@ -1,0 +1,141 @@
+"""Fenchel-Young losses: how far a decision is from the best one of a smoothed problem."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from foresolve import _check
+from foresolve.data.batch import Batch
+from foresolve.layers.base import Layer
+from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
+from foresolve.layers.perturbed import PerturbedLayer
+from foresolve.layers.quadratic import QuadraticRelaxation, _size
+from foresolve.layers.smoothing import Relative
+from foresolve.losses.base import Loss
+from foresolve.problems.base import Problem
+from foresolve.problems.linear import LinearProgram
+
+Smoothed = QuadraticRelaxation | RegularisedFrankWolfe
+
+
+class FenchelYoung(Loss):
+    r"""What the best decision :math:`y` under the truth lacks in the smoothed problem of the prediction.
+
+    .. math::
+        L(\hat c, y) = \max_{x} \bigl[ \hat c^\top x - \Omega(x) \bigr] - \bigl[ \hat c^\top y - \Omega(y) \bigr] \ge 0,
+        \qquad \frac{\partial L}{\partial \hat c} = x(\hat c) - y
+
+    with :math:`\hat c` the predicted gains (:math:`\hat\theta`, or :math:`-\hat\theta` for costs) and :math:`x(\hat c)`
+    the layer's decision. It is convex in :math:`\hat c`, and zero exactly where :math:`x(\hat c) = y`. The true
+    parameters enter through :math:`y` alone.
+
+    **`QuadraticRelaxation`, `RegularisedFrankWolfe`**: :math:`\Omega = \gamma \|x\|^2` (or the layer's regulariser). A
+    `Relative` :math:`\gamma` is taken from the *true* parameters, so that it is data: taken from the prediction it
+    would let the loss fall to zero with the scale of :math:`\hat c`.
+
+    **`PerturbedAdditive`**: :math:`\Omega` is the conjugate of :math:`F(c) = \mathbb{E} \max_x (c + \sigma Z)^\top x`.
+    Every decision has :math:`F(c) \ge \mathbb{E} (c + \sigma Z)^\top y = c^\top y`, hence :math:`\Omega(y) = \sup_c \,
+    c^\top y - F(c) \le 0`. If :math:`y` is a vertex, the only best decision for some gains :math:`d`, then
+    :math:`F(td) - t d^\top y = \mathbb{E} \max_x (td + \sigma Z)^\top (x - y) \to 0` as :math:`t \to \infty`, hence
+    :math:`\Omega(y) = 0`. So the loss is :math:`F(\hat c) - \hat c^\top y` with nothing left out, and zero only in that
+    limit. It is estimated as
+
+    .. math::
+        L \approx \frac{1}{S} \sum_s \max_x \, (\hat c + \sigma z_s)^\top (x - y), \qquad
+        \frac{\partial L}{\partial \hat c} = \frac{1}{S} \sum_s x^*(\hat c + \sigma z_s) - y
+
+    unbiased, never negative, and with the gradient of just this sum: no score identity, no variance but the decisions'.
+
+    **`PerturbedMultiplicative`**: the same with :math:`\hat c \odot e_s`, where :math:`e_s = \exp(\sigma z_s - \sigma^2
+    / 2)` has mean one, and the gradient :math:`\frac{1}{S} \sum_s e_s \odot (x_s - y)`. :math:`F` grows in proportion
+    to :math:`c`, so :math:`\Omega` is 0 at every decision, and the loss also vanishes at :math:`\hat c = 0`: use it
+    with models that cannot scale their predictions down, or beside another loss.
+
+    Works with: linear objectives; `QuadraticRelaxation` needs a `LinearProgram`. A solver that is not exact may give
+    values below zero.
+
+    Parameters
+    ----------
+    layer: the layer whose smoothing defines the loss.
+
+    References
+    ----------
+    Blondel, Martins and Niculae, *Learning with Fenchel-Young Losses* (JMLR 2020); Berthet, Blondel, Teboul, Cuturi,
+    Vert and Bach, *Learning with Differentiable Perturbed Optimizers* (NeurIPS 2020); Dalle, Baty, Bouvier and
+    Parmentier, *Learning with Combinatorial Optimization Layers: a Probabilistic Approach* (2022).
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.data.batch import Batch
+    >>> from foresolve.losses.fenchel_young import FenchelYoung
+    >>> loss = FenchelYoung(foresolve.QuadraticRelaxation(gamma=0.5))
+    >>> batch = Batch(None, torch.tensor([[1.0, 0.0]]), foresolve.TopK(2, 1))
+    >>> theta_hat = torch.tensor([[0.75, 0.25]], requires_grad=True)
+    >>> value = loss(theta_hat, batch)
+    >>> value.backward()
+    >>> value.detach(), theta_hat.grad
+    (tensor([0.0625]), tensor([[-0.2500,  0.2500]]))
+    """
+
+    needs_decision = True
+
+    def __init__(self, layer: Layer) -> None:
+        super().__init__()
+        if not isinstance(layer, Smoothed | PerturbedLayer):
+            expected = "QuadraticRelaxation, RegularisedFrankWolfe, PerturbedAdditive or PerturbedMultiplicative"
+            raise _check.fail("layer", expected, type(layer).__name__, "Others go into DecisionLoss")
+        if isinstance(layer, PerturbedLayer) and layer.bounds is not None:
+            raise _check.fail("layer", "without bounds: clamped noise has no convex loss", f"bounds={layer.bounds}")
+        self.layer: Smoothed | PerturbedLayer = layer
+
+    def refuses(self, problem: Problem) -> str:
+        """Why the loss cannot serve a problem; empty where it can."""
+        if not problem.linear:
+            return "its objective is not linear"
+        if isinstance(self.layer, QuadraticRelaxation) and not isinstance(problem, LinearProgram):
+            return "QuadraticRelaxation needs a LinearProgram (RegularisedFrankWolfe takes any linear objective)"
+        return ""
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """Losses `(B,)`."""
+        y = batch.best()[0].double()
+        if isinstance(self.layer, PerturbedLayer):
+            points, x = self.layer.sample(theta_hat, batch.problem)
+            value = (batch.problem.gain(points) * (x - y)).sum(-1).mean(0)
+        else:
+            value = self._smoothed(theta_hat, batch, y)
+        return value.to(theta_hat.dtype)
+
+    def _smoothed(self, theta_hat: Tensor, batch: Batch, y: Tensor) -> Tensor:
+        gamma = self._gamma(batch)
+        with torch.no_grad():
+            x = self._with(gamma.detach())(theta_hat.double(), batch.problem)
+        # x is best, so that by the envelope theorem it need not be differentiated.
+        c = batch.problem.gain(theta_hat.double())
+        return (c * (x - y)).sum(-1) - gamma * (self._penalty(x) - self._penalty(y))
+
+    def _penalty(self, x: Tensor) -> Tensor:
+        layer = self.layer
+        return layer.penalty(x) if isinstance(layer, RegularisedFrankWolfe) else x.square().sum(-1)
+
+    def _with(self, gamma: Tensor) -> Smoothed:
+        """The layer with another smoothing."""
+        layer = self.layer
+        if isinstance(layer, RegularisedFrankWolfe):
+            return RegularisedFrankWolfe(gamma, layer.regulariser, steps=layer.steps, tol=layer.tol)
+        assert isinstance(layer, QuadraticRelaxation)
+        return QuadraticRelaxation(gamma, tol=layer.tol, max_iter=layer.max_iter)
+
+    def _gamma(self, batch: Batch) -> Tensor:
+        """The smoothing under the true parameters, `()` or `(B,)`."""
+        layer, theta, problem = self.layer, batch.theta.double(), batch.problem
+        if isinstance(layer, RegularisedFrankWolfe):
+            return layer.smoothing(theta, problem)
+        assert isinstance(layer, QuadraticRelaxation)
+        assert isinstance(problem, LinearProgram)
+        if not isinstance(layer.gamma, Relative):
+            return torch.as_tensor(layer.gamma, dtype=torch.float64, device=theta.device)
+        shape = problem.batch_for(theta)
+        return layer.gamma(problem.gain(theta), _size(problem.polytope(shape))).detach()

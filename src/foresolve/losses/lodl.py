@@ -1,0 +1,194 @@
+"""Locally optimised decision losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Self, get_args
+
+import torch
+from torch import Tensor
+
+from foresolve import _check
+from foresolve.data.batch import Batch
+from foresolve.losses.base import Loss
+from foresolve.losses.local import LocalLosses, fit_local
+from foresolve.losses.pool import row_keys
+from foresolve.losses.score_function import as_domain
+
+Kind = Literal["weighted_mse", "quadratic", "directed_weighted_mse", "directed_quadratic"]
+
+
+class LODL(Loss):
+    r"""LODL: for each instance a quadratic loss of its own, fitted to the regret of predictions near the truth.
+
+    With the error :math:`e = \hat\theta - \theta_i` of instance `i`, in units of the spread of `theta`,
+
+    .. math::
+        \ell_i(e) = \|L_i e\|^2 + \epsilon_i \|e\|^2, \qquad
+        L_i = \arg\min_L \sum_k \big( \|L e_k\|^2 + \epsilon_i \|e_k\|^2 - r_i(\theta_i + e_k) \big)^2,
+
+    where :math:`r_i(y) = f(x^*_i, \theta_i) - f(x(y), \theta_i)` is the regret of the decision for `y`, and
+    :math:`e_k` are Gaussian draws, the same for all instances. Non-negative and positive definite by construction.
+    :math:`L_i` is diagonal ("weighted_mse": a weight for each parameter) or has `rank` rows ("quadratic"); in the
+    directed kinds the column of a parameter depends on the sign of its error: too much and too little cost differently.
+    All solves come before training, none during it (Shah, Wang, Wilder, Perrault and Tambe, *Decision-Focused Learning
+    without Decision-Making: Learning Locally Optimized Decision Losses*, NeurIPS 2022).
+
+    `fit_to(data)` fits the losses of a training set. Instances met later, those of a validation set for example, are
+    fitted when they are first seen, with the same draws.
+
+    Parameters
+    ----------
+    kind: the form of :math:`L_i`.
+    samples: solves for each instance; more than there are parameters to fit.
+    spread: the standard deviation of the draws, in units of that of each parameter over the data set. It should be that
+        of the errors the model will make.
+    rank: rows of :math:`L_i` for the quadratic kinds.
+    steps: of the fit (Adam).
+    ridge: :math:`\epsilon_i`, as a share of the mean regret: a pull to the truth where decisions do not change.
+    domain: `(low, high)`, where `theta` must stay within limits (probabilities: `(0, 1)`): draws are put back on them.
+    seed: of the draws.
+
+    Works with: any oracle and any objective.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.data.batch import Batch
+    >>> from foresolve.losses.lodl import LODL
+    >>> theta = torch.tensor([[1.0, 3.0, 0.0], [2.0, 2.5, 0.5]])
+    >>> batch = Batch(None, theta, foresolve.TopK(3, 1))
+    >>> loss = LODL(samples=50).fit_to(batch)
+    >>> loss(theta, batch)
+    tensor([0., 0.])
+    """
+
+    needs_decision = True
+
+    def __init__(
+        self,
+        kind: Kind = "directed_weighted_mse",
+        *,
+        samples: int = 200,
+        spread: float = 1.0,
+        rank: int = 4,
+        steps: int = 300,
+        ridge: float = 0.01,
+        domain: tuple[float, float] | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if kind not in get_args(Kind):
+            raise _check.fail("kind", f"one of {', '.join(map(repr, get_args(Kind)))}", repr(kind))
+        self.kind: Kind = kind
+        self.samples, self.steps = _check.positive_int("samples", samples), _check.positive_int("steps", steps)
+        self.rank, self.spread = _check.positive_int("rank", rank), _check.positive("spread", spread)
+        if not 0 <= ridge < float("inf"):
+            raise _check.fail("ridge", "a finite number >= 0", str(ridge))
+        self.ridge, self.domain, self.seed = float(ridge), as_domain(domain), int(seed)
+        self._unit: Tensor | None = None
+        self._keys: Tensor | None = None
+        self._local: LocalLosses | None = None
+
+    def fit_to(self, data: Any, *, batch_size: int = 64, progress: Callable[[int, int], None] | None = None) -> Self:
+        """Fit the losses of all instances of a `DecisionDataset` (or of one `Batch`), forgetting earlier ones.
+
+        `progress(done, total)` is called after each `batch_size` instances, whose samples are solved in one call.
+        """
+        total, batch_size = len(data), _check.positive_int("batch_size", batch_size)
+        if total == 0:
+            raise _check.fail("data", "a data set with at least one instance", "an empty one")
+        self._unit, self._keys, self._local = self._units(data.theta.detach().double()), None, None
+        if isinstance(data, Batch):
+            self.check_problem(data.problem)
+            self._remember(data)
+            return self
+        for start in range(0, total, batch_size):
+            batch = data[slice(start, min(start + batch_size, total))]
+            self.check_problem(batch.problem)
+            self._remember(batch)
+            if progress is not None:
+                progress(min(start + batch_size, total), total)
+        return self
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        if self._unit is None:
+            remedy = "Call `loss.fit_to(train)` before training"
+            raise _check.fail("LODL", "fitted to the training set", "one that is not fitted yet", remedy)
+        local = self._recall(batch)
+        unit = self._unit.to(theta_hat.device)
+        errors = (theta_hat.double() - batch.theta.double()) / unit
+        return local(errors.flatten(1)).to(theta_hat.dtype)
+
+    def _units(self, theta: Tensor) -> Tensor:
+        """The spread of each parameter, `(*shape)`; one that never changes takes the mean spread of all, or 1."""
+        std = theta.std(0, correction=0)
+        usual = std.square().mean().sqrt()
+        usual = torch.where(usual > 0, usual, torch.ones_like(usual))
+        return torch.where(std > 1e-6 * usual, std, usual)
+
+    def _recall(self, batch: Batch) -> LocalLosses:
+        """The losses of a batch's instances, fitted where they are new."""
+        keys = _keys(batch)
+        known = torch.zeros_like(keys, dtype=torch.bool)
+        if self._keys is not None:
+            known = torch.isin(keys, self._keys.to(keys.device))
+        if not bool(known.all()):
+            self._remember(batch)
+        assert self._keys is not None
+        assert self._local is not None
+        position = torch.searchsorted(self._keys.to(keys.device), keys)
+        return self._local.to(keys.device).select(position)
+
+    def _remember(self, batch: Batch) -> None:
+        """Fit and store; keys are kept in order, so that they can be searched."""
+        keys, local = _keys(batch), self._fit(batch)
+        if self._keys is not None and self._local is not None:
+            old = ~torch.isin(self._keys.to(keys.device), keys)
+            keys = torch.cat([self._keys.to(keys.device)[old], keys])
+            local = self._local.to(keys.device).select(old).join(local)
+        order = keys.argsort(stable=True)
+        self._keys, self._local = keys[order], local.select(order)
+
+    @torch.no_grad()
+    def _fit(self, batch: Batch) -> LocalLosses:
+        assert self._unit is not None
+        problem, theta = batch.problem, batch.theta.detach().double()
+        generator = torch.Generator().manual_seed(self.seed)
+        noise = torch.randn(self.samples, 1, *theta.shape[1:], generator=generator, dtype=torch.float64)
+        unit = self._unit.to(theta.device)
+        points = theta + self.spread * unit * noise.to(theta.device)
+        if self.domain is not None:
+            points = points.clamp(*self.domain)
+        value = batch.best()[1].double()
+        regret = value - problem.objective(problem.solve(points), theta.expand_as(points)).double()
+        errors = ((points - theta) / unit).flatten(2)
+        return fit_local(
+            errors, regret, directed=self.kind.startswith("directed"),
+            rank=self.rank if self.kind.endswith("quadratic") else None,
+            ridge=self.ridge, steps=self.steps, generator=generator,
+        )  # fmt: skip
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """The fitted losses."""
+        local = None if self._local is None else {"factors": self._local.factors, "ridge": self._local.ridge}
+        return {"unit": self._unit, "keys": self._keys, "local": local}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Go on from `get_extra_state`."""
+        self._unit, self._keys = state["unit"], state["keys"]
+        self._local = None if state["local"] is None else LocalLosses(**state["local"])
+
+    def extra_repr(self) -> str:
+        fitted = 0 if self._keys is None else len(self._keys)
+        return f"kind={self.kind!r}, samples={self.samples}, spread={self.spread:g}, fitted={fitted}"
+
+
+def _keys(batch: Batch) -> Tensor:
+    """What tells instances apart: their position in the data set and their parameters.
+
+    Positions alone would mistake an instance of a validation set for one of the training set.
+    """
+    theta = batch.theta.detach().flatten(1)
+    index = torch.full((len(theta),), -1.0) if batch.index is None else batch.index
+    return row_keys(torch.cat([theta.double(), index.to(theta.device).double().unsqueeze(-1)], -1))

@@ -1,0 +1,155 @@
+"""Feasible decisions that are remembered, and the losses that compare them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from foresolve import _check
+from foresolve.data.batch import Batch
+from foresolve.losses.base import Loss
+from foresolve.losses.traits import missing
+from foresolve.problems.base import Problem
+
+# Decisions that agree to one part in this are one. Odd, so that the keys of whole decisions use all their bits.
+RESOLUTION = 1_000_003.0
+
+
+class SolutionPool(nn.Module):
+    """Distinct feasible decisions that grow during training, shared by the losses that rank them.
+
+    In training every batch adds the best decisions under its truth, and with probability `solve_ratio` it is also
+    solved for its predictions, and those decisions join too. In evaluation nothing is added or drawn. Solving one batch
+    in ten or twenty costs a small part of the time and most often little of the quality (Mulamba et al., IJCAI 2021).
+
+    Parameters
+    ----------
+    solve_ratio: the probability, in [0, 1], with which a batch is solved for its predictions.
+    capacity: the most decisions that are kept; the oldest go first. `None`: no limit.
+    seed: of the draws; their state and the decisions are in the `state_dict`, so that training resumes bit for bit.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.losses.pool import SolutionPool
+    >>> pool = SolutionPool()
+    >>> pool.add(torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> pool.decisions
+    tensor([[0., 1.],
+            [1., 0.]], dtype=torch.float64)
+    """
+
+    def __init__(self, solve_ratio: float = 1.0, capacity: int | None = 10_000, seed: int = 0) -> None:
+        super().__init__()
+        if not 0 <= solve_ratio <= 1:
+            raise _check.fail("solve_ratio", "in [0, 1]", str(solve_ratio))
+        self.solve_ratio = float(solve_ratio)
+        self.capacity = None if capacity is None else _check.positive_int("capacity", capacity)
+        self.generator = torch.Generator().manual_seed(seed)
+        self._decisions: Tensor | None = None
+        self._keys: Tensor | None = None
+
+    @property
+    def decisions(self) -> Tensor:
+        """What is remembered, `(K, n)`, the oldest first."""
+        return torch.zeros(0, 0, dtype=torch.float64) if self._decisions is None else self._decisions
+
+    def __len__(self) -> int:
+        return len(self.decisions)
+
+    def add(self, decisions: Tensor) -> None:
+        """Remember decisions `(K, n)`; those that are there already, and repetitions, are left out."""
+        new = decisions.detach().double()
+        keys = row_keys(new)
+        fresh = first_of_each(keys)
+        if self._decisions is not None and self._keys is not None:
+            old, known = self._decisions.to(new.device), self._keys.to(new.device)
+            if old.shape[-1] != new.shape[-1]:
+                expected = f"(K, {old.shape[-1]}) like those in the pool"
+                raise _check.fail("decisions", expected, str(tuple(new.shape)), "Give each problem a pool of its own")
+            fresh = fresh[~torch.isin(keys[fresh], known)]
+            new, keys = torch.cat([old, new[fresh]]), torch.cat([known, keys[fresh]])
+        else:
+            new, keys = new[fresh], keys[fresh]
+        if self.capacity is not None and len(new) > self.capacity:
+            # Copies: views would keep what is left out in memory.
+            new, keys = new[-self.capacity :].clone(), keys[-self.capacity :].clone()
+        self._decisions, self._keys = new, keys
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """The decisions `(K, n)` to compare for this batch, once it has had its turn to add some."""
+        if not self.training:
+            if self._decisions is None:
+                best = batch.best()[0].double()
+                return best[first_of_each(row_keys(best))]
+            return self._decisions.to(theta_hat.device)
+        self.add(batch.best()[0].to(theta_hat.device))
+        if float(torch.rand((), generator=self.generator, dtype=torch.float64)) < self.solve_ratio:
+            self.add(batch.problem.solve(theta_hat.detach()))
+        return self.decisions
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """The decisions and the state of the draws."""
+        return {"decisions": self._decisions, "generator": self.generator.get_state()}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Go on from `get_extra_state`."""
+        self._decisions = state["decisions"]
+        self._keys = None if self._decisions is None else row_keys(self._decisions)
+        self.generator.set_state(state["generator"].cpu())
+
+    def extra_repr(self) -> str:
+        return f"solve_ratio={self.solve_ratio:g}, capacity={self.capacity}, decisions={len(self)}"
+
+
+class PoolLoss(Loss):
+    """A loss that compares the decisions of a pool.
+
+    The objective must be differentiable in `theta`, and all instances must share the feasible set.
+    """
+
+    needs_decision = True
+
+    def __init__(self, pool: SolutionPool | None = None) -> None:
+        super().__init__()
+        if pool is not None and not isinstance(pool, SolutionPool):
+            raise _check.fail("pool", "a SolutionPool", type(pool).__name__)
+        self.pool = SolutionPool() if pool is None else pool
+
+    def refuses(self, problem: Problem) -> str:
+        return missing(problem, ("shared",))
+
+
+def scores(decisions: Tensor, theta: Tensor, problem: Problem) -> Tensor:
+    """The objectives `(B, K)` of `K` decisions under each of `B` parameters, in float64."""
+    if problem.linear:
+        return problem.gain(theta).double() @ decisions.T.to(theta.device)
+    many, shape = len(decisions), theta.shape[1:]
+    x = decisions.expand(len(theta), *decisions.shape)
+    values = problem.objective(x, theta.unsqueeze(1).expand(-1, many, *shape)).double()
+    if theta.requires_grad and not values.requires_grad and torch.is_grad_enabled():
+        remedy = "Write it with torch operations, or train with `ScoreFunction`, which needs values alone"
+        raise _check.fail("objective", "differentiable in `theta` for losses that rank decisions", "constants", remedy)
+    return values
+
+
+def row_keys(rows: Tensor) -> Tensor:
+    """A 64-bit key `(K,)` for each of `(K, n)` rows; rows that round to the same numbers have the same.
+
+    The keys are sums of entries times random odd numbers, modulo 2^64: rows that differ share one by chance alone,
+    about once in 10^19 pairs.
+    """
+    units = (rows.double() * RESOLUTION).round().to(torch.int64)
+    generator = torch.Generator().manual_seed(0)
+    factors = torch.randint(-(2**62), 2**62, (rows.shape[-1],), generator=generator) * 2 + 1
+    return (units * factors.to(rows.device)).sum(-1)
+
+
+def first_of_each(keys: Tensor) -> Tensor:
+    """The positions of the first of each distinct key, in order."""
+    ordered, position = keys.sort(stable=True)
+    new = torch.ones_like(ordered, dtype=torch.bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return position[new].sort().values

@@ -1,0 +1,110 @@
+"""Two-stage learning: losses of the prediction, which know nothing of decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+from torch.nn import functional
+
+from foresolve import _check
+from foresolve.data.batch import Batch
+from foresolve.losses.base import Loss
+
+
+def _each(values: Tensor) -> Tensor:
+    """The mean over all dimensions but the first."""
+    return values.flatten(1).mean(-1) if values.ndim > 1 else values
+
+
+class MSE(Loss):
+    r"""The mean squared error of an instance's parameters.
+
+    .. math:: L = \frac{1}{n} \sum_j (\hat\theta_j - \theta_j)^2
+
+    Works with: any problem.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.data.batch import Batch
+    >>> from foresolve.losses.prediction import MSE
+    >>> MSE()(torch.tensor([[1.0, 2.0]]), Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
+    tensor([2.])
+    """
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """Losses `(B,)`."""
+        return _each((theta_hat - batch.theta.to(theta_hat.dtype)).square())
+
+
+class CrossEntropy(Loss):
+    r"""The mean binary cross-entropy of an instance's parameters, which are probabilities.
+
+    .. math:: L = -\frac{1}{n} \sum_j \theta_j \log \hat\theta_j + (1 - \theta_j) \log (1 - \hat\theta_j)
+
+    Logarithms are bounded from below by -100, as in torch.
+
+    Works with: any problem whose parameters lie in [0, 1] (0/1 outcomes, or probabilities).
+
+    Parameters
+    ----------
+    logits: the model's output is the log-odds of `theta` (more accurate near 0 and 1), to be put through a sigmoid
+        before a problem takes it.
+    """
+
+    def __init__(self, *, logits: bool = False) -> None:
+        super().__init__()
+        self.logits = bool(logits)
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """Losses `(B,)`."""
+        theta = batch.theta.to(theta_hat.dtype)
+        _check.unit_interval("theta", theta)
+        if self.logits:
+            return _each(functional.binary_cross_entropy_with_logits(theta_hat, theta, reduction="none"))
+        _check.unit_interval("theta_hat", theta_hat)
+        return _each(functional.binary_cross_entropy(theta_hat, theta, reduction="none"))
+
+    def extra_repr(self) -> str:
+        return f"logits={self.logits}"
+
+
+class PredictionLoss(Loss):
+    r"""A torch loss of one's own, averaged over an instance's parameters.
+
+    Works with: any problem.
+
+    Parameters
+    ----------
+    torch_loss: called as `torch_loss(theta_hat, theta)`, gives `(B, ...)`: a torch loss with `reduction="none"`, or any
+        function with a number, or several, for each instance.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.data.batch import Batch
+    >>> from foresolve.losses.prediction import PredictionLoss
+    >>> loss = PredictionLoss(torch.nn.L1Loss(reduction="none"))
+    >>> loss(torch.tensor([[1.0, 2.0]]), Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
+    tensor([1.])
+    """
+
+    def __init__(self, torch_loss: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        if not callable(torch_loss):
+            raise _check.fail("torch_loss", "a function of (theta_hat, theta)", type(torch_loss).__name__)
+        reduction = getattr(torch_loss, "reduction", "none")
+        if reduction != "none":
+            remedy = f'Write {type(torch_loss).__name__}(reduction="none")'
+            raise _check.fail("torch_loss", "one that keeps the instances apart", f"reduction={reduction!r}", remedy)
+        self.torch_loss = torch_loss
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """Losses `(B,)`."""
+        values = self.torch_loss(theta_hat, batch.theta.to(theta_hat.dtype))
+        if not isinstance(values, Tensor) or values.shape[:1] != theta_hat.shape[:1]:
+            found = str(tuple(values.shape)) if isinstance(values, Tensor) else type(values).__name__
+            expected = f"a function that gives a number, or several, for each of the {len(theta_hat)} instances"
+            raise _check.fail("torch_loss", expected, found, 'With a torch loss, pass reduction="none"')
+        return _each(values)

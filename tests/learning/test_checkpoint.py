@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from foresolve.data.batch import Batch
+from foresolve.errors import ForesolveError, InvalidInputError, MissingExtraError
+from foresolve.layers.perturbed import PerturbedAdditive
+from foresolve.learning import extras
+from foresolve.learning.fit import fit
+from foresolve.learning.models import MLP
+from foresolve.losses.base import Loss
+from foresolve.losses.contrastive import NCE
+from foresolve.losses.decision import DecisionLoss
+from foresolve.losses.pool import SolutionPool
+from foresolve.losses.prediction import MSE
+from learning.instances import NoisySquares, Squares, top_k_data
+
+pytest.importorskip("safetensors")
+
+
+def net(seed: int = 0) -> nn.Module:
+    """With dropout and running statistics."""
+    body = MLP(3, 6, generator=torch.Generator().manual_seed(seed))
+    head = MLP(6, 5, generator=torch.Generator().manual_seed(seed + 1))
+    return nn.Sequential(body, nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), head)
+
+
+def same(one: nn.Module, two: nn.Module) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), two.state_dict().values(), strict=True))
+
+
+def options(optimizer: Any) -> dict[str, Any]:
+    return {
+        "train": top_k_data(30),
+        "valid": top_k_data(10, seed=1),
+        "lr": 0.03,
+        "batch_size": 8,
+        "optimizer": optimizer,
+        "scheduler": lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [2, 4]),
+        "clip": 1.0,
+    }
+
+
+LOSSES = [
+    NoisySquares,
+    lambda: DecisionLoss(PerturbedAdditive(samples=3, sigma=0.5)),
+    lambda: NCE(SolutionPool(solve_ratio=0.5)),
+]
+
+
+@pytest.mark.parametrize("make", LOSSES, ids=["noise", "perturbed", "pool"])
+@pytest.mark.parametrize("optimizer", [None, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)], ids=["adam", "sgd"])
+def test_resumes_to_the_same_weights_bit_for_bit(make: Any, optimizer: Any, tmp_path: Path) -> None:
+    whole, parts = net(), net()
+    one = fit(whole, make(), epochs=6, **options(optimizer))
+    fit(parts, make(), epochs=3, checkpoint=tmp_path / "run", **options(optimizer))
+    other = net(seed=5)  # weights come from the file
+    torch.rand(3)
+    two = fit(other, make(), epochs=6, checkpoint=tmp_path / "run", resume=True, **options(optimizer))
+    assert same(whole, other)
+    assert one.train_loss == two.train_loss
+    assert one.valid_regret == two.valid_regret
+    assert one.lr == two.lr
+    assert one.best_epoch == two.best_epoch
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint.safetensors"]
+
+
+def test_early_stopping_is_resumed_too(tmp_path: Path) -> None:
+    settings = {"train": top_k_data(16), "valid": top_k_data(16, seed=1), "lr": 0.3, "patience": 4, "monitor": "loss"}
+    whole, parts = net(), net()
+    one = fit(whole, MSE(), epochs=100, **settings)
+    assert one.best_epoch is not None
+    fit(parts, MSE(), epochs=one.best_epoch + 3, checkpoint=tmp_path / "a.safetensors", **settings)
+    two = fit(parts, MSE(), epochs=100, checkpoint=tmp_path / "a.safetensors", resume=True, **settings)
+    assert same(whole, parts)
+    assert one.valid_loss == two.valid_loss
+    again = net(1)
+    three = fit(again, MSE(), epochs=100, checkpoint=tmp_path / "a.safetensors", resume=True, **settings)
+    assert len(three) == len(one)
+    assert three.stopped_early
+    assert same(again, whole)
+
+
+class Impatient(NoisySquares):
+    """Presses Ctrl-C in its n-th call."""
+
+    def __init__(self, call: int) -> None:
+        super().__init__()
+        self.call = call
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        if self.calls == self.call:
+            self.call = -1
+            raise KeyboardInterrupt
+        return super().forward(theta_hat, batch)
+
+
+@pytest.mark.parametrize("call", [0, 6, 9])
+def test_ctrl_c_leaves_a_checkpoint_and_a_history(call: int, tmp_path: Path) -> None:
+    settings = {"train": top_k_data(30), "epochs": 5, "batch_size": 8}
+    whole = net()
+    fit(whole, Impatient(-1), **settings)
+    history = fit(net(), Impatient(call), checkpoint=tmp_path, **settings)
+    assert history.interrupted
+    assert len(history) == call // 4
+    again = net(3)
+    history = fit(again, Impatient(-1), checkpoint=tmp_path, resume=True, **settings)
+    assert not history.interrupted
+    assert len(history) == 5
+    assert same(again, whole)
+
+
+def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
+    before = (tmp_path / "checkpoint.safetensors").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        fit(net(), MSE(), top_k_data(), epochs=2, checkpoint=tmp_path, resume=True)
+    assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_another_run_is_refused(tmp_path: Path) -> None:
+    fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
+
+    def resume(model: nn.Module, loss: Loss, **settings: Any) -> None:
+        fit(model, loss, settings.pop("train", top_k_data()), checkpoint=tmp_path, resume=True, **settings)
+
+    with pytest.raises(InvalidInputError, match=r"`checkpoint` must be a new path.*resume=True"):
+        fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
+    with pytest.raises(InvalidInputError, match=r"`checkpoint` must be one of the same model.*'MLP'.*'Sequential'"):
+        resume(MLP(3, 5), MSE())
+    with pytest.raises(InvalidInputError, match=r"same model, with 0\.weight = \[5, 3\]; got .* which has nothing"):
+        resume(nn.Sequential(nn.Linear(3, 5)), MSE())
+    with pytest.raises(InvalidInputError, match="`checkpoint` must be one of the same loss"):
+        resume(net(), Squares())
+    with pytest.raises(InvalidInputError, match=r"same settings, with seed = 1.*has 0"):
+        resume(net(), MSE(), seed=1)
+    with pytest.raises(InvalidInputError, match="same settings, with instances = 12"):
+        resume(net(), MSE(), train=top_k_data(12))
+    with pytest.raises(InvalidInputError, match="same optimizer"):
+        resume(net(), MSE(), optimizer=torch.optim.SGD)
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
+    whole = path.read_bytes()
+    size = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + size])
+
+    def written(change: Any) -> bytes:
+        document = json.loads(header["__metadata__"]["json"])
+        change(document)
+        text = json.dumps(header | {"__metadata__": {"json": json.dumps(document)}}).encode()
+        return len(text).to_bytes(8, "little") + text + whole[8 + size :]
+
+    bad = [
+        (whole[: len(whole) // 2], "damaged or no safetensors"),
+        (b"", "damaged or no safetensors"),
+        (b"\xff" * 8 + whole[8:], "damaged or no safetensors"),
+        (written(lambda d: d.update(kind="other")), "is no checkpoint"),
+        (written(lambda d: d.update(schema=99)), "has the schema 99"),
+        (written(lambda d: d.update(identity=[])), "`identity` must be dict"),
+        (written(lambda d: d.pop("state")), "`state` must be dict; got nothing"),
+        (written(lambda d: d["state"].pop("optimizer")), "does not hold the state"),
+        (written(lambda d: d["state"].update(optimizer={"state": 1, "param_groups": 2})), "does not hold the state"),
+        (written(lambda d: d["state"]["history"].update(train_loss="x")), "does not hold the state"),
+        (written(lambda d: d["state"].update(model={"__tensor__": "nowhere"})), "names a tensor 'nowhere'"),
+    ]
+    for content, message in bad:
+        path.write_bytes(content)
+        with pytest.raises(ForesolveError, match=message):
+            fit(net(), MSE(), top_k_data(), epochs=2, checkpoint=tmp_path, resume=True)
+
+
+def test_a_state_that_only_pickle_could_save_is_refused(tmp_path: Path) -> None:
+    class Odd(Squares):
+        def get_extra_state(self) -> Any:
+            return object()
+
+        def set_extra_state(self, state: Any) -> None: ...
+
+    with pytest.raises(ForesolveError, match="is a object, which cannot be saved without pickle"):
+        fit(net(), Odd(), top_k_data(), epochs=1, checkpoint=tmp_path)
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(extras.importlib, "import_module", missing)
+    with pytest.raises(MissingExtraError, match=r"needs safetensors. Install it with: pip install foresolve\[learn\]"):
+        fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)

@@ -1,0 +1,63 @@
+"""The same on a GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from foresolve.learning.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbours, RandomDecision
+from foresolve.learning.evaluate import evaluate
+from foresolve.learning.fit import fit
+from foresolve.learning.forest import RandomForest
+from foresolve.learning.models import MLP
+from foresolve.learning.policy import Policy
+from foresolve.losses.spo import SPOPlus
+from learning.instances import top_k_data
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+
+
+def net(seed: int = 0) -> nn.Module:
+    return nn.Sequential(MLP(3, 8, generator=torch.Generator().manual_seed(seed)), nn.Dropout(0.3), nn.Linear(8, 5))
+
+
+def test_fit_agrees_with_the_cpu() -> None:
+    train, valid = top_k_data(), top_k_data(seed=1)
+    models = [MLP(3, 5, generator=torch.Generator().manual_seed(0)) for _ in range(2)]
+    histories = [
+        fit(model, SPOPlus(), train, valid, epochs=3, device=device) for model, device in zip(models, ("cpu", "cuda"))
+    ]
+    assert next(models[1].parameters()).is_cuda
+    assert histories[1].train_loss == pytest.approx(histories[0].train_loss, rel=1e-4)
+    reports = [evaluate(model, valid, bootstrap=0) for model in models]
+    assert reports[1].regret == pytest.approx(reports[0].regret, abs=1e-5)
+    here, there = (Policy(model, valid.problem)(valid.features) for model in models)
+    assert there.is_cuda
+    assert torch.equal(there.cpu(), here)
+
+
+def test_resumes_bit_for_bit(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    torch.cuda.manual_seed(5)
+    before = torch.cuda.get_rng_state()
+    whole, parts, other = net(), net(), net(1)
+    parts.load_state_dict(whole.state_dict())
+    fit(whole, SPOPlus(), top_k_data(), epochs=4, device="cuda")
+    fit(parts, SPOPlus(), top_k_data(), epochs=2, device="cuda", checkpoint=tmp_path)
+    fit(other, SPOPlus(), top_k_data(), epochs=4, device="cuda", checkpoint=tmp_path, resume=True)
+    assert torch.equal(torch.cuda.get_rng_state(), before)
+    assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), other.parameters()))
+
+
+@pytest.mark.parametrize("kind", [ConstantMean, LinearRegression, NearestNeighbours, RandomDecision, RandomForest])
+def test_baselines(kind: type[Baseline]) -> None:
+    if kind is RandomForest:
+        pytest.importorskip("sklearn")
+    here, there = top_k_data(), top_k_data().to("cuda")
+    one, two = kind().fit(here), kind().fit(there)
+    torch.testing.assert_close(two(there.features).cpu(), one(here.features), rtol=1e-4, atol=1e-4)
+    evaluate(two, there, bootstrap=0)
+    evaluate(one, there, bootstrap=0)

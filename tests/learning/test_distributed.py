@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from foresolve.learning.fit import fit
+from foresolve.learning.models import MLP
+from foresolve.learning.workers import Workers
+from foresolve.losses.spo import SPOPlus
+from learning.instances import top_k_data
+
+pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
+
+SCRIPT = """
+import sys, torch
+from pathlib import Path
+import torch.distributed as dist
+from foresolve.learning.fit import fit
+from foresolve.learning.models import MLP
+from foresolve.losses.spo import SPOPlus
+from learning.instances import NoisySquares, Squares, top_k_data
+
+out = Path(sys.argv[1])
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+settings = dict(train=top_k_data(32), valid=top_k_data(11, seed=1), batch_size=4, lr=0.05)
+def model(seed): return MLP(3, 5, generator=torch.Generator().manual_seed(seed))
+
+net = model(rank)  # the first process's weights count
+history = fit(net, SPOPlus(), epochs=3, **settings)
+torch.save((net.state_dict(), history.train_loss, history.valid_regret), out / f"spo{rank}.pt")
+
+whole, parts, other = model(0), model(0), model(7)
+fit(whole, NoisySquares(rank), epochs=4, **settings)
+fit(parts, NoisySquares(rank), epochs=2, checkpoint=out / "run", **settings)
+fit(other, NoisySquares(rank), epochs=4, checkpoint=out / "run", resume=True, **settings)
+same = all(torch.equal(a, b) for a, b in zip(whole.parameters(), other.parameters()))
+
+wrapped = torch.nn.parallel.DistributedDataParallel(model(0))
+fit(wrapped, SPOPlus(), epochs=3, **settings)
+ddp = all(torch.equal(a, b) for a, b in zip(wrapped.module.parameters(), net.parameters()))
+
+skips = fit(model(0), Squares(fails=tuple(range(16))), epochs=2, on_failure="skip", **settings).skipped
+(out / f"checks{rank}.txt").write_text(f"{same} {ddp} {skips}")
+dist.destroy_process_group()
+"""
+
+
+def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    here = Path(__file__).parents[1]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(here)}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    done = subprocess.run(
+        [*command, str(script), str(tmp_path)], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    results = [torch.load(tmp_path / f"spo{rank}.pt") for rank in range(2)]
+    assert results[0][1:] == results[1][1:]
+    alone = MLP(3, 5, generator=torch.Generator().manual_seed(0))
+    history = fit(alone, SPOPlus(), top_k_data(32), top_k_data(11, seed=1), epochs=3, batch_size=8, lr=0.05)
+    for state, losses, regrets in results:
+        for name, tensor in alone.state_dict().items():
+            torch.testing.assert_close(state[name], tensor, rtol=1e-4, atol=1e-5)
+        assert losses == pytest.approx(history.train_loss, rel=1e-4)
+        assert regrets == pytest.approx(history.valid_regret, rel=1e-4, abs=1e-6)
+    assert [(tmp_path / f"checks{rank}.txt").read_text() for rank in range(2)] == ["True True [16, 16]"] * 2
+
+
+def test_shares_are_equal_and_cover_the_data() -> None:
+    for count, world in ((10, 1), (10, 3), (1, 4), (7, 2)):
+        shares = [Workers(rank, world).order(count, seed=0, epoch=1) for rank in range(world)]
+        assert {len(share) for share in shares} == {-(-count // world)}
+        assert set(torch.cat(shares).tolist()) == set(range(count))
+    assert not torch.equal(Workers().order(50, 0, 0), Workers().order(50, 0, 1))
+    assert not torch.equal(Workers().order(50, 0, 1), Workers().order(50, 1, 0))

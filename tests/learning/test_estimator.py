@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from foresolve.layers.quadratic import QuadraticRelaxation
+from foresolve.losses.contrastive import NCE
+from foresolve.losses.decision import DecisionLoss
+from foresolve.losses.prediction import MSE
+from foresolve.problems.top_k import TopK
+
+sklearn = pytest.importorskip("sklearn")
+
+from sklearn.base import clone  # noqa: E402
+from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import estimator_checks_generator  # noqa: E402
+
+from foresolve.learning.estimator import DecisionEstimator  # noqa: E402
+
+
+def table(count: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(count, 3))
+    return X, X @ rng.normal(size=(3, 5)) + 0.1 * rng.normal(size=(count, 5))
+
+
+def checks() -> list[Any]:
+    """All of scikit-learn's `check_estimator`; none is expected to fail."""
+    return list(estimator_checks_generator(DecisionEstimator(epochs=5), mark=None))
+
+
+@pytest.mark.parametrize("check", checks(), ids=lambda pair: getattr(pair[1], "func", pair[1]).__name__)
+def test_scikit_learn_accepts_it(check: Any) -> None:
+    estimator, run = check
+    run(estimator)
+
+
+def test_learns_predicts_and_decides() -> None:
+    X, y = table()
+    estimator = DecisionEstimator(TopK(5, 2), epochs=30, lr=0.05).fit(X, y)
+    assert estimator.predict(X).shape == y.shape
+    assert estimator.decide(X).shape == y.shape
+    assert set(estimator.decide(X).sum(-1)) == {2.0}
+    assert -0.05 < estimator.score(X, y) <= 0
+    again = pickle.loads(pickle.dumps(estimator))
+    np.testing.assert_array_equal(again.decide(X), estimator.decide(X))
+
+
+@pytest.mark.parametrize("loss", [MSE, MSE(), NCE(), DecisionLoss(QuadraticRelaxation(gamma=1.0))], ids=str)
+def test_losses(loss: Any) -> None:
+    X, y = table()
+    estimator = DecisionEstimator(TopK(5, 2), loss=loss, epochs=5, hidden=(8,))
+    first = clone(estimator).fit(X, y).predict(X)
+    np.testing.assert_array_equal(first, estimator.fit(X, y).predict(X))
+    np.testing.assert_array_equal(first, estimator.fit(X, y).predict(X))
+
+
+def test_pipeline_search_and_cross_validation() -> None:
+    X, y = table()
+    pipeline = make_pipeline(StandardScaler(), DecisionEstimator(TopK(5, 2), epochs=5))
+    scores = cross_val_score(pipeline, X, y, cv=3)
+    assert scores.shape == (3,)
+    assert (scores <= 1e-9).all()
+    search = GridSearchCV(pipeline, {"decisionestimator__lr": [1e-6, 0.05]}, cv=2).fit(X, y)
+    assert search.best_params_ == {"decisionestimator__lr": 0.05}
+
+
+def test_a_model_of_the_user_and_patience() -> None:
+    X, y = table()
+
+    def make(inputs: int, outputs: int) -> nn.Module:
+        torch.nn.init.zeros_((layer := nn.Linear(inputs, outputs)).weight)
+        return layer
+
+    estimator = DecisionEstimator(TopK(5, 2), make, epochs=200, lr=0.5, patience=2, random_state=3).fit(X, y)
+    assert isinstance(estimator.model_, nn.Linear)
+    assert estimator.history_.stopped_early

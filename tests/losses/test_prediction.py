@@ -1,0 +1,88 @@
+"""Losses of the prediction."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+import foresolve
+from foresolve.data.batch import Batch
+from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
+from losses.conformance import Case, LossConformance, instance
+
+
+def coverage() -> Case:
+    problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(4, 2))
+    return instance(problem, 4, 3, positive=True)
+
+
+class TestMSE(LossConformance):
+    def loss(self) -> MSE:
+        return MSE()
+
+    def cases(self) -> list[Case]:
+        return [instance(foresolve.TopK(6, 2), 6), instance(foresolve.ShortestPath.grid(3, 3), 12), coverage()]
+
+
+class TestCrossEntropy(LossConformance):
+    def loss(self) -> CrossEntropy:
+        return CrossEntropy()
+
+    learns = False  # descent would leave [0, 1]; a model ends in a sigmoid, as below
+
+    def cases(self) -> list[Case]:
+        return [instance(foresolve.TopK(6, 2), 6, positive=True), coverage()]
+
+
+class TestCrossEntropyOfLogits(TestCrossEntropy):
+    learns, rate = True, 0.2
+
+    def loss(self) -> CrossEntropy:
+        return CrossEntropy(logits=True)
+
+
+class TestPredictionLoss(TestMSE):
+    def loss(self) -> PredictionLoss:
+        return PredictionLoss(torch.nn.SmoothL1Loss(reduction="none"))
+
+
+def test_values_are_means_over_everything_but_the_instances() -> None:
+    theta_hat, batch = coverage()
+    expected = torch.stack([torch.nn.functional.mse_loss(a, b) for a, b in zip(theta_hat, batch.theta)])
+    torch.testing.assert_close(MSE()(theta_hat, batch), expected)
+    torch.testing.assert_close(PredictionLoss(torch.nn.MSELoss(reduction="none"))(theta_hat, batch), expected)
+    torch.testing.assert_close(PredictionLoss(lambda a, b: (a - b).square().mean((1, 2)))(theta_hat, batch), expected)
+    expected = torch.stack([torch.nn.functional.binary_cross_entropy(a, b) for a, b in zip(theta_hat, batch.theta)])
+    torch.testing.assert_close(CrossEntropy()(theta_hat, batch), expected)
+    torch.testing.assert_close(CrossEntropy(logits=True)(theta_hat.logit(), batch), expected)
+
+
+@pytest.mark.parametrize("logits", [False, True])
+def test_certain_predictions_have_finite_losses(logits: bool) -> None:
+    theta = torch.tensor([[1.0, 0.0]])
+    theta_hat = torch.tensor([[50.0, 50.0]]) if logits else torch.tensor([[1.0, 1.0]])
+    value = CrossEntropy(logits=logits)(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))
+    assert float(value) == pytest.approx(25.0 if logits else 50.0)
+
+
+def constant(a: Tensor, b: Tensor) -> Tensor:
+    return torch.tensor(1.0)
+
+
+def test_what_is_refused() -> None:
+    theta_hat, batch = instance(foresolve.TopK(6, 2), 6)
+    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be in \[0, 1\]"):
+        CrossEntropy()(theta_hat, batch)
+    with pytest.raises(foresolve.InvalidInputError, match=r"`theta_hat` must be in \[0, 1\]"):
+        CrossEntropy()(theta_hat, Batch(None, batch.theta.sigmoid(), batch.problem))
+    with pytest.raises(foresolve.InvalidInputError, match=r"MSELoss\(reduction=\"none\"\)"):
+        PredictionLoss(torch.nn.MSELoss())
+    with pytest.raises(foresolve.InvalidInputError, match="each of the 4 instances"):
+        PredictionLoss(constant)(theta_hat, batch)
+    with pytest.raises(foresolve.InvalidInputError, match="torch_loss"):
+        PredictionLoss("mse")  # type: ignore[arg-type]
+
+
+def test_none_needs_a_decision() -> None:
+    assert not any(loss.needs_decision for loss in (MSE(), CrossEntropy(), PredictionLoss(constant)))
