@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+
 from torch import Tensor, nn
 
 from foresolve import _check
