@@ -112,19 +112,19 @@ def main() -> None:
         if not path.exists():
             subprocess.run([str(ours), str(LEARNING / "cases.py"), str(seed), str(path)], check=True, cwd=LEARNING)
         cases.append(path)
+    facts = {
+        "date": datetime.date.today().isoformat(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+    }
+    args.out.mkdir(parents=True, exist_ok=True)
     groups = []
     for method in args.methods:  # a method's two implementations one after the other
         groups.append(run("foresolve", method, ours, args, cases))
         if theirs is not None and method in args.pyepo:
             groups.append(run("pyepo", method, theirs, args, cases))
-    facts = {
-        "date": datetime.date.today().isoformat(),
-        "machine": f"{platform.machine()}",
-        "python": platform.python_version(),
-    }
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "results.json").write_text(json.dumps({"facts": facts, "records": groups}, indent=1) + "\n")
-    (args.out / "results.md").write_text(markdown(groups, facts))
+        (args.out / "results.json").write_text(json.dumps({"facts": facts, "records": groups}, indent=1) + "\n")
+        (args.out / "results.md").write_text(markdown(groups, facts))
     print(args.out / "results.md")
 
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from foresolve.errors import UnboundedError
+from foresolve.problems.shortest_path import ShortestPath
 from foresolve.solvers import paths
 from foresolve.solvers.paths import PathSolver
 
@@ -94,3 +95,12 @@ def test_all_negative_costs_end_soon() -> None:
     solver = PathSolver(*grid_arcs(40), 1600, 0, 1599)
     with pytest.raises(UnboundedError, match="a cycle has negative cost"):
         solver.solve(-torch.ones(1, len(solver.tails), dtype=torch.float64), (1,))
+
+
+def test_small_batches_in_numpy_equal_large_ones_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = ShortestPath.grid(4, 6)
+    theta = torch.randn(50, problem.n, generator=torch.Generator().manual_seed(0)).double()
+    theta[25:] = theta[25:].round()  # ties
+    quick = problem.solve(theta)
+    monkeypatch.setattr(paths, "SMALL", 0)
+    assert torch.equal(problem.solve(theta), quick)

@@ -27,6 +27,9 @@ DIJKSTRA_ARCS = 400_000
 # torch wakes all its threads for `min` along a dimension, however small; up to this degree comparing in turn is faster.
 LOOP_DEGREE = 8
 
+# Up to so many costs in a batch, NumPy's cheaper calls outweigh torch's threads.
+SMALL = 200_000
+
 
 class PathSolver:
     """Cheapest paths from `source` to `target` over arcs `tails[a] -> heads[a]`.
@@ -71,6 +74,8 @@ class PathSolver:
         A cycle of usable arcs with negative costs is an `UnboundedError` that names its nodes.
         """
         if self.acyclic:
+            if costs.device.type == "cpu" and costs.numel() <= SMALL:
+                return torch.from_numpy(self._quick(costs.detach().numpy()))
             return self._trace(self._sweep(costs))
         x = torch.zeros_like(costs)
         usable = torch.from_numpy(self.usable).to(costs.device)
@@ -135,6 +140,27 @@ class PathSolver:
         for nodes, arcs, tails in self._steps(costs.device):
             distance[nodes], arc_into[nodes] = _cheapest(distance[tails] + by_arc[arcs], arcs)
         return arc_into
+
+    def _quick(self, costs: np.ndarray) -> np.ndarray:
+        """`_sweep` and `_trace` in NumPy, whose calls cost a fraction of torch's: what counts on small batches."""
+        count, n_arcs = costs.shape
+        by_arc = np.concatenate([costs.T, np.full((1, count), np.inf)])
+        distance, arc_into = np.full((self.n_nodes, count), np.inf), np.full((self.n_nodes, count), n_arcs)
+        distance[self.source] = 0.0
+        tails = np.append(self.tails, self.source)
+        for nodes, arcs in self._groups:
+            reach = distance[tails[arcs]] + by_arc[arcs]
+            best, arc = reach[:, 0], np.broadcast_to(arcs[:, :1], (len(nodes), count))
+            for i in range(1, reach.shape[1]):
+                better = reach[:, i] < best
+                best, arc = np.where(better, reach[:, i], best), np.where(better, arcs[:, i : i + 1], arc)
+            distance[nodes], arc_into[nodes] = best, arc
+        x, node, lane = np.zeros((count, n_arcs + 1)), np.full(count, self.target), np.arange(count)
+        while (node != self.source).any():
+            arc = arc_into[node, lane]
+            x[lane, arc] = 1.0
+            node = tails[arc]
+        return x[:, :-1]
 
     def _bellman_ford(self, costs: Tensor, where: Tensor, batch: Sequence[int]) -> Tensor:
         by_arc, distance, arc_into = self._start(costs)
