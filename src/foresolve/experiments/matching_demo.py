@@ -53,6 +53,7 @@ class MatchingConfig(Config):
     """The settings of the matching demo: `side` papers on each side, with `features` numbers each."""
 
     name = "matching"
+    two_stage_epochs: int = 8  # with 3 it is still improving
     side: int = 20
     features: int = 6
 
