@@ -210,8 +210,10 @@ def test_history_as_table_and_plot() -> None:
 def test_features_take_the_dtype_of_the_model() -> None:
     data = top_k_data()
     wide = DecisionDataset(data.features.double(), data.theta.double(), data.problem)
-    fit(model(), SPOPlus(), wide, wide, epochs=1)
-    fit(model().double(), SPOPlus(), data, data, epochs=1)
+    assert len(fit(model(), SPOPlus(), wide, wide, epochs=1).train_loss) == 1
+    double = model().double()
+    assert len(fit(double, SPOPlus(), data, data, epochs=1).train_loss) == 1
+    assert next(double.parameters()).dtype == torch.float64
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ class Problem(ABC):
     def select(self, index: Tensor) -> Self:
         """The problem of some instances `(B,)`; itself where all share it."""
         if self.batch_shape:
-            raise NotImplementedError(f"{type(self).__name__}.select")
+            raise ForesolveError(f"{type(self).__name__} has a feasible set per instance and cannot be selected from")
         return self
 
     @abstractmethod
