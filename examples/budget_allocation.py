@@ -42,7 +42,7 @@ def main() -> None:
         ),
         "score function": rates(
             "sigma 0.01",
-            lambda: foresolve.ScoreFunction(sigma=0.01, samples=10, domain=(0.0, 1.0)),
+            lambda: foresolve.ScoreFunction(sigma=0.01, samples=10, bounds=(0.0, 1.0)),
             0.003,
             0.01,
         ),

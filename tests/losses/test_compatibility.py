@@ -93,8 +93,8 @@ LOSSES: dict[str, Callable[[], Loss]] = {
     "PairwiseRanking": PairwiseRanking,
     "ListwiseRanking": ListwiseRanking,
     "CaVE": CaVE,
-    "LODL": lambda: LODL(samples=20, steps=10, domain=UNIT),
-    "ScoreFunction": lambda: ScoreFunction(sigma=0.3, samples=4, domain=UNIT),
+    "LODL": lambda: LODL(samples=20, steps=10, bounds=UNIT),
+    "ScoreFunction": lambda: ScoreFunction(sigma=0.3, samples=4, bounds=UNIT),
 } | {f"DecisionLoss({name})": lambda make=make: DecisionLoss(make()) for name, make in LAYERS.items()}
 
 

@@ -54,7 +54,7 @@ class TestCoverage(LossConformance):
     learns = False
 
     def loss(self) -> LODL:
-        return LODL(samples=40, domain=(0.0, 1.0)).fit_to(coverage()[1])
+        return LODL(samples=40, bounds=(0.0, 1.0)).fit_to(coverage()[1])
 
     def cases(self) -> list[Case]:
         return [coverage()]

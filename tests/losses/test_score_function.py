@@ -21,7 +21,7 @@ class TestScoreFunction(LossConformance):
     goal = 0.3
 
     def loss(self) -> ScoreFunction:
-        return ScoreFunction(sigma=0.3, samples=20, domain=(0.0, 1.0))
+        return ScoreFunction(sigma=0.3, samples=20, bounds=(0.0, 1.0))
 
     def cases(self) -> list[Case]:
         capacities = torch.tensor([[4.0], [5.0], [7.0], [9.0]])
@@ -75,7 +75,7 @@ def test_draws_stay_in_the_domain() -> None:
     seen = []
     problem = OracleProblem(lambda theta: seen.append(theta) or heuristic(theta), n=3)
     theta_hat, batch = instance(problem, 3, positive=True)
-    ScoreFunction(2.0, 5, domain=(0.0, 1.0))(theta_hat, batch)
+    ScoreFunction(2.0, 5, bounds=(0.0, 1.0))(theta_hat, batch)
     drawn = torch.tensor([row.tolist() for row in seen])
     assert float(drawn.min()) == 0.0
     assert float(drawn.max()) == 1.0
@@ -117,7 +117,7 @@ def test_bad_input() -> None:
         ScoreFunction(sigma=0)
     with pytest.raises(InvalidInputError, match="`samples` must be an integer >= 1; got 0"):
         ScoreFunction(samples=0)
-    with pytest.raises(InvalidInputError, match=r"`domain` must be \(low, high\) with low < high; got \(1, 0\)"):
-        ScoreFunction(domain=(1, 0))
-    with pytest.raises(InvalidInputError, match=r"`domain` must be \(low, high\) or None; got 3"):
-        ScoreFunction(domain=3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`bounds` must be \(low, high\) with low < high; got \(1, 0\)"):
+        ScoreFunction(bounds=(1, 0))
+    with pytest.raises(InvalidInputError, match=r"`bounds` must be \(low, high\) or None; got 3"):
+        ScoreFunction(bounds=3)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Layers that need no more of a problem than its solver, and the first of them: interpolation."""
+"""Interpolation of black-box solvers."""
 
 from __future__ import annotations
 
@@ -10,28 +10,8 @@ from torch.autograd.function import once_differentiable
 
 from foresolve import _check
 from foresolve.layers.base import Layer
+from foresolve.layers.oracle import best, gains
 from foresolve.problems.base import Problem
-
-
-def gains(theta: Tensor, problem: Problem, layer: str) -> Tensor:
-    """The coefficients `c` `(*batch, n)` of a linear objective, float64, attached to `theta`.
-
-    Layers work on `c`, which is maximised whatever the problem's sense; the sign comes back with `gain`'s gradient.
-    """
-    if not problem.linear:
-        expected = f"one with a linear objective, for {layer}"
-        raise _check.fail("problem", expected, type(problem).__name__, "PerturbedAdditive takes any objective")
-    theta = _check.as_tensor("theta", theta)
-    _check.same_device("theta", theta, problem.device)
-    if theta.ndim == 0:
-        raise _check.fail("theta", "(*batch, n)", "a single number")
-    batch = _check.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": problem.batch_shape})
-    return problem.gain(theta).double().expand(*batch, -1)
-
-
-def best(c: Tensor, problem: Problem) -> Tensor:
-    """`argmax_x c'x`, float64. `theta = gain(c)`: a change of sign, or none, is its own inverse."""
-    return problem.solve(problem.gain(c.detach())).double()
 
 
 class BlackboxInterpolation(Layer):

@@ -26,7 +26,7 @@ from torch.autograd.function import once_differentiable
 
 from foresolve import _check
 from foresolve.errors import ConvergenceWarning
-from foresolve.layers.blackbox import best, gains
+from foresolve.layers.oracle import best, gains
 from foresolve.layers.smoothed import SmoothedLayer
 from foresolve.layers.smoothing import Relative
 from foresolve.problems.base import Problem

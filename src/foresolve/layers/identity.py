@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve.layers.base import Layer
-from foresolve.layers.blackbox import best, gains
+from foresolve.layers.oracle import best, gains
 from foresolve.problems.base import Problem
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve import _check
-from foresolve.layers.blackbox import best, gains
-from foresolve.layers.perturbed import RandomLayer
+from foresolve.layers.noise import RandomLayer
+from foresolve.layers.oracle import best, gains
 from foresolve.problems.base import Problem
 
 TERMS = 10  # of the sum of gammas, as in the paper

@@ -10,39 +10,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve import _check
-from foresolve.layers.base import Layer
+from foresolve.layers.noise import RandomLayer
 from foresolve.problems.base import Problem
 
 VarianceReduction = Literal["none", "control", "leave-one-out", "antithetic"]
-
-
-class RandomLayer(Layer):
-    """A layer that draws samples from a generator of its own.
-
-    Every call goes on where the last one stopped. The generator's state is part of `state_dict()`, so that training
-    resumed from a checkpoint draws the same samples; `reset(seed)` starts afresh. On the CPU generator (the default)
-    the samples are the same whatever the device of `theta`.
-    """
-
-    def __init__(self, samples: int, seed: int | torch.Generator) -> None:
-        super().__init__()
-        self.samples = _check.positive_int("samples", samples)
-        if isinstance(seed, torch.Generator):
-            self.generator = seed
-        else:
-            self.generator = torch.Generator().manual_seed(_check.positive_int("seed", seed, zero=True))
-
-    def reset(self, seed: int = 0) -> None:
-        """Start the samples afresh."""
-        self.generator.manual_seed(seed)
-
-    def get_extra_state(self) -> Tensor:
-        """The state of the generator."""
-        return self.generator.get_state()
-
-    def set_extra_state(self, state: Tensor) -> None:
-        """Go on from a state of the generator."""
-        self.generator.set_state(state.cpu())
 
 
 class PerturbedLayer(RandomLayer):

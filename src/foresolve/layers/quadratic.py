@@ -85,7 +85,7 @@ class QuadraticRelaxation(SmoothedLayer):
         batch = problem.batch_for(theta)
         gain = problem.gain(theta).double().expand(*batch, -1).reshape(-1, problem.n)
         polytope = problem.polytope(batch).expand(gain.shape[0])
-        gamma = self._smoothing(gain, batch, lambda relative: relative(gain, _size(polytope)))
+        gamma = self._smoothing(gain, batch, lambda relative: relative(gain, width_of(polytope)))
         point = gain / (2 * gamma.unsqueeze(-1))
         multipliers = None if start is None else self._start(start, polytope, batch)
         numeric = polytope.numeric()
@@ -133,7 +133,7 @@ class QuadraticRelaxation(SmoothedLayer):
             self._warn_of_vertices()
 
 
-def _size(polytope: Polytope) -> Tensor:
+def width_of(polytope: Polytope) -> Tensor:
     """A typical width of the feasible set, `(1 or B,)`: that of the boxes, else the reach of the largest row."""
     width = polytope.upper - polytope.lower
     finite = torch.isfinite(width) & (width > 0)

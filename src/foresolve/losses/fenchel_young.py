@@ -10,7 +10,7 @@ from foresolve.data.batch import Batch
 from foresolve.layers.base import Layer
 from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
 from foresolve.layers.perturbed import PerturbedLayer
-from foresolve.layers.quadratic import QuadraticRelaxation, _size
+from foresolve.layers.quadratic import QuadraticRelaxation, width_of
 from foresolve.layers.smoothing import Relative
 from foresolve.losses.base import Loss
 from foresolve.problems.base import Problem
@@ -138,4 +138,4 @@ class FenchelYoung(Loss):
         if not isinstance(layer.gamma, Relative):
             return torch.as_tensor(layer.gamma, dtype=torch.float64, device=theta.device)
         shape = problem.batch_for(theta)
-        return layer.gamma(problem.gain(theta), _size(problem.polytope(shape))).detach()
+        return layer.gamma(problem.gain(theta), width_of(problem.polytope(shape))).detach()

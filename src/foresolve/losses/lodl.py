@@ -13,7 +13,7 @@ from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
 from foresolve.losses.local import LocalLosses, fit_local
 from foresolve.losses.pool import row_keys
-from foresolve.losses.score_function import as_domain
+from foresolve.losses.score_function import as_bounds
 
 Kind = Literal["weighted_mse", "quadratic", "directed_weighted_mse", "directed_quadratic"]
 
@@ -46,7 +46,7 @@ class LODL(Loss):
     rank: rows of :math:`L_i` for the quadratic kinds.
     steps: of the fit (Adam).
     ridge: :math:`\epsilon_i`, as a share of the mean regret: a pull to the truth where decisions do not change.
-    domain: `(low, high)`, where `theta` must stay within limits (probabilities: `(0, 1)`): draws are put back on them.
+    bounds: `(low, high)`, where `theta` must stay within limits (probabilities: `(0, 1)`): draws are put back on them.
     seed: of the draws.
 
     Works with: any oracle and any objective.
@@ -74,7 +74,7 @@ class LODL(Loss):
         rank: int = 4,
         steps: int = 300,
         ridge: float = 0.01,
-        domain: tuple[float, float] | None = None,
+        bounds: tuple[float, float] | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class LODL(Loss):
         self.rank, self.spread = _check.positive_int("rank", rank), _check.positive("spread", spread)
         if not 0 <= ridge < float("inf"):
             raise _check.fail("ridge", "a finite number >= 0", str(ridge))
-        self.ridge, self.domain, self.seed = float(ridge), as_domain(domain), int(seed)
+        self.ridge, self.bounds, self.seed = float(ridge), as_bounds(bounds), int(seed)
         self._unit: Tensor | None = None
         self._keys: Tensor | None = None
         self._local: LocalLosses | None = None
@@ -158,8 +158,8 @@ class LODL(Loss):
         noise = torch.randn(self.samples, 1, *theta.shape[1:], generator=generator, dtype=torch.float64)
         unit = self._unit.to(theta.device)
         points = theta + self.spread * unit * noise.to(theta.device)
-        if self.domain is not None:
-            points = points.clamp(*self.domain)
+        if self.bounds is not None:
+            points = points.clamp(*self.bounds)
         value = batch.best()[1].double()
         regret = value - problem.objective(problem.solve(points), theta.expand_as(points)).double()
         errors = ((points - theta) / unit).flatten(2)

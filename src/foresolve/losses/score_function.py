@@ -30,7 +30,7 @@ class ScoreFunction(Loss):
     sigma: the standard deviation of the noise, in units of `theta`: the larger, the smoother, and the more biased to
         predictions that are safe. It may be set anew at any time.
     samples: solves for each instance and step, in one call; the variance of the gradient falls as its inverse.
-    domain: `(low, high)`, where `theta` must stay within limits (probabilities: `(0, 1)`): draws beyond are put on the
+    bounds: `(low, high)`, where `theta` must stay within limits (probabilities: `(0, 1)`): draws beyond are put on the
         limit before they are solved; the gradient stays unbiased.
     seed: of the noise, whose state is in the `state_dict`.
 
@@ -52,12 +52,12 @@ class ScoreFunction(Loss):
     needs_decision = True
 
     def __init__(
-        self, sigma: float = 1.0, samples: int = 10, *, domain: tuple[float, float] | None = None, seed: int = 0
+        self, sigma: float = 1.0, samples: int = 10, *, bounds: tuple[float, float] | None = None, seed: int = 0
     ) -> None:
         super().__init__()
         self.sigma = sigma
         self.samples = _check.positive_int("samples", samples)
-        self.domain = as_domain(domain)
+        self.bounds = as_bounds(bounds)
         self.generator = torch.Generator().manual_seed(seed)
 
     @property
@@ -77,7 +77,7 @@ class ScoreFunction(Loss):
         noise = noise.to(theta_hat.device)
         with torch.no_grad():
             draws = centre + self.sigma * noise
-            x = problem.solve(draws if self.domain is None else draws.clamp(*self.domain))
+            x = problem.solve(draws if self.bounds is None else draws.clamp(*self.bounds))
             regret = best - problem.objective(x, batch.theta.double().expand_as(draws)).double()
             value = regret.mean(0)
             # r_s less the mean of the others is S / (S - 1) times r_s less the mean of all.
@@ -95,17 +95,17 @@ class ScoreFunction(Loss):
         self.generator.set_state(state["generator"].cpu())
 
     def extra_repr(self) -> str:
-        return f"sigma={self.sigma:g}, samples={self.samples}, domain={self.domain}"
+        return f"sigma={self.sigma:g}, samples={self.samples}, bounds={self.bounds}"
 
 
-def as_domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
+def as_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
     """`(low, high)` with `low < high`, or `None`."""
-    if domain is None:
+    if bounds is None:
         return None
     try:
-        low, high = (float(limit) for limit in domain)
+        low, high = (float(limit) for limit in bounds)
     except (TypeError, ValueError) as error:
-        raise _check.fail("domain", "(low, high) or None", repr(domain)) from error
+        raise _check.fail("bounds", "(low, high) or None", repr(bounds)) from error
     if not low < high:
-        raise _check.fail("domain", "(low, high) with low < high", repr(domain))
+        raise _check.fail("bounds", "(low, high) with low < high", repr(bounds))
     return low, high
