@@ -76,6 +76,7 @@ def budget_from_edges(
     channels: int = 100,
     customers: int = 500,
     features: int | None = None,
+    columns: tuple[int, int] = (0, 1),
     generator: torch.Generator,
 ) -> BudgetInstances:
     """Instances drawn from a bipartite graph: random channels, and random customers among those they reach.
@@ -85,9 +86,8 @@ def budget_from_edges(
 
     Parameters
     ----------
-    edges: pairs `(channel, customer)`, or a text file whose first two columns they are. Columns are separated by "::",
-        tabs, commas or spaces; lines that start with # or %, empty ones and a header are passed over; columns of
-        numbers must hold numbers throughout. Edges that occur several times count once.
+    edges: pairs `(channel, customer)`, or a text file, as for `read_edges`. Edges that occur several times count once.
+    columns: where channel and customer stand in the file.
     count, channels, customers, features, generator: as for `generate_budget`.
 
     Examples
@@ -98,10 +98,10 @@ def budget_from_edges(
     >>> data.theta.shape
     torch.Size([4, 2, 2])
     """
-    pairs = _read(Path(edges)) if isinstance(edges, str | Path) else _listed(edges)
+    pairs = read_edges(edges, columns) if isinstance(edges, str | Path) else _listed(edges)
     left, right = ({label: i for i, label in enumerate(dict.fromkeys(column))} for column in zip(*pairs))
-    rows, columns = [left[u] for u, _ in pairs], [right[v] for _, v in pairs]
-    graph = sp.csr_array((np.ones(len(pairs), dtype=bool), (rows, columns)), shape=(len(left), len(right)))
+    places = [left[u] for u, _ in pairs], [right[v] for _, v in pairs]
+    graph = sp.csr_array((np.ones(len(pairs), dtype=bool), places), shape=(len(left), len(right)))
     for name, wanted, found in (("channels", channels, len(left)), ("customers", customers, len(right))):
         if _check.positive_int(name, wanted) > found:
             raise _check.fail(name, f"at most {found}, the number in the graph", str(wanted))
@@ -156,8 +156,13 @@ def _listed(edges: Any) -> list[tuple[Any, Any]]:
     return list(dict.fromkeys((u, v) for u, v in listed))
 
 
-def _read(path: Path) -> list[tuple[str, str]]:
-    """The pairs in the first two columns of a text file, each once, as labels."""
+def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tuple[str, str]]:
+    """The pairs in two columns of a text file, each once, as labels.
+
+    Columns are separated by "::", tabs, commas or spaces; lines that start with # or %, empty ones and a header are
+    passed over; columns of numbers must hold numbers throughout.
+    """
+    path = Path(path)
     if not path.is_file():
         raise _check.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is no file")
     pairs: dict[tuple[str, str], None] = {}
@@ -168,10 +173,11 @@ def _read(path: Path) -> list[tuple[str, str]]:
                 continue
             if first is None:
                 separator = next((mark for mark in ("::", "\t", ",") if mark in line), None)
-            fields = [field.strip() for field in line.split(separator)[:2]]
+            cells = line.split(separator)
+            fields = [cells[place].strip() for place in columns if place < len(cells)]
             if len(fields) < 2 or not all(fields):
-                columns = f"two columns separated by {separator or ' '!r}"
-                raise _check.fail("edges", f"a file with {columns}", f"line {number} of {path}: {line[:60]!r}")
+                expected = f"a file with {max(columns) + 1} columns separated by {separator or ' '!r}"
+                raise _check.fail("edges", expected, f"line {number} of {path}: {line[:60]!r}")
             kinds = [_is_number(field) for field in fields]
             if first is None or (first == [False, False] and len(pairs) == 1 and kinds != first):
                 first, pairs = kinds, {}  # what came before was a header

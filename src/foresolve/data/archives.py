@@ -1,0 +1,103 @@
+"""Archives from the net: downloaded whole, unpacked without trust in the paths inside, put in place in one step."""
+
+from __future__ import annotations
+
+import http.client
+import tarfile
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import partial
+from gzip import BadGzipFile
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from foresolve.errors import ForesolveError
+
+CHUNK = 2**18
+LARGEST = 2**30  # bytes of an archive or of a file in it; the data sets that are known are far below
+PATIENCE = 30.0  # seconds without an answer
+
+Progress = Callable[[int, int | None], None]
+
+
+def download(url: str, path: Path, progress: Progress | None, by_hand: str) -> None:
+    """Write what `url` sends to `path`; `progress` hears of the bytes that came and of all there are, if known.
+
+    `by_hand` says what else a user can do, for the message where it fails.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+            length = answer.headers.get("Content-Length")
+            total = int(length) if length is not None and length.isdecimal() else None
+            with path.open("wb") as out:
+                came = _copy(answer, out, url, lambda done: progress(done, total) if progress is not None else None)
+    except (OSError, ValueError, http.client.HTTPException) as error:  # URLError is an OSError
+        reason = getattr(error, "reason", None) or error
+        raise ForesolveError(f"could not fetch {url}: {reason}. See whether there is a network. {by_hand}") from error
+    if total is not None and came != total:
+        raise ForesolveError(f"{url} broke off after {came:,} of {total:,} bytes. Try again. {by_hand}")
+
+
+def extract(archive: Path, names: Collection[str], folder: Path, origin: str) -> set[str]:
+    """Copy the files of these names, in whatever folder of the archive, into `folder`; returns those that it has.
+
+    A name of ours is the only path that is written to: paths and links of the archive never are. Where a name occurs
+    several times, the shortest path counts. `origin` is what messages call the archive.
+    """
+    found = set()
+    try:
+        with _opened(archive) as members:
+            for name in names:
+                paths = [path for path in members if PurePosixPath(path).name == name]
+                if not paths:
+                    continue
+                stream = members[min(paths, key=len)]()
+                if stream is not None:
+                    with stream, (folder / name).open("wb") as out:
+                        _copy(stream, out, f"{name} in {origin}")
+                    found.add(name)
+    except (tarfile.TarError, zipfile.BadZipFile, BadGzipFile, zlib.error, EOFError, RuntimeError) as error:
+        raise ForesolveError(f"what came from {origin} is no sound zip or tar archive: {error}. Try again") from error
+    return found
+
+
+def move_all(folder: Path, target: Path) -> None:
+    """Move the files of a folder into `target`, on the same file system: all of them, or none."""
+    if not target.exists():
+        folder.rename(target)
+        return
+    moved: list[Path] = []
+    try:
+        for path in sorted(folder.iterdir()):
+            path.rename(target / path.name)
+            moved.append(target / path.name)
+    except OSError:
+        for path in moved:
+            path.unlink()
+        raise
+
+
+@contextmanager
+def _opened(archive: Path) -> Iterator[dict[str, Callable[[], IO[bytes] | None]]]:
+    """The regular files of a zip or tar archive: how to open each, by its path in the archive."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            yield {entry.filename: partial(packed.open, entry) for entry in packed.infolist() if not entry.is_dir()}
+    else:
+        with tarfile.open(archive) as tar:
+            yield {entry.name: partial(tar.extractfile, entry) for entry in tar.getmembers() if entry.isfile()}
+
+
+def _copy(stream: IO[bytes], out: IO[bytes], origin: str, tell: Callable[[int], None] = lambda done: None) -> int:
+    """Everything from one stream to another, up to a limit that no sound file reaches; returns the bytes."""
+    came = 0
+    while block := stream.read(CHUNK):
+        came += len(block)
+        if came > LARGEST:
+            raise ForesolveError(f"{origin} has more than {LARGEST:,} bytes: it is not what is expected")
+        out.write(block)
+        tell(came)
+    return came
