@@ -23,6 +23,7 @@ NAMES = [
     "Comparison",
     "ConstantMean",
     "ConvergenceWarning",
+    "CosinePairs",
     "CrossEntropy",
     "DecisionDataset",
     "DecisionEstimator",

@@ -50,6 +50,7 @@ from foresolve.learning.history import History
 from foresolve.learning.models import MLP, BilinearPairs, PairModel
 from foresolve.learning.policy import Policy
 from foresolve.learning.report import Report
+from foresolve.learning.similarity import CosinePairs
 from foresolve.losses.base import Loss
 from foresolve.losses.cave import CaVE
 from foresolve.losses.contrastive import MAP, NCE
@@ -99,6 +100,7 @@ __all__ = [
     "Comparison",
     "ConstantMean",
     "ConvergenceWarning",
+    "CosinePairs",
     "CrossEntropy",
     "DecisionDataset",
     "DecisionEstimator",

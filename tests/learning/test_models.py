@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.learning.models import MLP, BilinearPairs, PairModel
+from foresolve.learning.models import MLP, BilinearPairs, PairModel, drop
 from foresolve.learning.registry import build
 
 
@@ -67,9 +67,45 @@ def test_bilinear_pairs() -> None:
     assert BilinearPairs(5, 6, hidden=7)((a, torch.zeros(2, 4, 6))).shape == (2, 12)
 
 
+def test_bilinear_dropout_is_for_training_only() -> None:
+    a, b = torch.randn(2, 3, 5, generator=generator()), torch.randn(2, 4, 5, generator=generator())
+    model = BilinearPairs(5, 5, rank=2, dropout=0.5, generator=generator())
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        one = model.train()((a, b))
+        torch.manual_seed(1)
+        assert torch.equal(model((a, b)), one)
+        assert not torch.equal(model((a, b)), one)
+    before = torch.get_rng_state()
+    plain = model.eval()((a, b))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not torch.allclose(one, plain)
+    without = BilinearPairs(5, 5, rank=2, generator=generator())
+    assert torch.equal(without.train()((a, b)), plain)
+
+
+def test_dropout_takes_the_same_features_from_all_nodes_of_an_instance() -> None:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        a, b = drop((torch.ones(5, 3, 40), torch.ones(5, 4, 40)), 0.25)
+        c, d = drop((torch.ones(5, 3, 40), torch.ones(5, 4, 30)), 0.25)
+    for side in (a, b, c, d):
+        assert torch.equal(side, side[:, :1].expand_as(side))
+    assert torch.equal(a[:, 0], b[:, 0])  # as many features: the same ones
+    assert not torch.equal(c[:, 0, :30], d[:, 0])
+    assert not torch.equal(a[0], a[1])
+    torch.testing.assert_close(a[a > 0], torch.full_like(a[a > 0], 1 / 0.75))
+    assert 0.65 < float((a[:, 0] > 0).float().mean()) < 0.85
+
+
 @pytest.mark.parametrize(
     "model",
-    [MLP(3, (2, 2), (8,), "probability"), MLP(3, None), PairModel(5, 6, 4), BilinearPairs(5, 5, 3, 4, True, "free")],
+    [
+        MLP(3, (2, 2), (8,), "probability"),
+        MLP(3, None),
+        PairModel(5, 6, 4),
+        BilinearPairs(5, 5, 3, 4, True, "free", dropout=0.5),
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_rebuilt_from_its_config(model: PairModel) -> None:
@@ -93,6 +129,9 @@ def test_bad_input() -> None:
         PairModel(3, 4)(torch.zeros(3, 2, 3))
     with pytest.raises(InvalidInputError, match="`right` must be `left`"):
         BilinearPairs(3, 4, siamese=True)
+    for share in (1.0, -0.1, float("nan")):
+        with pytest.raises(InvalidInputError, match=r"`dropout` must be in \[0, 1\)"):
+            BilinearPairs(3, 4, dropout=share)
     with pytest.raises(ForesolveError, match="none of the reference models"):
         build("Sequential", {})
     with pytest.raises(ForesolveError, match="settings of MLP do not make a model"):

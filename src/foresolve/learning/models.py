@@ -138,7 +138,7 @@ class PairModel(Reference):
         self._config = {"left": left, "right": right, "hidden": hidden, "head": head}
 
     def forward(self, features: Any) -> Tensor:
-        a, b = _sides(features, self.left.shape[1], self.right.shape[1])
+        a, b = sides(features, self.left.shape[1], self.right.shape[1])
         one, other = functional.linear(a, self.left, self.bias), functional.linear(b, self.right)
         pairs = one.unsqueeze(-2) + other.unsqueeze(-3)
         if self.last is not None:
@@ -162,6 +162,7 @@ class BilinearPairs(Reference):
     hidden: the width of a hidden ReLU layer in each embedding; `None` for none.
     siamese: whether both sides share one embedding (`left` must be `right`).
     head, generator: as of `MLP`.
+    dropout: the share of features that are dropped in training, for all nodes of an instance alike.
 
     Shapes
     ------
@@ -177,6 +178,7 @@ class BilinearPairs(Reference):
         siamese: bool = False,
         head: Head = "probability",
         generator: torch.Generator | None = None,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         if siamese and left != right:
@@ -186,11 +188,13 @@ class BilinearPairs(Reference):
         self.v = self.u if siamese else MLP(right, rank, layers, generator=generator)
         self.bias = nn.Parameter(torch.zeros(()))
         self.head: Head = _head(head)
+        self.dropout = share("dropout", dropout)
         self._sizes, self._scale = (left, right), rank**-0.5
-        self._config = {"left": left, "right": right, "rank": rank, "hidden": hidden, "siamese": siamese, "head": head}
+        sizes = {"left": left, "right": right, "rank": rank, "hidden": hidden}
+        self._config = {**sizes, "siamese": siamese, "dropout": self.dropout, "head": head}
 
     def forward(self, features: Any) -> Tensor:
-        a, b = _sides(features, *self._sizes)
+        a, b = drop(sides(features, *self._sizes), self.dropout if self.training else 0.0)
         return _apply(self.head, (self.u(a) @ self.v(b).mT * self._scale + self.bias).flatten(-2))
 
 
@@ -211,6 +215,26 @@ def _head(head: Any) -> Head:
     return head
 
 
+def share(name: str, value: float) -> float:
+    """A number in [0, 1)."""
+    if not 0 <= value < 1:
+        raise _check.fail(name, "in [0, 1)", str(value))
+    return float(value)
+
+
+def drop(nodes: tuple[Tensor, Tensor], dropout: float) -> tuple[Tensor, Tensor]:
+    """Both sides without a share of the features, the same for all nodes of an instance.
+
+    Where both sides have as many features, they are taken to be the same ones, and dropped on both. One draw for an
+    instance instead of one for each node is cheap, and leaves pairs comparable.
+    """
+    if dropout == 0.0:
+        return nodes
+    a, b = nodes
+    left, right = (functional.dropout(side.new_ones(*side.shape[:-2], 1, side.shape[-1]), dropout) for side in nodes)
+    return a * left, b * (left if left.shape == right.shape else right)
+
+
 def _apply(head: Head, theta: Tensor) -> Tensor:
     if head == "probability":
         return theta.sigmoid()
@@ -229,7 +253,7 @@ def pair(features: Any) -> tuple[Any, Any]:
     return a, b
 
 
-def _sides(features: Any, left: int, right: int) -> tuple[Tensor, Tensor]:
+def sides(features: Any, left: int, right: int) -> tuple[Tensor, Tensor]:
     """The nodes of both sides."""
     a, b = pair(features)
     for side in (a, b):

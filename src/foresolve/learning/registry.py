@@ -11,10 +11,14 @@ from foresolve.errors import ForesolveError
 from foresolve.learning.baselines import ConstantMean, LinearRegression, NearestNeighbours
 from foresolve.learning.forest import RandomForest
 from foresolve.learning.models import MLP, BilinearPairs, PairModel, Reference
+from foresolve.learning.similarity import CosinePairs
 
 REFERENCE: dict[str, type[Reference]] = {
     kind.__name__: kind
-    for kind in (MLP, PairModel, BilinearPairs, ConstantMean, LinearRegression, NearestNeighbours, RandomForest)
+    for kind in (
+        *(MLP, PairModel, BilinearPairs, CosinePairs),
+        *(ConstantMean, LinearRegression, NearestNeighbours, RandomForest),
+    )
 }
 
 
