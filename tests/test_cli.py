@@ -1,78 +1,261 @@
 from __future__ import annotations
 
+import importlib.util
+import os
+import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import foresolve
-from experiments.configs import BUDGET, MATCHING
-from foresolve import MissingExtraError
-from foresolve.cli import Part, build, main
-from foresolve.experiments import demo
-from foresolve.experiments.budget_demo import BudgetConfig
-from foresolve.experiments.comparison import Config, Progress, Result
-from foresolve.experiments.matching_demo import MatchingConfig
+from experiments import toys
+from foresolve import MissingExtraError, cli, experiments
+from foresolve.cli import Domain, build, main
+from foresolve.data import sources
+from foresolve.errors import ForesolveError
+from foresolve.experiments import engines
+from foresolve.experiments.records import Config, DomainInfo, Job, Outcome, Record
+from foresolve.experiments.run import Run
+
+PAPER = ("budget", "matching", "recommendation")
+METHODS = ("NN1-Decision", "NN1-2Stage", "Random")
+
+
+def info(name: str) -> DomainInfo:
+    ks = () if name == "matching" else (5, 10)
+    return DomainInfo(
+        name, f"The {name}", ("A story.",), ks, 10 if ks else None, ("mse",), "rows", "columns", METHODS[1::-1], ()
+    )
+
+
+def work(config: Config, job: Job) -> Outcome:
+    """The methods differ by one, so that tables have something to say."""
+    value = 3.0 - METHODS.index(job.method)
+    return Outcome(tuple(Record(job.domain, job.split, job.method, k, value, None, 4.0, mse=0.1) for k in job.ks))
+
+
+class Trial(SimpleNamespace):
+    """`experiments.trial` with three domains that take no time; collects what was planned."""
+
+    DOMAINS: ClassVar[dict[str, DomainInfo]] = {name: info(name) for name in PAPER}
+    PAPER = PAPER
+    jobs = staticmethod(toys.jobs)
+    work = staticmethod(work)
+
+    def plan(self, domain: str, *, ks: Any = None, methods: Any = None, splits: int = 2, **others: Any) -> Config:
+        self.asked.append((domain, others | {"ks": ks, "methods": methods, "splits": splits}))
+        if domain == self.wrong:
+            raise ForesolveError(f"{domain}: the data are wrong")
+        known = {name: value for name, value in others.items() if name != "data"}
+        data = None if others.get("data") is None else str(others["data"])
+        return Config(domain, splits=splits, ks=ks or info(domain).ks, methods=methods or METHODS, data=data, **known)
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
-    """The demos at their smallest; the list collects the settings that were asked for."""
-    asked: list[Config] = []
-    run = demo.run_demos
+def trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Trial:
+    fake = Trial(asked=[], wrong="", engines=[])
+    monkeypatch.setitem(sys.modules, "foresolve.experiments.trial", fake)  # pyright: ignore[reportArgumentType]
+    monkeypatch.setattr(experiments, "trial", fake, raising=False)
 
-    def run_demos(configs: Sequence[Config], progress: Progress) -> list[Result]:
-        asked.extend(configs)
-        return run([{"matching": MATCHING, "budget": BUDGET}[config.name] for config in configs], progress)
+    def local(workers: int | None = None) -> toys.HereEngine:
+        fake.engines.append(workers)
+        return toys.HereEngine()
 
-    monkeypatch.setattr(demo, "run_demos", run_demos)
-    return asked
+    monkeypatch.setattr(engines, "LocalEngine", local)
+    monkeypatch.delenv("FORESOLVE_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return fake
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(build(), list(words))
 
 
 def test_version() -> None:
-    result = CliRunner().invoke(build(), ["--version"])
+    result = invoke("--version")
     assert result.exit_code == 0
     assert result.stdout == f"foresolve {foresolve.__version__}\n"
 
 
-def test_demo_prints_the_tables_and_the_path(asked: list[Config], tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    result = CliRunner().invoke(build(), ["demo", "--seed", "3", "--epochs", "4", "--out", str(out)])
+def test_reproduce_prints_tables_and_the_path_of_the_report(trial: Trial, tmp_path: Path) -> None:
+    result = invoke("reproduce", "budget", "--splits", "3", "--k", "5,10", "--seed", "7", "--workers", "2")
     assert result.exit_code == 0, result.output
-    assert asked == [MatchingConfig(seed=3, epochs=4), BudgetConfig(seed=3, epochs=4)]
-    for name in ("Matching", "random matching", "optimum", "Budget allocation", "random channels", "greedy on truth"):
-        assert name in result.stdout
-    for name in ("untrained", "│ two-stage", "│ decision-focused", "Decision-focused minus two-stage"):
-        assert result.stdout.count(name) == 2
-    assert str(out / "report.html") in result.stdout
-    assert (out / "report.html").is_file()
+    folder = Path("foresolve-runs/budget-exact")
+    assert "budget: generated data, protocol exact, 3 splits, k = 5, 10, 3 methods" in result.stdout
+    assert "NN1-Decision" in result.stdout
+    assert result.stdout.rstrip().endswith(f"Report: {folder / 'report.html'}")
+    assert trial.engines == [2]
+    assert len(Run.read(folder).records) == 18
+    assert {path.name for path in (folder / "tables").iterdir()} >= {"table1.csv", "table1.md", "table2.csv"}
+    assert {path.name for path in (folder / "figures").iterdir()} >= {"values.png", "values.svg"}
+    assert "The budget" in (folder / "report.html").read_text()
+    ((domain, asked),) = trial.asked
+    assert (domain, asked["ks"], asked["splits"], asked["seed"]) == ("budget", (5, 10), 3, 7)
 
 
-@pytest.mark.parametrize("part", list(Part))
-def test_one_part_of_the_demo(part: Part, asked: list[Config], tmp_path: Path) -> None:
-    result = CliRunner().invoke(build(), ["demo", "--only", part, "--hidden", "5", "--out", str(tmp_path)])
+def test_all_makes_a_folder_for_each_domain_and_one_report(trial: Trial, tmp_path: Path) -> None:
+    result = invoke("reproduce", "all", "--quick", "--protocol", "paper", "--k", "10", "--out", "here")
     assert result.exit_code == 0, result.output
-    assert asked == [demo.DEMOS[part](hidden=5)]
-    assert result.stdout.count("Decision-focused minus two-stage") == 1
+    assert [(domain, asked["ks"]) for domain, asked in trial.asked] == [
+        ("budget", (10,)),
+        ("matching", None),
+        ("recommendation", (10,)),
+    ]
+    for name in PAPER:
+        assert len(Run.read(f"here/{name}-paper-quick").records) == 6
+        assert Path(f"here/{name}-paper-quick/figures/values.svg").is_file()
+    text = Path("here/all-paper-quick/report.html").read_text()
+    assert all(f"The {name}" in text for name in PAPER)
+    assert "here/all-paper-quick/report.html" in result.stdout
 
 
-def test_every_demo_can_be_asked_for() -> None:
-    assert list(Part) == list(demo.DEMOS)
+def test_the_same_command_goes_on(trial: Trial) -> None:
+    command = ("reproduce", "matching", "--out", "x")
+    assert invoke(*command).exit_code == 0
+    before = Path("x/records.jsonl").read_bytes()
+    assert invoke(*command).exit_code == 0
+    assert Path("x/records.jsonl").read_bytes() == before
+    result = invoke(*command, "--seed", "1")
+    assert isinstance(result.exception, ForesolveError)
+    assert "`seed`" in str(result.exception)
 
 
 @pytest.mark.parametrize(
-    "arguments", [["demo", "--epochs", "0"], ["demo", "--seed", "-1"], ["demo", "--only", "x"], ["y"]]
+    ("words", "variable", "expected"),
+    [
+        ((), None, None),
+        ((), "env", "env"),
+        (("--data", "given"), "env", "given"),
+        (("--quick",), "env", None),
+        (("--quick", "--data", "given"), None, "given"),
+    ],
 )
-def test_bad_arguments_are_refused(arguments: list[str]) -> None:
+def test_where_the_data_come_from(
+    words: tuple[str, ...],
+    variable: str | None,
+    expected: str | None,
+    trial: Trial,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if variable is not None:
+        monkeypatch.setenv("FORESOLVE_DATA", variable)
+    result = invoke("reproduce", "matching", *words)
+    assert result.exit_code == 0, result.output
+    (asked,) = trial.asked
+    found = asked[1].get("data")
+    assert (None if found is None else str(found)) == expected
+    assert ("generated data" in result.stdout) == (expected is None)
+
+
+def test_everything_is_checked_before_any_work(trial: Trial) -> None:
+    trial.wrong = "recommendation"
+    result = invoke("reproduce", "all")
+    assert str(result.exception) == "recommendation: the data are wrong"
+    assert not Path("foresolve-runs").exists()
+
+
+def test_ctrl_c_says_how_to_go_on(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "LocalEngine", lambda workers: toys.HereEngine(stop_after=1))
+    result = invoke("reproduce", "budget")
+    assert result.exit_code == 130
+    assert "foresolve: stopped with 1 of 6 jobs done" in result.stderr
+    assert not Path("foresolve-runs/budget-exact/report.html").exists()
+
+
+def test_methods_device_and_its_workers(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "cores", lambda: 64)
+    assert invoke("reproduce", "budget", "--methods", "NN1-Decision,Random", "--device", "cuda").exit_code == 0
+    assert trial.asked[0][1]["methods"] == ("NN1-Decision", "Random")
+    assert trial.asked[0][1]["device"] == "cuda"
+    assert trial.engines == [4]
+
+
+def test_ray_is_asked_for_by_name(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    result = invoke("reproduce", "budget", "--engine", "ray", "--address", "auto")
+    assert isinstance(result.exception, MissingExtraError)
+    assert "foresolve[ray]" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["reproduce"],
+        ["reproduce", "chess"],
+        ["reproduce", "budget", "--splits", "0"],
+        ["reproduce", "budget", "--k", "5;10"],
+        ["reproduce", "budget", "--seed", "-1"],
+        ["reproduce", "budget", "--workers", "0"],
+        ["reproduce", "budget", "--engine", "slurm"],
+        ["reproduce", "budget", "--address", "auto"],
+        ["reproduce", "budget", "--protocol", "other"],
+        ["reproduce", "budget", "--out", __file__],
+        ["demo"],
+    ],
+)
+def test_bad_arguments_are_refused(arguments: list[str], trial: Trial) -> None:
     assert CliRunner().invoke(build(), arguments).exit_code == 2
+    assert trial.asked == []
 
 
-def test_out_must_not_be_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.touch()
-    assert CliRunner().invoke(build(), ["demo", "--out", str(path)]).exit_code == 2
+def test_the_bar_tells_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    console = Console(force_terminal=True, width=100, record=True)
+    with cli._bar(console) as step:
+        step(4, 10, "")
+        now[0] += 20
+        step(6, 10, "budget, split 0, OPT")
+    assert "about 40 s left" in console.export_text()
+
+
+def test_data_list() -> None:
+    result = invoke("data", "list")
+    assert result.exit_code == 0
+    for source in sources.SOURCES.values():
+        assert f"{source.name}: {source.title}" in result.stdout
+        assert source.terms in result.stdout
+
+
+def test_data_check_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORESOLVE_DATA", str(tmp_path))
+    result = invoke("data", "check", "cora")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("BAD  cora/cora.content: not there")
+    (tmp_path / "pairs.txt").write_text("1 2\n3 4\n")
+    result = invoke("data", "check", "edges", "--data", str(tmp_path / "pairs.txt"))
+    assert result.exit_code == 0
+    assert result.stdout.startswith("ok   edges/pairs.txt")
+    assert len(invoke("data", "check").stdout.splitlines()) == sum(len(s.files) for s in sources.SOURCES.values())
+
+
+def test_data_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[tuple[str, Path]] = []
+
+    def fetch(name: str, folder: Path) -> Path:
+        fetched.append((name, folder))
+        return folder / name
+
+    monkeypatch.setattr(sources, "fetch_source", fetch)
+    result = invoke("data", "fetch", "cora", "movielens", "--data", str(tmp_path))
+    assert result.exit_code == 0
+    assert result.stdout == f"cora: {tmp_path / 'cora'}\nmovielens: {tmp_path / 'movielens'}\n"
+    assert fetched == [("cora", tmp_path), ("movielens", tmp_path)]
+    assert isinstance(invoke("data", "fetch", "cora", "chess", "--data", str(tmp_path)).exception, ForesolveError)
+    assert len(fetched) == 2
+
+
+def test_a_missing_data_folder_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORESOLVE_DATA", raising=False)
+    monkeypatch.setattr(sys, "argv", ["foresolve", "data", "check"])
+    with pytest.raises(SystemExit, match=r"foresolve: there is no data folder\. Name one with --data"):
+        main()
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich.console"])
@@ -82,3 +265,29 @@ def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch)
         build()
     with pytest.raises(SystemExit, match=r"pip install foresolve\[cli\]"):
         main()
+
+
+real = pytest.mark.skipif(
+    importlib.util.find_spec("foresolve.experiments.trial") is None, reason="there are no trials yet"
+)
+
+
+@real
+def test_every_domain_can_be_asked_for() -> None:
+    from foresolve.experiments import trial
+
+    assert [*trial.DOMAINS, "all"] == list(Domain)
+    assert set(trial.PAPER) == set(PAPER)
+
+
+@real
+@pytest.mark.slow
+def test_a_real_quick_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORESOLVE_DATA", os.devnull)  # not asked for by a quick run
+    result = invoke("reproduce", "all", "--quick", "--splits", "2", "--out", str(tmp_path))
+    assert result.exit_code == 0, (result.output, result.exception)
+    report = tmp_path / "all-exact-quick" / "report.html"
+    assert str(report) in result.stdout
+    text = report.read_text()
+    assert all(re.search(name, text, re.IGNORECASE) for name in PAPER)
+    assert "<svg" in text

@@ -1,7 +1,10 @@
 """The command line: parse, call, print."""
 # No `from __future__ import annotations`: typer reads the annotations of functions that are defined inside another.
 
+import os
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,16 +15,46 @@ if TYPE_CHECKING:
     from rich.console import Console
     from typer import Typer
 
-    from foresolve.experiments.comparison import Result
+    from foresolve.experiments.engines import Engine
+    from foresolve.experiments.records import Config
+    from foresolve.experiments.run import Progress
 
-PARTS = "each part's own"
+RUNS = Path("foresolve-runs")
+DATA = "FORESOLVE_DATA"
+OWN = "the domain's own"
 
 
-class Part(StrEnum):
-    """The parts of the demo."""
+class Domain(StrEnum):
+    """What can be reproduced."""
 
-    MATCHING = "matching"
     BUDGET = "budget"
+    MATCHING = "matching"
+    RECOMMENDATION = "recommendation"
+    SHORTEST_PATH = "shortest-path"
+    KNAPSACK = "knapsack"
+    FACILITY = "facility"
+    ALL = "all"
+
+
+class Protocol(StrEnum):
+    """How it is done."""
+
+    EXACT = "exact"
+    PAPER = "paper"
+
+
+class EngineName(StrEnum):
+    """Who does it."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class Device(StrEnum):
+    """Where networks are trained."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
 
 
 def build() -> "Typer":
@@ -52,67 +85,221 @@ def build() -> "Typer":
     ) -> None:
         """Train predictive models on the decisions they lead to."""
 
+    _add_reproduce(app)
+    app.add_typer(_data_commands(), name="data")
+    return app
+
+
+def _add_reproduce(app: "Typer") -> None:
+    import typer
+
+    def numbers(text: str | None) -> tuple[int, ...] | None:
+        try:
+            return None if text is None else tuple(int(word) for word in text.split(","))
+        except ValueError as error:
+            raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as 5,10,20") from error
+
     @app.command()
-    def demo(
-        only: Annotated[Part | None, typer.Option(help="Run one part instead of all.")] = None,
-        seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of training.")] = 0,
-        epochs: Annotated[
-            int | None,
-            typer.Option(
-                min=1, help="Decision-focused epochs; two-stage gets a few times as many.", show_default=PARTS
-            ),
+    def reproduce(
+        domain: Annotated[Domain, typer.Argument(help="A domain, or the paper's three.")],
+        splits: Annotated[int | None, typer.Option(min=1, help="Random splits.", show_default="30, quick 3")] = None,
+        k: Annotated[str | None, typer.Option(help="Budgets, as 5,10,20.", show_default=OWN)] = None,
+        data: Annotated[
+            Path | None,
+            typer.Option(help="Folder of real data.", show_default=f"{DATA}, else generated; quick: generated"),
         ] = None,
-        hidden: Annotated[
-            int | None, typer.Option(min=1, help="Width of the networks' hidden layers.", show_default=PARTS)
+        protocol: Annotated[
+            Protocol, typer.Option(help="The best we can, or the recipe of the paper.")
+        ] = Protocol.EXACT,
+        quick: Annotated[bool, typer.Option("--quick", help="Small instances, few splits: minutes.")] = False,
+        methods: Annotated[str | None, typer.Option(help="Names, as NN1-Decision,Random.", show_default=OWN)] = None,
+        engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or Ray.")] = EngineName.LOCAL,
+        address: Annotated[
+            str | None, typer.Option(help="Of a Ray cluster.", show_default="a Ray of this machine")
         ] = None,
-        out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the report.")] = Path("foresolve-demo"),
+        workers: Annotated[
+            int | None, typer.Option(min=1, help="Jobs at a time.", show_default="one per processor; cuda: at most 4")
+        ] = None,
+        device: Annotated[Device, typer.Option(help="Where networks are trained.")] = Device.CPU,
+        seed: Annotated[int, typer.Option(min=0, help="Of data, splits and training.")] = 0,
+        out: Annotated[
+            Path | None,
+            typer.Option(file_okay=False, help="Folder of the run; one with a run goes on.", show_default=f"in {RUNS}"),
+        ] = None,
     ) -> None:
-        """Train a matching and a budget pipeline, decision-focused against two-stage, and write a report."""
-        chosen = {"seed": seed, "epochs": epochs, "hidden": hidden}
-        _demo(only, {name: value for name, value in chosen.items() if value is not None}, out)
+        """Run the paper's experiments, from data to tables, figures and a report.
+
+        What is finished is kept: the same command goes on where it was stopped.
+        """
+        if address is not None and engine is not EngineName.RAY:
+            raise typer.BadParameter("only --engine ray has an --address")
+        wanted = {
+            "splits": splits, "ks": numbers(k), "methods": None if methods is None else tuple(methods.split(",")),
+            "protocol": protocol.value, "quick": quick, "seed": seed, "device": device.value, "data": data,
+        }  # fmt: skip
+        _reproduce(domain, wanted, out, _engine(engine, address, workers, device))
+
+
+def _engine(name: EngineName, address: str | None, workers: int | None, device: Device) -> "Engine":
+    from foresolve.experiments.engines import LocalEngine, cores
+
+    if name is EngineName.RAY:
+        from foresolve.experiments.ray_engine import RayEngine
+
+        return RayEngine(address, workers)
+    if workers is None and device is Device.CUDA:
+        workers = min(4, cores())  # they share the memory of one GPU
+    return LocalEngine(workers)
+
+
+def _reproduce(domain: Domain, wanted: dict[str, Any], out: Path | None, engine: "Engine") -> None:
+    """Check everything, work, print the tables and where the report is."""
+    import typer
+    from rich.console import Console
+
+    from foresolve.experiments import tables, trial
+    from foresolve.experiments.publish import publish, view
+    from foresolve.experiments.run import RunStopped, run_all
+
+    console = Console()
+    configs = [_plan(name, wanted, domain is Domain.ALL) for name in _names(domain)]
+    places, report_folder = _places(domain, configs, out)
+    for config in configs:
+        console.print(_said(config), highlight=False, soft_wrap=True)
+    try:
+        with _bar(console) as progress:
+            runs = run_all(list(zip(configs, places)), engine, progress)
+    except RunStopped as stopped:
+        typer.echo(f"foresolve: {stopped}", err=True)
+        raise typer.Exit(130) from None
+    views = [view(run, trial.DOMAINS[run.config.domain]) for run in runs]
+    path = publish(views, places, report_folder)
+    for table in (tables.table1(views), tables.table2(views)):
+        if table.blocks:
+            console.print(table.rich())
+    console.print(f"Report: {path}", highlight=False, soft_wrap=True)
+
+
+def _names(domain: Domain) -> Sequence[str]:
+    from foresolve.experiments import trial
+
+    return trial.PAPER if domain is Domain.ALL else (domain.value,)
+
+
+def _plan(name: str, wanted: dict[str, Any], one_of_many: bool) -> "Config":
+    """The config of a domain; among others, a domain without budgets leaves --k to them."""
+    from foresolve.experiments import trial
+
+    wanted = dict(wanted)
+    if wanted["data"] is None and not wanted["quick"] and name in trial.PAPER:
+        wanted["data"] = os.environ.get(DATA) or None
+    if one_of_many and not trial.DOMAINS[name].ks:
+        wanted["ks"] = None
+    return trial.plan(name, **{key: value for key, value in wanted.items() if value is not None})
+
+
+def _places(domain: Domain, configs: Sequence["Config"], out: Path | None) -> tuple[list[Path], Path]:
+    """The folder of each run, and that of the report over them."""
+    tail = f"-{configs[0].protocol}" + ("-quick" if configs[0].quick else "")
+    if domain is Domain.ALL:
+        base = out or RUNS
+        return [base / f"{config.domain}{tail}" for config in configs], base / f"all{tail}"
+    folder = out or RUNS / f"{domain.value}{tail}"
+    return [folder], folder
+
+
+def _said(config: "Config") -> str:
+    splits = f"{config.splits} split" + ("s" if config.splits > 1 else "")
+    ks = f", k = {', '.join(str(k) for k in config.ks)}" if config.ks else ""
+    data = "generated data" if config.data is None else f"data from {config.data}"
+    return f"{config.domain}: {data}, protocol {config.protocol}, {splits}{ks}, {len(config.methods)} methods"
+
+
+@contextmanager
+def _bar(console: "Console") -> Iterator["Progress"]:
+    """A bar over all jobs, on a terminal only; gone when all is done."""
+    import time
+
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from foresolve.experiments.page import duration
+
+    bar = Progress(
+        SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("jobs"), TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"), TextColumn("{task.description}", style="dim"),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    task = bar.add_task("", total=None, left="")
+    start: list[tuple[float, int]] = []
+
+    def step(done: int, total: int, label: str) -> None:
+        start.append((time.monotonic(), done))
+        passed, new = start[-1][0] - start[0][0], done - start[0][1]
+        left = f"about {duration(passed / new * (total - done))} left" if new else ""
+        bar.update(task, completed=done, total=total, description=label, left=left)
+
+    with bar:
+        yield step
+
+
+def _data_commands() -> "Typer":
+    import typer
+
+    app = typer.Typer(no_args_is_help=True, help="Real data: what there is, how to get it, whether it is right.")
+    some = typer.Argument(help="Names as `foresolve data list` has them.", show_default="all")
+    folder = typer.Option(help="Folder of real data.", show_default=DATA)
+
+    @app.command("list")
+    def listed() -> None:
+        """Print which data sets can be used, and on what terms."""
+        from rich.console import Console
+
+        from foresolve.data.sources import SOURCES
+
+        console = Console()
+        for source in SOURCES.values():
+            files = ", ".join(file.name for file in source.files if not file.optional)
+            console.print(f"[bold]{source.name}[/bold]: {source.title}", highlight=False)
+            lines = (source.description, f"Files: {source.folder}/ with {files}", f"Terms: {source.terms}", source.url)
+            for line in filter(None, lines):
+                console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+
+    @app.command()
+    def fetch(
+        names: Annotated[list[str], typer.Argument(help="Names as `foresolve data list` has them.")],
+        data: Annotated[Path | None, folder] = None,
+    ) -> None:
+        """Download data sets, check them, and put them into the data folder."""
+        from foresolve.data.sources import fetch_source, find_source
+
+        place = _data_folder(data)
+        for name in names:
+            find_source(name)
+        for name in names:
+            typer.echo(f"{name}: {fetch_source(name, place)}")
+
+    @app.command()
+    def check(
+        names: Annotated[list[str] | None, some] = None,
+        data: Annotated[Path | None, folder] = None,
+    ) -> None:
+        """Say of each file whether it is there, is the published one, and can be read; exit status 1 if not."""
+        from foresolve.data.sources import SOURCES, check_source
+
+        place = _data_folder(data)
+        findings = [(name, finding) for name in names or SOURCES for finding in check_source(name, place)]
+        for name, finding in findings:
+            typer.echo(f"{'ok ' if finding.ok else 'BAD'}  {name}/{finding.file}: {finding.message}")
+        if not all(finding.ok for _, finding in findings):
+            raise typer.Exit(1)
 
     return app
 
 
-def _demo(only: Part | None, settings: dict[str, Any], out: Path) -> None:
-    """Train with a progress bar, then print the tables and where the report is."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from foresolve.experiments import demo
-    from foresolve.experiments.demo_report import write_report
-
-    out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-    console = Console()
-    bar = Progress(
-        TextColumn("{task.description:<26}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal,
-    )  # fmt: skip
-    with bar:
-        task = bar.add_task("")
-        results = demo.run_demos(
-            [config(**settings) for name, config in demo.DEMOS.items() if only in (None, name)],
-            lambda done, total, what: bar.update(task, completed=done, total=total, description=what),
-        )
-    for result in results:
-        _print(console, result)
-    path = write_report(results, out)
-    console.print(f"Report: {path}", highlight=False, soft_wrap=True)
-
-
-def _print(console: "Console", result: "Result") -> None:
-    from rich.table import Table
-
-    from foresolve.experiments.demo_report import HEADERS, table_rows, verdict
-
-    table = Table(*HEADERS, title=result.story.title, title_justify="left")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row in table_rows(result):
-        table.add_row(*row)
-    console.print(table)
-    console.print(verdict(result), highlight=False)
-    console.print()
+def _data_folder(given: Path | None) -> Path:
+    if given is None and not os.environ.get(DATA):
+        raise ForesolveError(f"there is no data folder. Name one with --data, or in the variable {DATA}")
+    return given or Path(os.environ[DATA])
 
 
 def main() -> None:

@@ -1,49 +1,68 @@
-"""The demos' networks, filled by a generator of their own: the global random state is left alone."""
+"""What experiments put around the reference models."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-
-def linear(width: int, out: int, generator: torch.Generator) -> nn.Linear:
-    """A linear layer with torch's usual uniform weights."""
-    layer = nn.Linear(width, out, device="meta").to_empty(device="cpu")
-    with torch.no_grad():
-        for parameter in layer.parameters():
-            parameter.uniform_(-(width**-0.5), width**-0.5, generator=generator)
-    return layer
+from foresolve.learning.models import MLP, pair
 
 
-class PairScorer(nn.Module):
-    """From the features of a pair to its worth; two hidden layers of equal width."""
+def start_at(model: MLP, mean: float) -> MLP:
+    """The same network, whose first predictions are about `mean`.
 
-    def __init__(self, width: int, hidden: int, mean: float, generator: torch.Generator) -> None:
-        super().__init__()
-        self.first, self.second = linear(width, hidden, generator), linear(hidden, hidden, generator)
-        self.last = linear(hidden, 1, generator)
-        nn.init.constant_(self.last.bias, mean)
-
-    def forward(self, pairs: Tensor) -> Tensor:
-        """`(B, side, side, width)` to `(B, side * side)`."""
-        return self.last(self.second(self.first(pairs).tanh()).tanh()).flatten(1)
-
-
-class ReachPredictor(nn.Module):
-    """From the features of a channel to the probabilities that it reaches each customer; one hidden layer.
-
-    The bias of the output makes the first predictions small, about `mean`: probabilities that start near one half
-    would have any ten channels reach everyone, and there would be nothing to choose. The hidden units leak: with
-    plain rectified ones, mean squared error ends no better than random at larger learning rates.
+    Probabilities that start near one half would have any few rows cover everything: there would be nothing to choose.
     """
+    mean = min(max(mean, 1e-6), 1 - 1e-6)
+    nn.init.constant_(model.layers[-1].bias, math.log(mean / (1 - mean)))  # type: ignore[arg-type]
+    return model
 
-    def __init__(self, width: int, hidden: int, customers: int, mean: float, generator: torch.Generator) -> None:
+
+class EvenRows(nn.Module):
+    """A model of pairs that sees each node's features scaled to a mean square of 1: long texts count as short ones."""
+
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()
-        self.first, self.last = linear(width, hidden, generator), linear(hidden, customers, generator)
-        nn.init.constant_(self.last.bias, math.log(mean / (1 - mean)))
+        self.model = model
 
-    def forward(self, features: Tensor) -> Tensor:
-        """`(B, channels, width)` to `(B, channels, customers)`, in [0, 1]."""
-        return self.last(nn.functional.leaky_relu(self.first(features), 0.1)).sigmoid()
+    def forward(self, features: Any) -> Tensor:
+        sides = (side / side.square().mean(-1, keepdim=True).clamp_min(1e-12).sqrt() for side in pair(features))
+        return self.model(tuple(sides))
+
+
+class Calibrated(nn.Module):
+    """A model's scores as probabilities, by a slope and an offset that are learned: what cross-entropy needs."""
+
+    def __init__(self, model: nn.Module, mean: float) -> None:
+        super().__init__()
+        self.model = model
+        self.slope = nn.Parameter(torch.tensor(math.log(10.0)))
+        self.offset = nn.Parameter(torch.tensor(math.log(mean / (1 - mean)) - 1.0))
+
+    def forward(self, features: Any) -> Tensor:
+        return (self.slope.exp() * self.model(features) + self.offset).sigmoid()
+
+
+class Squashed(nn.Module):
+    """A model with one more sigmoid, as the published code has it for 1-layer networks."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, features: Any) -> Tensor:
+        return self.model(features).sigmoid()
+
+
+class Rectified(nn.Module):
+    """A model whose output is rectified, as in the published code, and cut off at 1, where probabilities end."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, features: Any) -> Tensor:
+        return self.model(features).clamp(0.0, 1.0)

@@ -15,7 +15,13 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.35rem; margin-top: 2.5rem; } h3 { fo
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid #ddd; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
-svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: #444; }
+svg { width: 100%; height: auto; } .chart text { font: 12px system-ui, sans-serif; fill: #444; }
+figure { margin: 1.5rem 0; } figure svg { width: auto; max-width: 100%; }
+figcaption, .note { color: #555; font-size: .9rem; }
+.paper { display: block; color: #777; font-size: .85em; font-weight: normal; }
+.wide { overflow-x: auto; } .figures td { white-space: nowrap; }
+pre { background: #f5f5f5; padding: .6rem; white-space: pre-wrap; }
+details { margin: 1rem 0; } summary { cursor: pointer; } td { vertical-align: top; }
 """
 
 
@@ -32,6 +38,32 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def paragraph(text: str) -> str:
     """A paragraph of plain text."""
     return f"<p>{escape(text)}</p>"
+
+
+def bullets(texts: Sequence[str]) -> str:
+    """A list of plain text."""
+    return "<ul>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in texts) + "\n</ul>"
+
+
+def code(text: str) -> str:
+    """A line to be typed."""
+    return f"<pre><code>{escape(text)}</code></pre>"
+
+
+def figure(drawing: str, caption: str) -> str:
+    """A drawing, already HTML, over its caption."""
+    return f"<figure>\n{drawing}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
+
+
+def scrolled(piece: str) -> str:
+    """A wide piece that scrolls by itself on a narrow screen."""
+    return f'<div class="wide">{piece}</div>'
+
+
+def folded(summary: str, pieces: Sequence[str]) -> str:
+    """Pieces that show when the reader asks for them."""
+    body = "\n".join(pieces)
+    return f"<details>\n<summary>{escape(summary)}</summary>\n{body}\n</details>"
 
 
 def subheading(text: str) -> str:
@@ -84,7 +116,7 @@ def line_chart(
     parts.append(f'<text transform="translate(14 {middle}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>')
     drawn = "\n".join(parts)
     title = escape(f"{y_label} against {x_label}")
-    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{title}">\n{drawn}\n</svg>'
+    return f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-label="{title}">\n{drawn}\n</svg>'
 
 
 def page(title: str, sections: Sequence[tuple[str, Sequence[str]]]) -> str:
@@ -96,13 +128,14 @@ def page(title: str, sections: Sequence[tuple[str, Sequence[str]]]) -> str:
     )
 
 
-def write_whole(path: Path, text: str) -> Path:
+def write_whole(path: Path, content: str | bytes) -> Path:
     """Write a file whole or not at all; an older file stays until the new one is complete."""
+    data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         os.chmod(temporary, 0o644)  # mkstemp's own mode hides the file from everyone else
         os.replace(temporary, path)
     except BaseException:
