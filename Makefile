@@ -8,7 +8,7 @@ JOBS ?= 2
 .PHONY: help demo test test-slow check lint format types bench-linear bench-submodular bench-learning clean
 
 help:
-	@echo "demo          train a matching and a budget pipeline, decision-focused against two-stage"
+	@echo "demo          the paper's three domains in small, on embedded data: tables and a report"
 	@echo "test          the test suite            test-slow   the checks that take minutes"
 	@echo "check         ruff, ruff format, pyright, tests"
 	@echo "bench-linear, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
@@ -19,12 +19,17 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 demo: $(STAMP)
-	$(BIN)/foresolve demo
+	$(BIN)/foresolve reproduce all --quick
 
 test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
-test-slow: $(STAMP)
+# Ray is an extra of its own, and only this target needs it.
+$(STAMP)-ray: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev,ray]"
+	touch $(STAMP)-ray
+
+test-slow: $(STAMP)-ray
 	$(BIN)/python -m pytest -m slow
 
 lint: $(STAMP)
@@ -53,4 +58,4 @@ bench-learning: $(STAMP)
 	$(BIN)/python benchmarks/learning/run.py --foresolve-python $(BIN)/python $(ARGS)
 
 clean:
-	rm -rf $(VENV) benchmarks/.envs foresolve-demo
+	rm -rf $(VENV) benchmarks/.envs foresolve-runs
