@@ -52,7 +52,8 @@ class Trial(SimpleNamespace):
             raise ForesolveError(f"{domain}: the data are wrong")
         known = {name: value for name, value in others.items() if name != "data"}
         data = None if others.get("data") is None else str(others["data"])
-        return Config(domain, splits=splits, ks=ks or info(domain).ks, methods=methods or METHODS, data=data, **known)
+        sizes = {"splits": splits, "ks": ks or info(domain).ks, "methods": methods or METHODS}
+        return Config(domain, data=data, source="generated" if data is None else f"from {data}", **sizes, **known)
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_reproduce_prints_tables_and_the_path_of_the_report(trial: Trial, tmp_pa
     result = invoke("reproduce", "budget", "--splits", "3", "--k", "5,10", "--seed", "7", "--workers", "2")
     assert result.exit_code == 0, result.output
     folder = Path("foresolve-runs/budget-exact")
-    assert "budget: generated data, protocol exact, 3 splits, k = 5, 10, 3 methods" in result.stdout
+    assert "budget: generated; protocol exact, 3 splits, k = 5, 10, 3 methods" in result.stdout
     assert "NN1-Decision" in result.stdout
     assert result.stdout.rstrip().endswith(f"Report: {folder / 'report.html'}")
     assert trial.engines == [2]
@@ -148,7 +149,7 @@ def test_where_the_data_come_from(
     (asked,) = trial.asked
     found = asked[1].get("data")
     assert (None if found is None else str(found)) == expected
-    assert ("generated data" in result.stdout) == (expected is None)
+    assert ("matching: generated;" in result.stdout) == (expected is None)
 
 
 def test_everything_is_checked_before_any_work(trial: Trial) -> None:
@@ -238,7 +239,8 @@ def test_data_check_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mon
 def test_data_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[tuple[str, Path]] = []
 
-    def fetch(name: str, folder: Path) -> Path:
+    def fetch(name: str, folder: Path, progress: Any) -> Path:
+        progress(1, 2)
         fetched.append((name, folder))
         return folder / name
 

@@ -3,7 +3,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -211,8 +211,7 @@ def _places(domain: Domain, configs: Sequence["Config"], out: Path | None) -> tu
 def _said(config: "Config") -> str:
     splits = f"{config.splits} split" + ("s" if config.splits > 1 else "")
     ks = f", k = {', '.join(str(k) for k in config.ks)}" if config.ks else ""
-    data = "generated data" if config.data is None else f"data from {config.data}"
-    return f"{config.domain}: {data}, protocol {config.protocol}, {splits}{ks}, {len(config.methods)} methods"
+    return f"{config.domain}: {config.source}; protocol {config.protocol}, {splits}{ks}, {len(config.methods)} methods"
 
 
 @contextmanager
@@ -276,7 +275,9 @@ def _data_commands() -> "Typer":
         for name in names:
             find_source(name)
         for name in names:
-            typer.echo(f"{name}: {fetch_source(name, place)}")
+            with _download_bar(name) as progress:
+                found = fetch_source(name, place, progress)
+            typer.echo(f"{name}: {found}")
 
     @app.command()
     def check(
@@ -294,6 +295,19 @@ def _data_commands() -> "Typer":
             raise typer.Exit(1)
 
     return app
+
+
+@contextmanager
+def _download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar over the bytes, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import DownloadColumn, Progress, TransferSpeedColumn
+
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _data_folder(given: Path | None) -> Path:

@@ -122,7 +122,7 @@ def test_customers_are_among_those_reached() -> None:
     ("text", "message"),
     [
         ("", "`edges` must be a file with at least one edge; got none"),
-        ("1,2\n3\n", r"two columns separated by ','; got line 2 of .*: '3'"),
+        ("1,2\n3\n", r"2 columns separated by ','; got line 2 of .*: '3'"),
         ("1,2\n\n3, ,4\n", "got line 3 of"),
         ("1 2\n3 4\n5 x\n", "`edges` must be numbers throughout; got line 3 of .*: '5 x'"),
         ("a::b\n1::2\nc::d\n", "got line 3"),

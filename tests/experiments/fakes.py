@@ -19,7 +19,7 @@ INFOS = {
     ),
     "matching": DomainInfo(
         "matching", "Bipartite matching", ("Papers & citations.",), (), None, ("cross_entropy", "auc"),
-        "papers", "papers of the other side", ("NN2-2Stage", "NN2-Decision"), ("TF-IDF",),
+        "papers", "papers of the other side", ("NN2-2Stage", "NN2-Decision"), ("TF-IDF",), False,
     ),
     "recommendation": DomainInfo(
         "recommendation", "Diverse recommendation", ("Movies and actors.",), (5, 10, 20), 10,

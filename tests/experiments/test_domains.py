@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
+from foresolve.data.budget import read_edges
+from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.experiments import budget, matching, recommendation, trial
 from foresolve.experiments.domain import find_files
 from foresolve.experiments.methods import Instances, Rule
@@ -62,6 +63,7 @@ def test_what_is_said_of_domains_fits_together() -> None:
         ("matching", 30, (900,)),
         ("recommendation", 40, (50, 100)),
         ("shortest-path", 200, (40,)),
+        ("knapsack", 200, (32,)),
         ("facility", 60, (30, 60)),
     ],
 )
@@ -71,7 +73,7 @@ def test_quick_instances(domain: str, count: int, shape: tuple[int, ...]) -> Non
     assert data.theta.shape == (count, *shape)
     assert data.theta.dtype == torch.float32
     assert set(data.problems) == set(config.ks or (None,))
-    assert str(count) in data.about
+    assert config.source == "generated"
     assert data.shape is None or data.shape[0] * data.shape[1] == data.theta[0].numel()
     for k in data.problems:
         assert by_chance(data, k, 2) < data.dataset(k).values.mean().item()
@@ -83,8 +85,6 @@ def test_quick_instances(domain: str, count: int, shape: tuple[int, ...]) -> Non
 
 def test_random_decisions_are_feasible() -> None:
     for domain in trial.ALL:
-        if domain == "knapsack":  # many seconds of branch and bound
-            continue
         data = trial.instances(trial.plan(domain, quick=True))
         for problem in data.problems.values():
             x = data.random(problem, 3, torch.Generator().manual_seed(0))
@@ -128,7 +128,7 @@ def test_a_data_set_may_be_given_by_its_own_folder(tmp_path: Path) -> None:
     for folder, names, domain in (
         ("cora", ("cora.content", "cora.cites"), matching),
         ("hetrec2011-movielens-2k", ("user_ratedmovies.dat", "movie_actors.dat"), recommendation),
-        ("movietweetings-100k", ("ratings.dat",), budget),
+        ("edges", ("edges.txt",), budget),
     ):
         place = tmp_path / folder
         place.mkdir()
@@ -137,12 +137,34 @@ def test_a_data_set_may_be_given_by_its_own_folder(tmp_path: Path) -> None:
         assert domain.files(tmp_path) == domain.files(place) == [place / name for name in names]
 
 
+def test_budgets_are_generated_where_the_folder_has_no_edges(tmp_path: Path) -> None:
+    config = trial.plan("budget", quick=True, data=tmp_path)
+    assert config.data is None
+    assert config.source.startswith("generated")
+    with pytest.raises(InvalidInputError, match="data"):
+        trial.plan("budget", quick=True, data=tmp_path / "nowhere")
+
+
+def test_damaged_files_are_found_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "cora.content").write_text("1\t0\t1\tTheory\n2\t1\t1\tTheory\n")
+    (tmp_path / "cora.cites").write_text("1\t2\n1\n")
+    with pytest.raises(ForesolveError, match=r"cora\.cites"):
+        trial.plan("matching", data=tmp_path)
+
+
+def test_yahoo_begins_with_the_time(tmp_path: Path) -> None:
+    path = tmp_path / budget.YAHOO
+    path.write_text("".join(f"06/15/2002 00:00:00\tp{a}\tu{b}\t0.5\t0\n" for a in range(60) for b in range(210)))
+    assert read_edges(path, budget.columns(path))[0] == ("p0", "u0")
+    assert budget.columns(tmp_path / "edges.txt") == (0, 1)
+
+
 def test_budgets_from_an_edge_list(tmp_path: Path) -> None:
     drawn = torch.randint(300, (2000, 2), generator=torch.Generator().manual_seed(0))
     (tmp_path / "edges.txt").write_text("".join(f"c{a % 80} u{b}\n" for a, b in drawn.tolist()))
     config = trial.plan("budget", quick=True, data=tmp_path)
     data = trial.instances(config)
-    assert "drawn from the edge list edges.txt" in data.about
+    assert config.source.endswith("edges of edges.txt")
     assert data.theta.shape == (60, 50, 200)
     assert 0 <= data.theta.min() < data.theta.max() <= 0.2
 
@@ -182,7 +204,7 @@ def test_the_published_citations() -> None:
     assert set(config.files) == {"cora.content", "cora.cites"}
     data = trial.instances(config)
     assert len(data) == 27
-    assert "METIS" in data.about
+    assert "5,278 citations" in config.source
     assert data.features["left"].shape == (27, 50, 1433)
     assert 3400 < data.theta.sum() < 3700
     assert 39.5 < data.dataset(None).values.mean() < 41.5
@@ -196,7 +218,7 @@ def test_the_published_movies() -> None:
     assert set(config.files) == {"user_ratedmovies.dat", "movie_actors.dat"}
     data = trial.instances(config)
     assert data.theta.shape == (101, 100, 500)
-    assert "of the published ones" in data.about
+    assert "44% of the published ones" in config.source
     found: dict[str, Tensor] = {
         "best": torch.tensor([data.dataset(k).values.mean().item() for k in config.ks]),
         "most rated": torch.tensor([by_rule(data, config, "Most rated", k) for k in config.ks]),

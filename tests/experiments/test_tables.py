@@ -51,8 +51,8 @@ def test_table1_has_ours_beside_the_published_figures(runs: list[RunView]) -> No
 
 
 def test_the_paper_protocol_shows_fractional_decisions(runs: list[RunView]) -> None:
-    exact, paper = runs[1], fake_run(protocol="paper")
-    row = exact.row("NN2-Decision", None)
+    exact, paper = runs[0], fake_run("budget", protocol="paper")
+    row = exact.row("NN2-Decision", 5)
     assert row is not None
     assert row.fractional is not None
     assert entry(table1([exact]), 0, "NN2-Decision", 0)[0] == number(row.value.mean, row.value.half)
@@ -61,6 +61,12 @@ def test_the_paper_protocol_shows_fractional_decisions(runs: list[RunView]) -> N
     assert "fractional" in table1([paper]).caption
     assert "fractional" not in table1([exact]).caption
     assert {line["shown"] for line in lines(table1([paper]))} == {"fractional", "rounded"}
+
+
+def test_matchings_are_exact_under_both_protocols(runs: list[RunView]) -> None:
+    paper = fake_run("matching", protocol="paper")
+    assert entry(table1([paper]), 0, "NN2-Decision", 0) == entry(table1([runs[1]]), 0, "NN2-Decision", 0)
+    assert "fractional" not in table1([paper]).caption
 
 
 def test_csv_is_exact_and_long(runs: list[RunView]) -> None:

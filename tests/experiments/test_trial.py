@@ -86,7 +86,7 @@ def test_wrong_arguments_are_told_before_any_work(domain: str, wrong: dict[str, 
 
 @pytest.mark.parametrize(
     ("domain", "file"),
-    [("budget", "ratings.dat"), ("matching", "cora.content"), ("recommendation", "user_ratedmovies")],
+    [("matching", "cora.content"), ("recommendation", "user_ratedmovies")],
 )
 def test_a_data_folder_without_the_files_is_told(domain: str, file: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=rf"`data` must be a folder with .*{file}.*foresolve data list"):

@@ -12,6 +12,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.experiments import trial
 from foresolve.experiments.methods import Network
 from foresolve.experiments.records import Config, Job, Outcome, Record
+from foresolve.learning.forest import RandomForest
 
 
 @pytest.fixture(autouse=True)
@@ -86,9 +87,22 @@ def test_a_validation_part_chooses_among_the_settings(domain: str, watched: Call
         assert (train, valid) == decision.fitted[0][:2]
     assert two_stage.scored[-1] == test
     assert watched(config, "NN1-Decision", 1).scored[-1] != test
-    forest = watched(config, "RF-2Stage")
-    assert forest.scored[-1] == test
-    assert set(forest.fitted[0][0]) == everything - set(test)
+    assert watched(config, "RF-2Stage").scored[-1] == test
+
+
+@pytest.mark.usefixtures("small")
+def test_forests_see_all_training_instances(monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Seen]) -> None:
+    seen: list[int] = []
+    fit = RandomForest.fit
+
+    def spy(forest: RandomForest, train: DecisionDataset) -> RandomForest:
+        seen.append(len(train))
+        return fit(forest, train)
+
+    monkeypatch.setattr(RandomForest, "fit", spy)
+    config = tiny.config("budget")
+    tests = len(watched(config, "RF-2Stage").scored[-1])
+    assert seen == [len(trial.instances(config)) - tests]
 
 
 @pytest.mark.usefixtures("small")

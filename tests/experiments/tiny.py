@@ -31,24 +31,24 @@ Build = Callable[[Config], Instances]
 
 def _budget(config: Config) -> Instances:
     made = generate_budget(20, channels=12, customers=30, generator=generator(config.seed, 0))
-    return Instances(made.features, made.theta, problems(12, config.ks), random_sets, "tiny", (12, 30))
+    return Instances(made.features, made.theta, problems(12, config.ks), random_sets, (12, 30), {"quick": True})
 
 
 def _matching(config: Config) -> Instances:
     made = generate_citations(11, side=8, words=60, generator=generator(config.seed, 0))
     data, words = made.dataset(), torch.cat([made.left, made.right], 1).flatten(0, 1)
     extra = {"words": words, "quick": True}
-    return Instances(data.features, data.theta, {None: data.problem}, permutations, "tiny", (8, 8), extra)
+    return Instances(data.features, data.theta, {None: data.problem}, permutations, (8, 8), extra)
 
 
 def _recommendation(config: Config) -> Instances:
     made = generate_movies(20, size=12, topics=20, users=30, generator=generator(config.seed, 0))
-    return Instances(made.features, made.theta, problems(12, config.ks), random_sets, "tiny", (12, 20))
+    return Instances(made.features, made.theta, problems(12, config.ks), random_sets, (12, 20), {"quick": True})
 
 
 def _linear(make: Callable, config: Config) -> Instances:
     data, _ = make(20, generator=generator(config.seed, 0))
-    return Instances(data.features, data.theta, {None: data.problem}, _by_solving, "tiny")
+    return Instances(data.features, data.theta, {None: data.problem}, _by_solving)
 
 
 def _facility(config: Config) -> Instances:
@@ -58,7 +58,7 @@ def _facility(config: Config) -> Instances:
     }
     first = made[config.ks[0]]
     by_k: dict[int | None, Problem] = {k: data.problem for k, data in made.items()}
-    return Instances(first.features, first.theta, by_k, random_sets, "tiny", (8, 10))
+    return Instances(first.features, first.theta, by_k, random_sets, (8, 10))
 
 
 BUILDS: dict[str, Build] = {

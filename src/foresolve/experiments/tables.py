@@ -109,9 +109,7 @@ def digits(run: RunView) -> int:
 
 def _block1(run: RunView) -> Block:
     best = {
-        k: max(
-            (r.shown(run.scored).mean for r in run.rows if r.k == k and run.learned(r.method)), default=None
-        )
+        k: max((r.shown(run.scored).mean for r in run.rows if r.k == k and run.learned(r.method)), default=None)
         for k in run.ks
     }
     rows: list[tuple[str, tuple[Cell, ...]]] = []

@@ -51,9 +51,7 @@ class RunView:
     def differences(self) -> list[Difference]:
         """Paired differences, see `summary.pairs`."""
         config = self.config
-        return differences(
-            self.records, config.methods, self.info.heuristics, protocol=self.scored, seed=config.seed
-        )
+        return differences(self.records, config.methods, self.info.heuristics, protocol=self.scored, seed=config.seed)
 
     @property
     def scored(self) -> Protocol:
