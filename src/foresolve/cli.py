@@ -133,9 +133,10 @@ def _add_reproduce(app: "Typer") -> None:
         """
         if address is not None and engine is not EngineName.RAY:
             raise typer.BadParameter("only --engine ray has an --address")
+        names = None if methods is None else tuple(word.strip() for word in methods.split(","))
         wanted = {
-            "splits": splits, "ks": numbers(k), "methods": None if methods is None else tuple(methods.split(",")),
-            "protocol": protocol.value, "quick": quick, "seed": seed, "device": device.value, "data": data,
+            "splits": splits, "ks": numbers(k), "methods": names, "protocol": protocol.value, "quick": quick,
+            "seed": seed, "device": device.value, "data": data,
         }  # fmt: skip
         _reproduce(domain, wanted, out, _engine(engine, address, workers, device))
 

@@ -160,8 +160,8 @@ def test_yahoo_begins_with_the_time(tmp_path: Path) -> None:
 
 
 def test_budgets_from_an_edge_list(tmp_path: Path) -> None:
-    drawn = torch.randint(300, (2000, 2), generator=torch.Generator().manual_seed(0))
-    (tmp_path / "edges.txt").write_text("".join(f"c{a % 80} u{b}\n" for a, b in drawn.tolist()))
+    drawn = torch.randint(600, (9000, 2), generator=torch.Generator().manual_seed(0))
+    (tmp_path / "edges.txt").write_text("".join(f"c{a % 120} u{b}\n" for a, b in drawn.tolist()))
     config = trial.plan("budget", quick=True, data=tmp_path)
     data = trial.instances(config)
     assert config.source.endswith("edges of edges.txt")

@@ -71,7 +71,7 @@ def test_every_domain_has_the_methods_of_the_paper() -> None:
         ("matching", {"ks": [5]}, "`ks` must be not given for matching, which has no budget; got 5"),
         ("budget", {"ks": [0]}, "`ks` must be an integer >= 1; got 0"),
         ("budget", {"ks": [5, 31]}, "`ks` must be at most 30; got 31"),
-        ("budget", {"methods": ["NN1-Decision", "NN9"]}, "`methods` must be among NN1-Decision, .*; got 'NN9'"),
+        ("budget", {"methods": ["NN1-Decision", "NN9"]}, "`methods` must be among those of budget: NN1-Decision, .*; got 'NN9'"),
         ("budget", {"splits": 0}, "`splits` must be an integer >= 1; got 0"),
         ("budget", {"seed": -1}, "`seed` must be an integer >= 0; got -1"),
         ("budget", {"device": "cuda:99"}, "`device` must be one that is there"),
@@ -97,12 +97,16 @@ def test_a_data_folder_without_the_files_is_told(domain: str, file: str, tmp_pat
 
 def test_files_are_known_by_their_checksum(tmp_path: Path) -> None:
     (tmp_path / "edges").mkdir()
-    (tmp_path / "edges" / "edges.txt").write_text("1 2\n")
+    edges = [f"c{i % 100} u{i}\n" for i in range(500)]
+    (tmp_path / "edges" / "edges.txt").write_text("".join(edges))
     one = trial.plan("budget", data=tmp_path)
     assert one.data == str(tmp_path.resolve())
     assert list(one.files) == ["edges.txt"]
-    (tmp_path / "edges" / "edges.txt").write_text("1 3\n")
+    (tmp_path / "edges" / "edges.txt").write_text("".join([*edges, "c0 u1\n"]))
     assert trial.plan("budget", data=tmp_path).files != one.files
+    (tmp_path / "edges" / "edges.txt").write_text("c0 u0\n")
+    with pytest.raises(InvalidInputError, match="at least 100 channels and 500 customers; got 1 and 1"):
+        trial.plan("budget", data=tmp_path)
 
 
 def test_one_job_for_each_budget_where_training_depends_on_it() -> None:

@@ -230,3 +230,20 @@ def test_the_time_of_a_job_is_shared_among_its_records() -> None:
     records = outcome("budget", "Random", tiny.KS).records
     assert [record.k for record in records] == list(tiny.KS)
     assert records[0].seconds == records[1].seconds > 0
+
+
+@pytest.mark.usefixtures("small")
+def test_folds_add_up_negative_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs: the best value of a fold is negative, and regret is measured in units of its size."""
+    config = tiny.config("shortest-path")
+    table = trial.ALL["shortest-path"].methods(config)
+    method = table["NN1-Decision"]
+    assert isinstance(method, Network)
+    changed = replace(trial.ALL["shortest-path"], methods=lambda config: {"NN1-Decision": replace(method, folds=2)})
+    monkeypatch.setitem(trial.ALL, "shortest-path", changed)
+    config = replace(config, splits=1, methods=("NN1-Decision",))
+    (job,) = trial.jobs(config)
+    (record,) = trial.work(config, job).records
+    assert record.validation is not None
+    everything = trial.instances(config).dataset(None)
+    assert record.validation < float(everything.values.mean()) * 0.5 < 0

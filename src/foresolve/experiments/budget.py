@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from foresolve import _check
 from foresolve.data.budget import budget_from_edges, generate_budget, read_edges
 from foresolve.experiments.coverage import annealing, drawn, network, problems, random_sets, through_layer
 from foresolve.experiments.domain import Domain, find_files
@@ -27,8 +28,8 @@ INFO = DomainInfo(
         "random 5-layer ReLU network; the task is to predict the probabilities back.",
         "The paper draws its edges from the Yahoo Webscope A1 data, which are licensed. Without a graph of one's own, "
         "edges are drawn with heavy-tailed degrees on both sides, calibrated to the paper's figures for random and for "
-        "best decisions. With an edge list (folder `edges`, or `movietweetings-100k`), channels and customers are "
-        "drawn from it. Probabilities on edges are uniform in [0, 0.2], as in the paper.",
+        "best decisions. With an edge list (folder `edges`), channels and customers are drawn "
+        "from it. Probabilities on edges are uniform in [0, 0.2], as in the paper.",
         "The features say much about the size of a row: even an untrained network, or the length of the feature vector "
         "(the row `Longest features`), chooses well. There is little left for any training to win.",
     ),
@@ -40,6 +41,7 @@ INFO = DomainInfo(
     figure_methods=("NN1-2Stage", "NN1-Decision"),
     heuristics=("Longest features",),
 )
+CHANNELS, CUSTOMERS = 100, 500
 YAHOO = "ydata-ysm-advertiser-bids-v1_0.txt"
 EDGES = ("edges.*", YAHOO, "ratings.dat")
 FOLDERS = ("edges", "yahoo-a1")
@@ -52,7 +54,12 @@ def files(data: Path) -> list[Path]:
 
 def read(data: Path) -> str:
     path = files(data)[0]
-    return f"drawn from the {len(read_edges(path, columns(path))):,} edges of {path.name}"
+    pairs = read_edges(path, columns(path))
+    channels, customers = (len(set(side)) for side in zip(*pairs))
+    if channels < CHANNELS or customers < CUSTOMERS:
+        found = f"{channels} and {customers} in {path.name}"
+        raise _check.fail("data", f"an edge list with at least {CHANNELS} channels and {CUSTOMERS} customers", found)
+    return f"drawn from the {len(pairs):,} edges of {path.name}"
 
 
 def columns(path: Path) -> tuple[int, int]:
@@ -62,7 +69,7 @@ def columns(path: Path) -> tuple[int, int]:
 
 def build(config: Config) -> Instances:
     source = generator(config.seed, 0)
-    count, channels, customers = (60, 50, 200) if config.quick else (1000, 100, 500)
+    count, channels, customers = (60, 50, 200) if config.quick else (1000, CHANNELS, CUSTOMERS)
     sizes = {"channels": channels, "customers": customers, "generator": source}
     if config.data is None:
         made = generate_budget(count, **sizes)

@@ -100,7 +100,7 @@ def limits(run: RunView) -> list[str]:
     """What the figures cannot say, because of what was run."""
     said: list[str] = []
     if run.config.quick:
-        said.append("Instances are small or training is short (--quick): these figures are not the paper's task.")
+        said.append("Instances or models are small (--quick): these figures are not the paper's task.")
     if run.config.data is None and run.config.domain in published.DOMAINS:
         said.append("The data are generated, not the paper's.")
     if run.config.splits < 2:

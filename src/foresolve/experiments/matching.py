@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from foresolve import _check
 from foresolve.data.citation_generator import generate_citations
 from foresolve.data.citations import TfIdfSimilarity, citation_instances, load_cora, tfidf
 from foresolve.experiments.domain import Domain, find_files
@@ -18,6 +19,7 @@ from foresolve.experiments.pair_forest import PairForest
 from foresolve.experiments.records import Config, DomainInfo
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import Relative, geometric
+from foresolve.learning.extras import need
 from foresolve.learning.models import BilinearPairs, PairModel
 from foresolve.learning.similarity import CosinePairs
 from foresolve.learning.training import Schedule
@@ -55,6 +57,7 @@ INFO = DomainInfo(
 )
 
 
+PAPERS = 2700  # 27 parts of 100
 FOLDS = 2  # each trains on half of the few instances, so that all of them validate at the cost of one training
 
 
@@ -65,6 +68,9 @@ def files(data: Path) -> list[Path]:
 
 def read(data: Path) -> str:
     graph = load_cora(files(data)[0].parent)
+    need("pymetis", "the partition of a citation graph", "reproduce")
+    if len(graph.words) < PAPERS:
+        raise _check.fail("data", f"files with at least {PAPERS} papers", str(len(graph.words)))
     counts = f"{len(graph.words):,} papers, {graph.words.shape[1]:,} words, {len(graph.edges):,} citations"
     return f"the Cora files ({counts}), cut into 27 parts by METIS"
 

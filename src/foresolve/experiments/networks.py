@@ -16,9 +16,14 @@ def start_at(model: MLP, mean: float) -> MLP:
 
     Probabilities that start near one half would have any few rows cover everything: there would be nothing to choose.
     """
-    mean = min(max(mean, 1e-6), 1 - 1e-6)
-    nn.init.constant_(model.layers[-1].bias, math.log(mean / (1 - mean)))  # type: ignore[arg-type]
+    nn.init.constant_(model.layers[-1].bias, log_odds(mean))  # type: ignore[arg-type]
     return model
+
+
+def log_odds(mean: float) -> float:
+    """Of a probability, kept away from 0 and 1."""
+    mean = min(max(mean, 1e-6), 1 - 1e-6)
+    return math.log(mean / (1 - mean))
 
 
 class EvenRows(nn.Module):
@@ -40,7 +45,7 @@ class Calibrated(nn.Module):
         super().__init__()
         self.model = model
         self.slope = nn.Parameter(torch.tensor(math.log(10.0)))
-        self.offset = nn.Parameter(torch.tensor(math.log(mean / (1 - mean)) - 1.0))
+        self.offset = nn.Parameter(torch.tensor(log_odds(mean) - 1.0))
 
     def forward(self, features: Any) -> Tensor:
         return (self.slope.exp() * self.model(features) + self.offset).sigmoid()

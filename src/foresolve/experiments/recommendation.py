@@ -7,6 +7,7 @@ from pathlib import Path
 
 from torch import nn
 
+from foresolve import _check
 from foresolve.data.movie_generator import generate_movies
 from foresolve.data.movielens import load_movielens, most_rated, movie_instances
 from foresolve.experiments.coverage import annealing, drawn, network, problems, random_sets, through_layer
@@ -39,6 +40,7 @@ INFO = DomainInfo(
     heuristics=("Most rated",),
 )
 PUBLISHED_RATINGS = 855_598
+TOPICS, FEWEST = 500, 1000  # ten instances: fewer leave nothing to split
 
 
 def files(data: Path) -> list[Path]:
@@ -52,6 +54,9 @@ def files(data: Path) -> list[Path]:
 def read(data: Path) -> str:
     table = load_movielens(files(data)[0].parent)
     share = table.ratings.nnz / PUBLISHED_RATINGS
+    if len(table.actor_names) < TOPICS or len(table.movies) < FEWEST:
+        found = f"{len(table.actor_names)} and {len(table.movies)}"
+        raise _check.fail("data", f"files with at least {TOPICS} actors and {FEWEST} movies", found)
     counts = f"{len(table.movies):,} movies, {table.ratings.nnz:,} ratings, {share:.0%} of the published ones"
     return f"the HetRec 2011 MovieLens files ({counts})"
 
@@ -88,8 +93,8 @@ def methods(config: Config) -> dict[str, Method]:
     for layers in (1, 2):
         settings = tuple({"lr": 1e-3, "gamma": gamma} for gamma in (0.3, 1.0))
         made[f"NN{layers}-Decision"] = fit(network(layers), through_layer, settings=settings)
-    for layers in (1, 2):
-        settings = tuple({"lr": lr} for lr in (1e-4, 1e-3))
+    for layers, rates in ((1, (1e-5, 1e-4)), (2, (1e-4, 1e-3))):
+        settings = tuple({"lr": lr} for lr in rates)
         made[f"NN{layers}-2Stage"] = fit(
             network(layers), lambda setting: CrossEntropy(), settings=settings, epochs=2 * epochs
         )

@@ -24,7 +24,7 @@ class Config:
     ks: the budgets; empty for a domain without one.
     methods: names of the domain's methods, in the order of the table.
     seed: of data, splits, weights and training.
-    quick: small instances and few epochs, to see everything in minutes.
+    quick: small generated instances, smaller models and fewer trees, to see everything in minutes.
     data: the folder of real data; `None` for the embedded generator.
     source: which data these are, in words.
     files: sha256 of the files that are read, by name.

@@ -232,11 +232,11 @@ def _published_note(runs: Sequence[RunView]) -> str:
     if not small:
         return "The second figure, where there is one, is the paper's."
     if len(small) == len(known):
-        return "Instances are smaller, or training is shorter, than the paper's, so its figures are left out."
+        return "A quick run has smaller instances or models than the paper, so its figures are left out."
     names = ", ".join(run.info.title for run in small)
     return (
-        "The second figure, where there is one, is the paper's; left out, since instances are smaller or training is "
-        f"shorter than the paper's: {names}."
+        "The second figure, where there is one, is the paper's; left out, since quick runs have smaller instances or "
+        f"models than the paper: {names}."
     )
 
 

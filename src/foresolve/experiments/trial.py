@@ -23,6 +23,7 @@ from foresolve.experiments.methods import Best, Chance, Forest, Instances, Metho
 from foresolve.experiments.records import Config, DomainInfo, Job, Outcome, Protocol, Record
 from foresolve.layers.base import Layer
 from foresolve.learning.evaluate import evaluate
+from foresolve.learning.extras import need
 from foresolve.learning.fit import fit
 from foresolve.learning.history import History
 from foresolve.learning.report import Report
@@ -34,6 +35,7 @@ ALL: dict[str, Domain] = {
 DOMAINS: dict[str, DomainInfo] = {name: domain.info for name, domain in ALL.items()}
 PAPER = ("budget", "matching", "recommendation")
 TEST, VALIDATION = 0.2, 0.2  # of all instances, and of the others
+LARGEST_K = 30  # the sites of facility location, the fewest items that any domain has
 
 
 def plan(
@@ -65,13 +67,16 @@ def plan(
         ks=_budgets(found.info, ks, quick), seed=_check.positive_int("seed", seed, zero=True), quick=bool(quick),
         data=place, source=source, files=files, device=device,
     )  # fmt: skip
-    known = list(found.methods(config))
+    table = found.methods(config)
+    known = list(table)
     wanted = known if methods is None else list(methods)
     if not wanted:
         raise _check.fail("methods", f"some of {', '.join(known)}", "none")
     for name in wanted:
         if name not in known:
-            raise _check.fail("methods", f"among {', '.join(known)}", repr(name))
+            raise _check.fail("methods", f"among those of {domain}: {', '.join(known)}", repr(name))
+    if any(isinstance(table[name], Forest) for name in wanted):
+        need("sklearn.ensemble", "RF-2Stage", "learn")
     return replace(config, methods=tuple(name for name in known if name in wanted))
 
 
@@ -220,7 +225,9 @@ class _Trial:
                 others = torch.cat([other for other in folds if other is not fold]).sort().values
                 valid = whole.subset(fold.sort().values)
                 history = self._fit(method, setting, whole.subset(others), valid, method.epochs)[1]
-                total += float(valid.values.double().sum()) * (1 - np.array(history.valid_regret, dtype=float))
+                best_values = valid.values.double()
+                regret = np.array(history.valid_regret, dtype=float)  # in units of the size of the best values
+                total += float(best_values.sum()) - float(best_values.abs().sum()) * regret
             epoch = int(total.argmax())
             if best is None or total[epoch] / len(self.train) > best[0]:
                 best = total[epoch] / len(self.train), {**setting, "epochs": epoch + 1}
@@ -249,6 +256,8 @@ class _Trial:
             epochs=epochs, batch_size=method.batch_size, optimizer=method.optimizer(model, setting),
             patience=patience, anneal=anneal, device=self.config.device, seed=self._seed(5), progress=False,
         )  # fmt: skip
+        if history.interrupted:  # `fit` ends without an error; half a training is no result
+            raise KeyboardInterrupt
         return model, history
 
     def _seed(self, purpose: int) -> int:
@@ -289,9 +298,8 @@ def _budgets(info: DomainInfo, ks: Sequence[int] | None, quick: bool) -> tuple[i
         return ()
     default = (info.table2_k,) if quick and info.table2_k is not None else info.ks
     chosen = tuple(sorted({_check.positive_int("ks", k) for k in (ks or default)}))
-    most = 30
-    if chosen[-1] > most:
-        raise _check.fail("ks", f"at most {most}", str(chosen[-1]))
+    if chosen[-1] > LARGEST_K:
+        raise _check.fail("ks", f"at most {LARGEST_K}", str(chosen[-1]))
     return chosen
 
 
