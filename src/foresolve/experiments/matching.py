@@ -113,7 +113,7 @@ def _exact(quick: bool) -> dict[str, Method]:
         made[f"NN{layers}-Decision"] = fit(network(layers), through_layer, settings=settings, epochs=20)
     for layers in (1, 2):
         # Single instances: cross-entropy needs many more steps than the layer, and they cost nothing.
-        made[f"NN{layers}-2Stage"] = fit(network(layers), likelihood, settings=rates, epochs=30, batch_size=1)
+        made[f"NN{layers}-2Stage"] = fit(network(layers), likelihood, settings=rates[1:], epochs=60, batch_size=1)
     made["RF-2Stage"] = Forest(forest)
     slow, few = {"lr": 3e-4, "decay": 0.1}, (0.1, 0.3)
     weights = tuple({"lr": lr, "decay": 3.0} for lr in (3e-3, 1e-2))
