@@ -55,8 +55,9 @@ def write_figures(run: RunView, folder: Path) -> list[Path]:
 def heat_maps(pictures: Mapping[str, Picture], *, rows: str, columns: str) -> Figure:
     """Figure 1: `theta` of one test instance and what each method predicts for it; dark is high.
 
-    Each map has its own scale, since decision-focused predictions may have any; the largest 0.5 % are all black. The rows of all maps are in one order,
-    that of the true row sums, so that a map that knows which rows matter is darker at the top.
+    Each map has its own scale, since decision-focused predictions may have any; the largest 0.5 % of the predictions
+    are all black, for a few outliers would leave the rest white. The rows of all maps are in one order, that of the
+    true row sums, so that a map that knows which rows matter is darker at the top.
 
     Parameters
     ----------
@@ -75,9 +76,7 @@ def heat_maps(pictures: Mapping[str, Picture], *, rows: str, columns: str) -> Fi
     axes = figure.subplots(count if wide else 1, 1 if wide else count, squeeze=False).ravel()
     for axis, (method, values) in zip(axes, maps.items()):
         # "none" keeps the pixels of the matrix in the SVG: small files, sharp squares.
-        top = (
-            values.max() if method == "truth" else np.quantile(values, 0.995)
-        )  # a few outliers would leave the rest white
+        top = values.max() if method == "truth" else np.quantile(values, 0.995)
         image = axis.imshow(
             values[order], cmap="Greys", aspect="auto" if wide else "equal", interpolation="none", vmax=float(top)
         )
