@@ -104,7 +104,7 @@ def methods(config: Config) -> dict[str, Method]:
 
 
 def _exact(quick: bool) -> dict[str, Method]:
-    """Settings were narrowed down in trials on other random splits, and on another partition, of the same graph."""
+    """Settings were narrowed down in trials on another partition of the same graph and on some splits of seed 0."""
     fit = partial(Network, layer=QuadraticRelaxation, batch_size=6, folds=FOLDS)
     rates = ({"lr": 3e-4}, {"lr": 1e-3})
     made: dict[str, Method] = {}
