@@ -202,7 +202,7 @@ def _examine(file: DataFile, path: Path) -> Finding:
     if not path.is_file():
         message = "not there; nothing needs it" if file.optional else f"not there: {path} is no file"
         return Finding(file.name, file.optional, message)
-    if file.sha256 is not None and _sha256(path) == file.sha256:
+    if file.sha256 is not None and sha256(path) == file.sha256:
         return Finding(file.name, True, "the published file (sha256 agrees)")
     rows, fault = _rows(file, path)
     if fault:
@@ -241,7 +241,8 @@ def _rows(file: DataFile, path: Path) -> tuple[int, str]:
     return rows, "" if rows or not needed else "there are no rows in it"
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """The checksum of a file, in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -252,7 +253,7 @@ def _verify(source: Source, folder: Path) -> None:
         if not path.is_file():
             continue
         if file.sha256 is not None:
-            found = _sha256(path)
+            found = sha256(path)
             if found != file.sha256:
                 raise ForesolveError(
                     f"{file.name} from {source.url} is not the published file: its sha256 is {found}, not {file.sha256}"

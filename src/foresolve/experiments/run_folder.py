@@ -171,11 +171,7 @@ class Run:
     def _write_picture(self, method: str, picture: dict[str, np.ndarray]) -> None:
         content = BytesIO()
         np.savez_compressed(content, **picture)  # pyright: ignore[reportArgumentType]
-        path = self.folder / "pictures" / f"{quote(method, safe=' +')}.npz"
-        path.parent.mkdir(exist_ok=True)
-        temporary = path.with_suffix(".part")
-        temporary.write_bytes(content.getvalue())
-        os.replace(temporary, path)
+        write_whole(self.folder / "pictures" / f"{quote(method, safe=' +')}.npz", content.getvalue())
 
 
 def check_same(config: Config, before: Config, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 
 from foresolve import _check
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.sources import sha256
 from foresolve.errors import ForesolveError
 from foresolve.experiments import budget, generated, matching, recommendation
 from foresolve.experiments.domain import Domain
@@ -314,9 +314,4 @@ def _real_data(domain: Domain, data: str | Path | None) -> tuple[str | None, dic
         if domain.optional and place.is_dir():
             return None, {}, "generated, for the data folder has no file for it"
         raise
-    return str(place), {path.name: _sha256(path) for path in paths}, domain.read(place)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return str(place), {path.name: sha256(path) for path in paths}, domain.read(place)
