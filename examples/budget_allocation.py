@@ -11,7 +11,7 @@ import torch
 from tuning import rates, tune
 
 import foresolve
-from foresolve.data.budget import generate_budget
+from foresolve.data import generate_budget
 
 CHANNELS, CUSTOMERS, K = 50, 200, 5
 
@@ -31,18 +31,18 @@ def main() -> None:
         return network
 
     def multilinear(factor: float) -> foresolve.Loss:
-        return foresolve.DecisionLoss(foresolve.MultilinearRelaxation(foresolve.Relative(factor)))
+        return foresolve.DecisionLoss(foresolve.MultilinearRelaxation(foresolve.layers.Relative(factor)))
 
     methods = {
         "two-stage": rates("mean squared error", foresolve.MSE, 0.003, 0.01, 0.03, 0.1),
         "decision loss": rates("Relative(0.3)", lambda: multilinear(0.3), 0.01, 0.03)
         + rates("Relative(1)", lambda: multilinear(1.0), 0.01),
         "the paper's recipe": rates(
-            "10 steps, cap, ridge", lambda: foresolve.DecisionLoss(foresolve.WilderMultilinear()), 0.001, 0.01
+            "10 steps, cap, ridge", lambda: foresolve.DecisionLoss(foresolve.layers.WilderMultilinear()), 0.001, 0.01
         ),
         "score function": rates(
             "sigma 0.01",
-            lambda: foresolve.ScoreFunction(sigma=0.01, samples=10, bounds=(0.0, 1.0)),
+            lambda: foresolve.losses.ScoreFunction(sigma=0.01, samples=10, bounds=(0.0, 1.0)),
             0.003,
             0.01,
         ),

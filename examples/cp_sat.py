@@ -60,7 +60,7 @@ def main() -> None:
     earnings = ((features @ weights.T / 6**0.5 + 3) ** 4 + 1) / 3.5**4
     earnings *= 0.5 + torch.rand(earnings.shape, generator=generator)
 
-    problem = foresolve.OracleProblem(schedule, n=JOBS, workers=2)
+    problem = foresolve.problems.OracleProblem(schedule, n=JOBS, workers=2)
     data = foresolve.DecisionDataset(features, earnings, problem)
     began = time.perf_counter()
     data.solve()
@@ -70,7 +70,10 @@ def main() -> None:
     losses = {
         "two stages (squared error)": (foresolve.MSE(), 60),
         "SPO+": (foresolve.SPOPlus(), 6),
-        "perturbed Fenchel-Young": (foresolve.FenchelYoung(foresolve.PerturbedAdditive(samples=2, sigma=0.5)), 3),
+        "perturbed Fenchel-Young": (
+            foresolve.losses.FenchelYoung(foresolve.layers.PerturbedAdditive(samples=2, sigma=0.5)),
+            3,
+        ),
     }
     reports, start = {}, None
     for name, (loss, epochs) in losses.items():

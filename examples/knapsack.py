@@ -11,7 +11,7 @@ import torch
 from tuning import rates, tune
 
 import foresolve
-from foresolve.data.knapsack import knapsack_data
+from foresolve.data import knapsack_data
 
 
 def main() -> None:
@@ -22,10 +22,10 @@ def main() -> None:
         return foresolve.MLP(5, 10, generator=torch.Generator().manual_seed(0))
 
     def quadratic(factor: float) -> foresolve.Loss:
-        return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.Relative(factor)))
+        return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.layers.Relative(factor)))
 
     def listwise() -> foresolve.Loss:
-        return foresolve.ListwiseRanking(foresolve.SolutionPool(solve_ratio=0.1))
+        return foresolve.losses.ListwiseRanking(foresolve.losses.SolutionPool(solve_ratio=0.1))
 
     methods = {
         "two-stage": rates("mean squared error", foresolve.MSE, 0.03, 0.1, 0.3),
@@ -33,7 +33,7 @@ def main() -> None:
         + rates("Relative(1)", lambda: quadratic(1.0), 0.1),
         "SPO+": rates("SPO+", foresolve.SPOPlus, 0.1, 0.3),
         "listwise ranking": rates("a tenth of the batches solved", listwise, 0.1, 0.3),
-        "CaVE": rates("CaVE", foresolve.CaVE, 0.1, 0.3),
+        "CaVE": rates("CaVE", foresolve.losses.CaVE, 0.1, 0.3),
     }
     print(tune(methods, model, train, valid, test, epochs=8, more_epochs={"two-stage": 40}))
 

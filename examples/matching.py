@@ -29,10 +29,12 @@ def main() -> None:
     train, valid, test = generate(300, torch.Generator().manual_seed(0)).split(150, 50, 100, seed=0)
 
     def model() -> torch.nn.Module:
-        return foresolve.BilinearPairs(FEATURES, FEATURES, 4, head="free", generator=torch.Generator().manual_seed(0))
+        return foresolve.models.BilinearPairs(
+            FEATURES, FEATURES, 4, head="free", generator=torch.Generator().manual_seed(0)
+        )
 
     def quadratic(factor: float) -> foresolve.Loss:
-        return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.Relative(factor)))
+        return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.layers.Relative(factor)))
 
     methods = {
         "two-stage": rates("mean squared error", foresolve.MSE, 0.01, 0.03, 0.1),
@@ -40,10 +42,13 @@ def main() -> None:
         + rates("Relative(1)", lambda: quadratic(1.0), 0.01),
         "SPO+": rates("SPO+", foresolve.SPOPlus, 0.01, 0.03),
         "perturbed Fenchel-Young": rates(
-            "sigma 0.3", lambda: foresolve.FenchelYoung(foresolve.PerturbedAdditive(10, 0.3)), 0.01, 0.03
+            "sigma 0.3", lambda: foresolve.losses.FenchelYoung(foresolve.layers.PerturbedAdditive(10, 0.3)), 0.01, 0.03
         ),
         "identity": rates(
-            "identity with projection", lambda: foresolve.DecisionLoss(foresolve.IdentityProjection()), 0.01, 0.03
+            "identity with projection",
+            lambda: foresolve.DecisionLoss(foresolve.layers.IdentityProjection()),
+            0.01,
+            0.03,
         ),
     }
     print(tune(methods, model, train, valid, test, epochs=10, more_epochs={"two-stage": 60}))

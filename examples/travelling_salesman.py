@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 import foresolve
-from foresolve.data.travelling_salesman import travelling_salesman_data
+from foresolve.data import travelling_salesman_data
 
 EPOCHS, BATCH = 4, 25
 
@@ -38,19 +38,21 @@ def main() -> None:
     data, rule = travelling_salesman_data(260, cities=20, generator=torch.Generator().manual_seed(0))
     train, valid, test = data.solve().split(100, 60, 100, seed=0)
 
-    def score(model: Any, part: foresolve.DecisionDataset) -> foresolve.Report:
+    def score(model: Any, part: foresolve.DecisionDataset) -> foresolve.learning.Report:
         return foresolve.evaluate(model, part, metrics=False)
 
     def regret(model: torch.nn.Module) -> float:
-        return score(model, valid).normalised_regret
+        return score(model, valid).normalized_regret
 
     start = min((least_squares(train, decay) for decay in (0.0, 10.0, 100.0)), key=regret)
     reports = {"least squares": score(start, test)}
     losses: dict[str, Callable[[], foresolve.Loss]] = {
         "SPO+": foresolve.SPOPlus,
-        "perturbation gradient": lambda: foresolve.PerturbationGradient(step=1.0),
-        "perturbed Fenchel-Young": lambda: foresolve.FenchelYoung(foresolve.PerturbedAdditive(samples=2, sigma=1.0)),
-        "decision loss, identity": lambda: foresolve.DecisionLoss(foresolve.IdentityProjection()),
+        "perturbation gradient": lambda: foresolve.losses.PerturbationGradient(step=1.0),
+        "perturbed Fenchel-Young": lambda: foresolve.losses.FenchelYoung(
+            foresolve.layers.PerturbedAdditive(samples=2, sigma=1.0)
+        ),
+        "decision loss, identity": lambda: foresolve.DecisionLoss(foresolve.layers.IdentityProjection()),
     }
     for name, make in losses.items():
         began, tried = time.perf_counter(), {}

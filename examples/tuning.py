@@ -22,7 +22,7 @@ def tune(
     epochs: int,
     more_epochs: Mapping[str, int] | None = None,
     batch_size: int = 25,
-) -> foresolve.Comparison:
+) -> foresolve.learning.Comparison:
     """Train every candidate of every method from the same weights; keep the best on `valid`, epoch included.
 
     `more_epochs` gives cheap methods the time they need: prediction losses learn slower per step, and cost less.
@@ -34,7 +34,7 @@ def tune(
         for setting, make, lr in candidates:
             trained = model()
             foresolve.fit(trained, make(), train, valid, epochs=rounds, batch_size=batch_size, lr=lr, patience=rounds)
-            tried.append((foresolve.evaluate(trained, valid, metrics=False).normalised_regret, setting, lr, trained))
+            tried.append((foresolve.evaluate(trained, valid, metrics=False).normalized_regret, setting, lr, trained))
         regret, setting, lr, best = min(tried, key=lambda entry: entry[0])
         reports[name] = foresolve.evaluate(best, test, metrics=False)
         seconds = time.perf_counter() - began

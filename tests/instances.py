@@ -70,7 +70,7 @@ def draw(
     return Instance(A_ub, b_ub, A_eq, b_eq, lower, upper, theta, gamma)
 
 
-def margin(problem: foresolve.LinearProgram, solution: foresolve.Solution, gamma: float) -> float:
+def margin(problem: foresolve.LinearProgram, solution: foresolve.layers.Solution, gamma: float) -> float:
     """The distance to the nearest kink: the least over all constraints of slack and multiplier, whichever is larger."""
     x, duals, unit = solution.x.detach(), solution.duals, 2 * gamma
     slack = problem.b_ub - x @ torch.from_numpy(problem.A_ub.toarray()).T

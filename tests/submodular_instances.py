@@ -8,27 +8,27 @@ from torch import Tensor
 import foresolve
 
 
-def matroid(kind: str, n: int) -> foresolve.Matroid:
+def matroid(kind: str, n: int) -> foresolve.sets.Matroid:
     """A matroid of about a third of `n`, `n >= 6`."""
     if kind == "uniform":
         return foresolve.UniformMatroid(n, n // 3)
     if kind == "partition":
-        return foresolve.PartitionMatroid([i % 3 for i in range(n)], [1, 2, 1])
+        return foresolve.sets.PartitionMatroid([i % 3 for i in range(n)], [1, 2, 1])
     inner, half = range(n // 4), range(n // 2)
-    return foresolve.LaminarMatroid(n, [inner, half, range(n)], [1, 2, 3])
+    return foresolve.sets.LaminarMatroid(n, [inner, half, range(n)], [1, 2, 3])
 
 
 MATROIDS = ("uniform", "partition", "laminar")
 
 
-def function(kind: str, targets: int, seed: int = 0) -> foresolve.SetFunction:
+def function(kind: str, targets: int, seed: int = 0) -> foresolve.sets.SetFunction:
     generator = torch.Generator().manual_seed(seed)
     weights = torch.rand(targets, generator=generator, dtype=torch.float64) + 0.5
     if kind == "coverage":
         return foresolve.ProbabilisticCoverage(weights)
     if kind == "facility":
-        return foresolve.FacilityLocation()
-    return 0.5 * foresolve.ProbabilisticCoverage() + foresolve.FacilityLocation()
+        return foresolve.sets.FacilityLocation()
+    return 0.5 * foresolve.ProbabilisticCoverage() + foresolve.sets.FacilityLocation()
 
 
 FUNCTIONS = ("coverage", "facility", "sum")

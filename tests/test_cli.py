@@ -12,14 +12,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import foresolve
-from experiments import toys
-from foresolve import MissingExtraError, cli, experiments
+from foresolve import MissingExtraError, cli
 from foresolve.cli import Domain, build, main
-from foresolve.data import sources
+from foresolve.data.real import sources
 from foresolve.errors import ForesolveError
-from foresolve.experiments import engines
-from foresolve.experiments.records import Config, DomainInfo, Job, Outcome, Record
-from foresolve.experiments.run import Run
+from foresolve.report.records import Config, DomainInfo, Job, Outcome, Record
+from foresolve.reproduce import runs
+from foresolve.reproduce.runs import engines
+from foresolve.reproduce.runs.run import Run
+from reproduce import toys
 
 PAPER = ("budget", "matching", "recommendation")
 METHODS = ("NN1-Decision", "NN1-2Stage", "Random")
@@ -39,7 +40,7 @@ def work(config: Config, job: Job) -> Outcome:
 
 
 class Trial(SimpleNamespace):
-    """`experiments.trial` with three domains that take no time; collects what was planned."""
+    """`trial` with three domains that take no time; collects what was planned."""
 
     DOMAINS: ClassVar[dict[str, DomainInfo]] = {name: info(name) for name in PAPER}
     PAPER = PAPER
@@ -59,8 +60,8 @@ class Trial(SimpleNamespace):
 @pytest.fixture
 def trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Trial:
     fake = Trial(asked=[], wrong="", engines=[])
-    monkeypatch.setitem(sys.modules, "foresolve.experiments.trial", fake)  # pyright: ignore[reportArgumentType]
-    monkeypatch.setattr(experiments, "trial", fake, raising=False)
+    monkeypatch.setitem(sys.modules, "foresolve.reproduce.runs.trial", fake)  # pyright: ignore[reportArgumentType]
+    monkeypatch.setattr(runs, "trial", fake, raising=False)
 
     def local(workers: int | None = None) -> toys.HereEngine:
         fake.engines.append(workers)
@@ -270,13 +271,13 @@ def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch)
 
 
 real = pytest.mark.skipif(
-    importlib.util.find_spec("foresolve.experiments.trial") is None, reason="there are no trials yet"
+    importlib.util.find_spec("foresolve.reproduce.runs.trial") is None, reason="there are no trials yet"
 )
 
 
 @real
 def test_every_domain_can_be_asked_for() -> None:
-    from foresolve.experiments import trial
+    from foresolve.reproduce.runs import trial
 
     assert [*trial.DOMAINS, "all"] == list(Domain)
     assert set(trial.PAPER) == set(PAPER)

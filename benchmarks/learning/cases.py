@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from catalogue import DEGREE, FEATURES, GRID, NOISE, TEST, TRAIN
 
-from foresolve.data.shortest_path import shortest_path_data
+from foresolve.data.generated.shortest_path import shortest_path_data
 
 
 def main(seed: int, path: str) -> None:

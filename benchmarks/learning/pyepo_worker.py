@@ -58,15 +58,15 @@ def main(method: str, seed: int, path: str) -> None:
     generator = torch.Generator().manual_seed(seed)
     loader = torch.utils.data.DataLoader(train, batch_size=BATCH, shuffle=True, generator=generator)
     model = torch.nn.Linear(features.shape[1], costs.shape[1])
-    loss, optimiser = loss_of(method, optmodel, train), torch.optim.Adam(model.parameters(), lr=RATE)
+    loss, optimizer = loss_of(method, optmodel, train), torch.optim.Adam(model.parameters(), lr=RATE)
     seconds = []
     for _ in range(EPOCHS):
         begin = time.perf_counter()
         for batch in loader:
             value = step(method, loss, model(batch[0]), batch)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             value.backward()
-            optimiser.step()
+            optimizer.step()
         seconds.append(time.perf_counter() - begin)
     check = torch.utils.data.DataLoader(test, batch_size=TRAIN, shuffle=False)
     found = {"package": "pyepo", "method": method, "seed": seed, "prepare_s": prepared}

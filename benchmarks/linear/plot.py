@@ -39,7 +39,7 @@ def draw(records: list[dict[str, Any]], folder: Path) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(12.0, 2.2 + 0.36 * len(cases)), sharey=True, layout="constrained")
     for axis, (label, value_of) in zip(axes, PANELS, strict=True):
         for peer in peers:
-            colour, marker = STYLES[peer]
+            color, marker = STYLES[peer]
             points = [
                 (max(value, 1e-16), position[record["case"], record["batch"]])
                 for record in records
@@ -52,7 +52,7 @@ def draw(records: list[dict[str, Any]], folder: Path) -> None:
                 horizontal,
                 vertical,
                 s=size,
-                c=colour,
+                c=color,
                 marker=marker,
                 label=peer,
                 zorder=front,

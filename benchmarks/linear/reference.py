@@ -86,10 +86,10 @@ def polish(case: Case, c: np.ndarray, active: np.ndarray) -> np.ndarray:
     A, b = case.equalities()
     C = sp.vstack([A, case.A_ub[rows]], format="csr")
     residual = np.concatenate([b, case.b_ub[rows]]) - C @ x
-    centre = c[free] / (2.0 * case.gamma)
+    center = c[free] / (2.0 * case.gamma)
     C = C[:, free].toarray()
-    step = np.linalg.lstsq(C, residual - C @ centre, rcond=1e-11)[0] if C.size else 0.0
-    x[free] = centre + step
+    step = np.linalg.lstsq(C, residual - C @ center, rcond=1e-11)[0] if C.size else 0.0
+    x[free] = center + step
     return x
 
 

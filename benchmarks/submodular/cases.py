@@ -15,7 +15,7 @@ import torch
 from catalogue import BATCHES, CASES_DIR, CHANNELS, CUSTOMERS, DRAWS, GAMMA, GREEDY_CASES, REFERENCES, GreedyCase, K
 from peers.unrolled_ascent import ascend, residual
 
-from foresolve.data.budget import generate_budget
+from foresolve.data.generated.budget import generate_budget
 
 STEPS = 150
 STEP = 1e-4  # of the differences, along directions of norm 1

@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 from catalogue import CHANNELS, CUSTOMERS, GAMMA, TOL, K
 from peers.unrolled_ascent import residual
 
-from foresolve.data.budget import generate_budget
+from foresolve.data.generated.budget import generate_budget
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.coverage import ProbabilisticCoverage
-from foresolve.sets.laminar import UniformMatroid
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
 
 DRAWS = 3
 WARM_UP = 3

@@ -42,8 +42,8 @@ class Foresolve:
         import torch
 
         from foresolve.problems.submodular import SubmodularProblem
-        from foresolve.sets.coverage import ProbabilisticCoverage
-        from foresolve.sets.laminar import UniformMatroid
+        from foresolve.sets.functions.coverage import ProbabilisticCoverage
+        from foresolve.sets.matroids.laminar import UniformMatroid
 
         self.problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(case.items, case.k))
         if case.nonzeros is None:

@@ -19,7 +19,7 @@ import torch
 from catalogue import BENCHMARKS, CHANNELS, CUSTOMERS, GAMMA, TOL, K
 from peers.foresolve_layer import build
 
-from foresolve.data.budget import generate_budget
+from foresolve.data.generated.budget import generate_budget
 
 ITEMS = (100, 200, 400, 800, 1600)
 TARGETS = (500, 1000, 2000, 4000, 8000)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from typer import Typer
 
-    from foresolve.experiments.engines import Engine
-    from foresolve.experiments.records import Config
-    from foresolve.experiments.run import Progress
+    from foresolve.report.records import Config
+    from foresolve.reproduce.runs.engines import Engine
+    from foresolve.reproduce.runs.run import Progress
 
 RUNS = Path("foresolve-runs")
 DATA = "FORESOLVE_DATA"
@@ -142,10 +142,10 @@ def _add_reproduce(app: "Typer") -> None:
 
 
 def _engine(name: EngineName, address: str | None, workers: int | None, device: Device) -> "Engine":
-    from foresolve.experiments.engines import LocalEngine, cores
+    from foresolve.reproduce.runs.engines import LocalEngine, cores
 
     if name is EngineName.RAY:
-        from foresolve.experiments.ray_engine import RayEngine
+        from foresolve.reproduce.runs.ray_engine import RayEngine
 
         return RayEngine(address, workers)
     if workers is None and device is Device.CUDA:
@@ -158,9 +158,10 @@ def _reproduce(domain: Domain, wanted: dict[str, Any], out: Path | None, engine:
     import typer
     from rich.console import Console
 
-    from foresolve.experiments import tables, trial
-    from foresolve.experiments.publish import publish, view
-    from foresolve.experiments.run import RunStopped, run_all
+    from foresolve.report import tables
+    from foresolve.reproduce.runs import trial
+    from foresolve.reproduce.runs.publish import publish, view
+    from foresolve.reproduce.runs.run import RunStopped, run_all
 
     console = Console()
     configs = [_plan(name, wanted, domain is Domain.ALL) for name in _names(domain)]
@@ -182,14 +183,14 @@ def _reproduce(domain: Domain, wanted: dict[str, Any], out: Path | None, engine:
 
 
 def _names(domain: Domain) -> Sequence[str]:
-    from foresolve.experiments import trial
+    from foresolve.reproduce.runs import trial
 
     return trial.PAPER if domain is Domain.ALL else (domain.value,)
 
 
 def _plan(name: str, wanted: dict[str, Any], one_of_many: bool) -> "Config":
     """The config of a domain; among others, a domain without budgets leaves --k to them."""
-    from foresolve.experiments import trial
+    from foresolve.reproduce.runs import trial
 
     wanted = dict(wanted)
     if wanted["data"] is None and not wanted["quick"] and name in trial.PAPER:
@@ -222,7 +223,7 @@ def _bar(console: "Console") -> Iterator["Progress"]:
 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from foresolve.experiments.page import duration
+    from foresolve.report.page import duration
 
     bar = Progress(
         SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("jobs"), TimeElapsedColumn(),
@@ -254,7 +255,7 @@ def _data_commands() -> "Typer":
         """Print which data sets can be used, and on what terms."""
         from rich.console import Console
 
-        from foresolve.data.sources import SOURCES
+        from foresolve.data.real.sources import SOURCES
 
         console = Console()
         for source in SOURCES.values():
@@ -270,7 +271,7 @@ def _data_commands() -> "Typer":
         data: Annotated[Path | None, folder] = None,
     ) -> None:
         """Download data sets, check them, and put them into the data folder."""
-        from foresolve.data.sources import fetch_source, find_source
+        from foresolve.data.real.sources import fetch_source, find_source
 
         place = _data_folder(data)
         for name in names:
@@ -286,7 +287,7 @@ def _data_commands() -> "Typer":
         data: Annotated[Path | None, folder] = None,
     ) -> None:
         """Say of each file whether it is there, is the published one, and can be read; exit status 1 if not."""
-        from foresolve.data.sources import SOURCES, check_source
+        from foresolve.data.real.sources import SOURCES, check_source
 
         place = _data_folder(data)
         findings = [(name, finding) for name in names or SOURCES for finding in check_source(name, place)]

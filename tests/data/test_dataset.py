@@ -16,17 +16,17 @@ from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.fingerprint import fingerprint
 from foresolve.errors import ForesolveWarning, InfeasibleError, InvalidInputError, SolverError
+from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.flow import MinCostFlow
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.matching import BipartiteMatching
-from foresolve.problems.oracle import OracleProblem
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
 from foresolve.problems.travelling_salesman import TravellingSalesman
-from foresolve.sets.coverage import ProbabilisticCoverage
-from foresolve.sets.laminar import UniformMatroid
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.knapsack import knapsack_data
-from foresolve.data.polynomial import PolynomialRule
-from foresolve.data.shortest_path import shortest_path_data
-from foresolve.data.travelling_salesman import travelling_salesman_data
+from foresolve.data.generated.knapsack import knapsack_data
+from foresolve.data.generated.polynomial import PolynomialRule
+from foresolve.data.generated.shortest_path import shortest_path_data
+from foresolve.data.generated.travelling_salesman import travelling_salesman_data
 from foresolve.errors import InvalidInputError
 
 Generator = Callable[..., tuple[DecisionDataset, PolynomialRule]]

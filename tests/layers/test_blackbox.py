@@ -8,7 +8,7 @@ from torch import Tensor
 
 import foresolve
 from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.problems.oracle import OracleProblem
+from foresolve.problems.black_box import OracleProblem
 from instances import finite_differences
 
 

@@ -23,8 +23,8 @@ def problems() -> list[foresolve.LinearProgram]:
         foresolve.BipartiteMatching(12, 9),
         foresolve.BipartiteMatching(50, 50),
         foresolve.BipartiteMatching(66, 65),  # too large for the fused kernel
-        foresolve.Assignment(7, 9),
-        foresolve.Assignment(64, 40),
+        foresolve.problems.Assignment(7, 9),
+        foresolve.problems.Assignment(64, 40),
         foresolve.ShortestPath.grid(12, 12),
         foresolve.Knapsack(np.arange(1.0, 21.0), 50.0),
         foresolve.TopK(40, 7),

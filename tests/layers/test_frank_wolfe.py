@@ -12,15 +12,15 @@ from torch import Tensor
 
 import foresolve
 from foresolve import QuadraticRelaxation
-from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
-from foresolve.problems.oracle import OracleProblem
+from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
+from foresolve.problems.black_box import OracleProblem
 from layers.conformance import LayerConformance
 from layers.test_blackbox import draw, submodular
 
 INTEGRAL = [
     foresolve.TopK(6, 2),
     foresolve.BipartiteMatching(4, 5),
-    foresolve.Assignment(4),
+    foresolve.problems.Assignment(4),
     foresolve.ShortestPath.grid(4, 4),
 ]
 
@@ -35,23 +35,23 @@ def cases() -> list[tuple[foresolve.LinearProgram, Tensor]]:
 
 
 class TestConformance(LayerConformance):
-    def layer(self) -> RegularisedFrankWolfe:
-        return RegularisedFrankWolfe(0.4)
+    def layer(self) -> RegularizedFrankWolfe:
+        return RegularizedFrankWolfe(0.4)
 
     def cases(self) -> list[tuple[foresolve.LinearProgram, Tensor]]:
         return [*cases(), (foresolve.Knapsack([1.0, 2.0, 3.0, 4.0], 5.0), cases()[0][1][:, :4])]
 
 
 class TestConformanceOfRelativeSmoothing(TestConformance):
-    def layer(self) -> RegularisedFrankWolfe:
-        return RegularisedFrankWolfe()
+    def layer(self) -> RegularizedFrankWolfe:
+        return RegularizedFrankWolfe()
 
 
-class TestConformanceOfAGivenRegulariser(LayerConformance):
+class TestConformanceOfAGivenRegularizer(LayerConformance):
     gradient_tolerance, directions = 1e-5, 2
 
-    def layer(self) -> RegularisedFrankWolfe:
-        return RegularisedFrankWolfe(0.5, entropy)
+    def layer(self) -> RegularizedFrankWolfe:
+        return RegularizedFrankWolfe(0.5, entropy)
 
     def cases(self) -> list[tuple[foresolve.LinearProgram, Tensor]]:
         return [cases()[0], cases()[2]]
@@ -65,7 +65,7 @@ class TestConformanceOfAGivenRegulariser(LayerConformance):
 )
 def test_agrees_with_the_quadratic_relaxation(problem, seed: int, gamma: float, scale: float) -> None:
     theta = scale * draw(3, problem.n, seed=seed)
-    x = RegularisedFrankWolfe(gamma * scale)(theta, problem)
+    x = RegularizedFrankWolfe(gamma * scale)(theta, problem)
     torch.testing.assert_close(x, QuadraticRelaxation(gamma * scale)(theta, problem), atol=1e-8, rtol=0)
 
 
@@ -77,7 +77,7 @@ def test_gradients_agree_with_the_quadratic_relaxation(problem, gamma: float) ->
     smoothing = torch.full((8,), gamma, dtype=torch.float64, requires_grad=True)
     found, expected = (
         torch.autograd.grad(layer(theta, problem), (theta, smoothing), v)
-        for layer in (RegularisedFrankWolfe(smoothing), QuadraticRelaxation(smoothing))
+        for layer in (RegularizedFrankWolfe(smoothing), QuadraticRelaxation(smoothing))
     )
     for ours, theirs in zip(found, expected):
         torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-7)
@@ -87,7 +87,7 @@ def test_gradients_agree_with_the_quadratic_relaxation(problem, gamma: float) ->
 def test_ties_do_no_harm(problem, seed: int, given_: bool) -> None:
     """Rounded parameters: many vertices are equally good. The gap proves the point, whatever the vertices."""
     theta, gamma = draw(3, problem.n, seed=seed).round(), 0.25
-    layer = RegularisedFrankWolfe(gamma, entropy if given_ else "quadratic")
+    layer = RegularizedFrankWolfe(gamma, entropy if given_ else "quadratic")
     solution = layer.solve(theta, problem)
     x = solution.x.clone().requires_grad_()
     (slope,) = torch.autograd.grad(layer.penalty(x).sum(), x)
@@ -105,7 +105,7 @@ def test_the_hull_of_integer_decisions_not_the_relaxation() -> None:
     """A knapsack of two items that do not fit together: no convex combination takes more than one of them."""
     problem = foresolve.LinearProgram(A_ub=[[2.0, 2.0]], b_ub=[3.0], bounds=(0, 1), integrality=1)
     theta = torch.tensor([[1.0, 0.9]], dtype=torch.float64)
-    x = RegularisedFrankWolfe(0.1)(theta, problem)
+    x = RegularizedFrankWolfe(0.1)(theta, problem)
     # On the edge x1 + x2 = 1 the best point has x1 - x2 = (1 - 0.9) / (2 * 0.1).
     torch.testing.assert_close(x, torch.tensor([[0.75, 0.25]], dtype=torch.float64))
     assert float(QuadraticRelaxation(0.1)(theta, problem).sum()) > 1.2
@@ -116,45 +116,45 @@ def test_instances_with_problems_of_their_own_and_an_oracle() -> None:
     own = foresolve.LinearProgram(A_eq=torch.ones(3, 1, 5, dtype=torch.float64), b_eq=sizes, bounds=(0, 1))
     theta = draw(3, 5)
     expected = torch.stack([QuadraticRelaxation(0.4)(t, foresolve.TopK(5, k)) for k, t in zip((1, 2, 3), theta)])
-    torch.testing.assert_close(RegularisedFrankWolfe(0.4)(theta, own), expected)
+    torch.testing.assert_close(RegularizedFrankWolfe(0.4)(theta, own), expected)
     cheapest = OracleProblem(lambda t: (t == t.min()).astype(float), n=5, sense="min")
     torch.testing.assert_close(
-        RegularisedFrankWolfe(0.4)(theta, cheapest), QuadraticRelaxation(0.4)(-theta, foresolve.TopK(5, 1))
+        RegularizedFrankWolfe(0.4)(theta, cheapest), QuadraticRelaxation(0.4)(-theta, foresolve.TopK(5, 1))
     )
 
 
 def test_an_empty_batch() -> None:
-    assert RegularisedFrankWolfe(0.4)(draw(0, 6), foresolve.TopK(6, 2)).shape == (0, 6)
+    assert RegularizedFrankWolfe(0.4)(draw(0, 6), foresolve.TopK(6, 2)).shape == (0, 6)
 
 
 def test_what_did_not_converge_is_named() -> None:
     with pytest.warns(foresolve.ConvergenceWarning, match="instances 0, 1 did not reach"):
-        RegularisedFrankWolfe(1.0, steps=1)(draw(2, 6), foresolve.TopK(6, 2))
+        RegularizedFrankWolfe(1.0, steps=1)(draw(2, 6), foresolve.TopK(6, 2))
 
 
 @pytest.mark.parametrize(
     ("match", "arguments"),
     [
         ("gamma", {"gamma": 0.0}),
-        ("regulariser", {"regulariser": "cubic"}),
+        ("regularizer", {"regularizer": "cubic"}),
         ("steps", {"steps": 0}),
         ("tol", {"tol": 0}),
     ],
 )
 def test_what_is_refused(match: str, arguments: dict) -> None:
     with pytest.raises(foresolve.InvalidInputError, match=match):
-        RegularisedFrankWolfe(**arguments)
+        RegularizedFrankWolfe(**arguments)
 
 
 def test_problems_and_regularisers_it_cannot_serve() -> None:
     problem, theta = submodular()
     with pytest.raises(foresolve.InvalidInputError, match="linear objective"):
-        RegularisedFrankWolfe()(theta, problem)
-    with pytest.raises(foresolve.InvalidInputError, match="regulariser"):
-        RegularisedFrankWolfe(1.0, torch.sum)(draw(2, 6), foresolve.TopK(6, 2))
+        RegularizedFrankWolfe()(theta, problem)
+    with pytest.raises(foresolve.InvalidInputError, match="regularizer"):
+        RegularizedFrankWolfe(1.0, torch.sum)(draw(2, 6), foresolve.TopK(6, 2))
 
 
 def test_vertices_are_decisions() -> None:
     every = {x for x in itertools.product([0.0, 1.0], repeat=6) if sum(x) == 2}
-    solution = RegularisedFrankWolfe(2.0).solve(draw(4, 6), foresolve.TopK(6, 2))
+    solution = RegularizedFrankWolfe(2.0).solve(draw(4, 6), foresolve.TopK(6, 2))
     assert {tuple(v) for v in solution.vertices[solution.weights > 0].tolist()} <= every

@@ -27,26 +27,26 @@ def test_costs_get_the_negative_identity_and_gains_the_identity() -> None:
         torch.testing.assert_close(pulled_back(NegativeIdentity(), theta, g, problem), sign * g)
 
 
-@pytest.mark.parametrize(("centre", "normalise"), list(itertools.product([False, True], repeat=2)))
-def test_the_gradient_is_that_of_the_projection(centre: bool, normalise: bool) -> None:
+@pytest.mark.parametrize(("center", "normalize"), list(itertools.product([False, True], repeat=2)))
+def test_the_gradient_is_that_of_the_projection(center: bool, normalize: bool) -> None:
     problem, theta, g = foresolve.ShortestPath.grid(3, 3), draw(4, 12), draw(4, 12, seed=1)
 
     def projected(c: Tensor) -> Tensor:
-        c = c - c.mean() if centre else c
-        return c / c.norm() if normalise else c
+        c = c - c.mean() if center else c
+        return c / c.norm() if normalize else c
 
     jacobian = torch.stack([torch.autograd.functional.jacobian(projected, c) for c in -theta])  # type: ignore[arg-type]
-    found = pulled_back(IdentityProjection(centre=centre, normalise=normalise), theta, g, problem)
+    found = pulled_back(IdentityProjection(center=center, normalize=normalize), theta, g, problem)
     torch.testing.assert_close(found, -torch.einsum("bij,bi->bj", jacobian, g))
-    if centre:
+    if center:
         assert float(found.sum(-1).abs().max()) < 1e-12
-    if normalise:
+    if normalize:
         assert float((found * theta).sum(-1).abs().max()) < 1e-12
 
 
 def test_flat_parameters_have_a_finite_gradient() -> None:
     problem, flat = foresolve.TopK(4, 2), torch.ones(2, 4, dtype=torch.float64)
-    found = pulled_back(IdentityProjection(centre=True), flat, draw(2, 4), problem)
+    found = pulled_back(IdentityProjection(center=True), flat, draw(2, 4), problem)
     assert bool(torch.isfinite(found).all())
 
 
@@ -60,4 +60,4 @@ def test_what_it_refuses_and_keeps() -> None:
     assert x.shape == theta.shape
     assert x.dtype == torch.float32
     assert theta.grad is not None
-    assert "normalise=True" in repr(IdentityProjection())
+    assert "normalize=True" in repr(IdentityProjection())

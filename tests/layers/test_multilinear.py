@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import foresolve
-from foresolve.sets.ascent import maximise
-from foresolve.sets.coverage import CoverageLocal
+from foresolve.sets.ascent import maximize
+from foresolve.sets.functions.coverage import CoverageLocal
 from instances import finite_differences
 from layers.conformance import LayerConformance
 from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid, smooth_theta
@@ -73,7 +73,7 @@ class TestRelativeGamma(TestConformance):
     """Gamma follows theta, and its own derivative is part of the gradient."""
 
     def layer(self) -> foresolve.MultilinearRelaxation:
-        return foresolve.MultilinearRelaxation(foresolve.Relative(2.0), tol=1e-12)
+        return foresolve.MultilinearRelaxation(foresolve.layers.Relative(2.0), tol=1e-12)
 
     def cases(self) -> list[tuple[foresolve.SubmodularProblem, Tensor]]:
         return [(problem, theta) for problem, theta in TestConformance().cases() if self._smooth(problem, theta)]
@@ -88,7 +88,7 @@ class TestRelativeGamma(TestConformance):
 
 
 def stationarity(
-    problem: foresolve.SubmodularProblem, theta: Tensor, solution: foresolve.MultilinearSolution, gamma: float
+    problem: foresolve.SubmodularProblem, theta: Tensor, solution: foresolve.layers.MultilinearSolution, gamma: float
 ) -> Tensor:
     """`grad F - 2 gamma x - price + lower - upper`, which must vanish."""
     gradient = problem.function.gradient(solution.x.detach(), theta)
@@ -201,7 +201,7 @@ def test_free_counts_the_coordinates_that_move() -> None:
 @pytest.mark.parametrize("scale", [1e-6, 1e5])
 def test_the_default_gamma_is_free_of_scale(scale: float) -> None:
     """Facility location with all values scaled gives the same decision."""
-    problem = foresolve.SubmodularProblem(foresolve.FacilityLocation(), foresolve.UniformMatroid(N, 3))
+    problem = foresolve.SubmodularProblem(foresolve.sets.FacilityLocation(), foresolve.UniformMatroid(N, 3))
     theta = draw_theta((4,), N, TARGETS, 3)
     layer = foresolve.MultilinearRelaxation(tol=1e-10)
     torch.testing.assert_close(layer(scale * theta, problem), layer(theta, problem), atol=1e-7, rtol=0)
@@ -210,7 +210,7 @@ def test_the_default_gamma_is_free_of_scale(scale: float) -> None:
 def test_annealing_sharpens() -> None:
     """As gamma falls, decisions go from the centre to a vertex."""
     problem = problem_of("coverage", "uniform")
-    theta, schedule = draw_theta((10,), N, TARGETS, 2), foresolve.geometric(100.0, 1e-2)
+    theta, schedule = draw_theta((10,), N, TARGETS, 2), foresolve.schedules.geometric(100.0, 1e-2)
     layer = foresolve.MultilinearRelaxation()
     spread = []
     for progress in (0.0, 0.5, 1.0):
@@ -240,7 +240,7 @@ def test_ascent_without_smoothing_reaches_half_of_the_best(seed: int) -> None:
     theta = draw_theta((3,), N, TARGETS, seed)
     gamma = torch.full((3,), 1e-9, dtype=torch.float64)
     start = problem.matroid.project(torch.zeros(3, N, dtype=torch.float64)).x
-    optimum = maximise(problem.function, problem.matroid, theta, gamma, start, tol=1e-9, steps=500)
+    optimum = maximize(problem.function, problem.matroid, theta, gamma, start, tol=1e-9, steps=500)
     best = problem.objective(problem.solve(theta, method="exact"), theta)
     assert bool((problem.objective(optimum.x, theta) >= 0.5 * best - 1e-9).all())
 
@@ -310,7 +310,7 @@ def test_weights_of_each_instance(summed: bool) -> None:
 
     def problem(w: Tensor) -> foresolve.SubmodularProblem:
         coverage = foresolve.ProbabilisticCoverage(w)
-        both = coverage + foresolve.FacilityLocation() if summed else coverage
+        both = coverage + foresolve.sets.FacilityLocation() if summed else coverage
         return foresolve.SubmodularProblem(both, foresolve.UniformMatroid(N, 3))
 
     together = problem(weights)
@@ -348,7 +348,7 @@ def test_what_a_step_holds_is_freed_with_it() -> None:
     layers = (
         foresolve.MultilinearRelaxation(0.5),
         foresolve.MultilinearRelaxation(0.5, differentiate="unrolled"),
-        foresolve.WilderMultilinear(),
+        foresolve.layers.WilderMultilinear(),
     )
     gc.collect()
     gc.disable()

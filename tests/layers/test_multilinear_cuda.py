@@ -40,9 +40,9 @@ def test_decisions_and_gradients(kinds: tuple[str, str], base: bool) -> None:
 
 def test_default_gamma_and_unrolled() -> None:
     for layer in (
-        foresolve.MultilinearRelaxation(foresolve.Relative(2.0), tol=1e-11),
+        foresolve.MultilinearRelaxation(foresolve.layers.Relative(2.0), tol=1e-11),
         foresolve.MultilinearRelaxation(0.8, tol=1e-9, steps=1000, differentiate="unrolled"),
-        foresolve.WilderMultilinear(),
+        foresolve.layers.WilderMultilinear(),
     ):
         cpu, gpu = (decided(layer, problem, draw_theta((5,), 12, 8, 1)) for problem in both(("coverage", "uniform")))
         torch.testing.assert_close(gpu[0], cpu[0], atol=1e-7, rtol=0)
@@ -75,9 +75,9 @@ def test_rounding(kind: str) -> None:
     x = foresolve.MultilinearRelaxation(0.8)(theta, problem)
     generator = torch.Generator("cuda").manual_seed(0)
     for sets in (
-        foresolve.pipage(x, problem.function, theta, problem.matroid),
-        foresolve.swap_rounding(x, problem.matroid, generator),
-        foresolve.randomised_pipage(x, problem.matroid, generator),
+        foresolve.sets.pipage(x, problem.function, theta, problem.matroid),
+        foresolve.sets.swap_rounding(x, problem.matroid, generator),
+        foresolve.sets.randomized_pipage(x, problem.matroid, generator),
     ):
         assert problem.check(sets)
 

@@ -13,7 +13,7 @@ N, TARGETS = 6, 4
 ARCS = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 0), (2, 5)]
 
 
-class Plain(foresolve.SetFunction):
+class Plain(foresolve.sets.SetFunction):
     """Coverage that gives its value and nothing else."""
 
     theta_dims = 2
@@ -85,7 +85,7 @@ def test_a_sampled_layer_repeats_itself() -> None:
 
 
 def influence(samples: int, seed: int = 0) -> foresolve.SubmodularProblem:
-    function = foresolve.InfluenceSpread(ARCS, N, samples=samples, seed=seed)
+    function = foresolve.sets.InfluenceSpread(ARCS, N, samples=samples, seed=seed)
     return foresolve.SubmodularProblem(function, foresolve.UniformMatroid(N, 2))
 
 
@@ -100,7 +100,7 @@ def test_influence_gradients_agree_with_exact_cascades_within_their_error() -> N
     """Against all 2^8 live-edge graphs, by finite differences; 5 standard errors over 30 draws, 2 directions: a false
     alarm has probability below 1e-5."""
 
-    class Exact(foresolve.SetFunction):
+    class Exact(foresolve.sets.SetFunction):
         """Every live-edge graph, with its probability: a formula in torch."""
 
         def __init__(self) -> None:

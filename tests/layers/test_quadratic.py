@@ -24,7 +24,7 @@ def tensor(array: object) -> Tensor:
     return torch.as_tensor(array, dtype=torch.float64)
 
 
-def kkt_residual(instance: Instance, problem: foresolve.LinearProgram, solution: foresolve.Solution) -> float:
+def kkt_residual(instance: Instance, problem: foresolve.LinearProgram, solution: foresolve.layers.Solution) -> float:
     """The largest violation of stationarity, feasibility, signs and complementarity."""
     x, duals, theta = solution.x, solution.duals, tensor(instance.theta)
     A_ub, A_eq = tensor(problem.A_ub.toarray()), tensor(problem.A_eq.toarray())
@@ -51,11 +51,13 @@ class TestConformance(LayerConformance):
             return torch.rand(3, n, generator=generator, dtype=torch.float64)
 
         general = draw(0)
-        flow = foresolve.MaxFlow([(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], 0, 3, capacity=[1.0, 2.0, 1.0, 1.5, 1.0])
+        flow = foresolve.problems.MaxFlow(
+            [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], 0, 3, capacity=[1.0, 2.0, 1.0, 1.5, 1.0]
+        )
         return [
             (general.problem(), tensor(general.theta)),
             (foresolve.BipartiteMatching(4, 5), theta(20)),
-            (foresolve.Assignment(4), theta(16)),
+            (foresolve.problems.Assignment(4), theta(16)),
             (foresolve.ShortestPath.grid(4, 4), theta(24)),
             (flow, theta(5)),
             (foresolve.Knapsack(np.arange(1.0, 9.0), 12.0), theta(8)),
@@ -369,7 +371,7 @@ def test_one_hard_instance_neither_stops_nor_poisons_a_batch() -> None:
 
 def test_degenerate_assignments_converge() -> None:
     """Slow interior convergence, several tries at the active set: what an aliased iterate once spoilt."""
-    problem = foresolve.Assignment(7, 9)
+    problem = foresolve.problems.Assignment(7, 9)
     for seed in range(5):
         theta = torch.randn(20, 63, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
         solution = QuadraticRelaxation(0.01).solve(theta, problem)
@@ -450,7 +452,7 @@ def test_one_warning_when_no_gradient_can_flow() -> None:
 
 
 def test_schedules() -> None:
-    ratio, difference = foresolve.geometric(1.0, 0.01), foresolve.linear(1.0, 0.0 + 0.5)
+    ratio, difference = foresolve.schedules.geometric(1.0, 0.01), foresolve.schedules.linear(1.0, 0.0 + 0.5)
     assert [ratio(t) for t in (0.0, 0.5, 1.0, 2.0)] == pytest.approx([1.0, 0.1, 0.01, 0.01])
     assert [difference(t) for t in (-1.0, 0.0, 0.5, 1.0)] == pytest.approx([1.0, 1.0, 0.75, 0.5])
     layer = QuadraticRelaxation(1.0)

@@ -47,7 +47,7 @@ def full_system(x: np.ndarray, theta: np.ndarray, v: np.ndarray, hessian: bool) 
 
 @pytest.mark.parametrize("hessian", [False, True])
 def test_the_gradient_is_that_of_the_whole_system(hessian: bool) -> None:
-    layer = foresolve.WilderMultilinear(hessian=hessian)
+    layer = foresolve.layers.WilderMultilinear(hessian=hessian)
     theta = draw_theta((4,), N, TARGETS, 0).requires_grad_()
     x = layer(theta, problem())
     v = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
@@ -62,13 +62,13 @@ def test_the_gradient_is_that_of_the_whole_system(hessian: bool) -> None:
 def test_the_ascent_is_torch_sgd_with_a_projection() -> None:
     theta = draw_theta((), N, TARGETS, 1)
     x = torch.zeros(N, dtype=torch.float64, requires_grad=True)
-    optimiser = torch.optim.SGD([x], lr=0.1, momentum=0.9, nesterov=True)
+    optimizer = torch.optim.SGD([x], lr=0.1, momentum=0.9, nesterov=True)
     for _ in range(10):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (-problem().objective(x, theta)).backward()
-        optimiser.step()
+        optimizer.step()
         x.data = bisected(x.data)
-    torch.testing.assert_close(foresolve.WilderMultilinear()(theta, problem()), x.detach(), atol=1e-9, rtol=0)
+    torch.testing.assert_close(foresolve.layers.WilderMultilinear()(theta, problem()), x.detach(), atol=1e-9, rtol=0)
 
 
 def bisected(y: Tensor) -> Tensor:
@@ -81,7 +81,7 @@ def bisected(y: Tensor) -> Tensor:
 
 
 def test_decisions_respect_budget_and_cap() -> None:
-    x = foresolve.WilderMultilinear()(draw_theta((3, 2), N, TARGETS, 2, torch.float32), problem())
+    x = foresolve.layers.WilderMultilinear()(draw_theta((3, 2), N, TARGETS, 2, torch.float32), problem())
     assert x.shape == (3, 2, N)
     assert x.dtype == torch.float32
     torch.testing.assert_close(x.sum(-1), torch.full((3, 2), float(K)))
@@ -92,14 +92,14 @@ def test_decisions_respect_budget_and_cap() -> None:
 def test_it_says_what_it_cannot_do() -> None:
     theta = draw_theta((2,), N, TARGETS, 0)
     partition = foresolve.SubmodularProblem(
-        foresolve.ProbabilisticCoverage(), foresolve.PartitionMatroid([0] * 4 + [1] * 3, 1)
+        foresolve.ProbabilisticCoverage(), foresolve.sets.PartitionMatroid([0] * 4 + [1] * 3, 1)
     )
     with pytest.raises(foresolve.InvalidInputError, match="UniformMatroid, as in the paper; got PartitionMatroid"):
-        foresolve.WilderMultilinear()(theta, partition)
+        foresolve.layers.WilderMultilinear()(theta, partition)
     with pytest.raises(foresolve.InvalidInputError, match="SubmodularProblem"):
-        foresolve.WilderMultilinear()(theta, foresolve.TopK(N, K))
+        foresolve.layers.WilderMultilinear()(theta, foresolve.TopK(N, K))
     with pytest.raises(foresolve.InvalidInputError, match=r"`cap` must be at least k / n"):
-        foresolve.WilderMultilinear(cap=0.1)(theta, problem())
+        foresolve.layers.WilderMultilinear(cap=0.1)(theta, problem())
     for name, value in {"steps": 0, "rate": 0.0, "momentum": 1.0, "cap": 1.5, "ridge": 0.0}.items():
         with pytest.raises(foresolve.InvalidInputError, match=name):
-            foresolve.WilderMultilinear(**{name: value})
+            foresolve.layers.WilderMultilinear(**{name: value})

@@ -8,17 +8,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from foresolve._base import extras
 from foresolve.data.batch import Batch
 from foresolve.errors import ForesolveError, InvalidInputError, MissingExtraError
 from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.learning import extras
-from foresolve.learning.fit import fit
-from foresolve.learning.models import MLP
+from foresolve.learning.fitting import fit
 from foresolve.losses.base import Loss
 from foresolve.losses.contrastive import NCE
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.pool import SolutionPool
 from foresolve.losses.prediction import MSE
+from foresolve.models.networks import MLP
 from learning.instances import NoisySquares, Squares, top_k_data
 
 pytest.importorskip("safetensors")

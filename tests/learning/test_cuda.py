@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from foresolve.learning.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbours, RandomDecision
-from foresolve.learning.evaluate import evaluate
-from foresolve.learning.fit import fit
-from foresolve.learning.forest import RandomForest
-from foresolve.learning.models import MLP
+from foresolve.learning.evaluation import evaluate
+from foresolve.learning.fitting import fit
 from foresolve.learning.policy import Policy
 from foresolve.losses.spo import SPOPlus
+from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.models.forest import RandomForest
+from foresolve.models.networks import MLP
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -52,7 +52,7 @@ def test_resumes_bit_for_bit(tmp_path: Path) -> None:
     assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), other.parameters()))
 
 
-@pytest.mark.parametrize("kind", [ConstantMean, LinearRegression, NearestNeighbours, RandomDecision, RandomForest])
+@pytest.mark.parametrize("kind", [ConstantMean, LinearRegression, NearestNeighbors, RandomDecision, RandomForest])
 def test_baselines(kind: type[Baseline]) -> None:
     if kind is RandomForest:
         pytest.importorskip("sklearn")

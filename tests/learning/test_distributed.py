@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from foresolve.learning.fit import fit
-from foresolve.learning.models import MLP
-from foresolve.learning.workers import Workers
+from foresolve.learning.distributed import Workers
+from foresolve.learning.fitting import fit
 from foresolve.losses.spo import SPOPlus
+from foresolve.models.networks import MLP
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
@@ -20,8 +20,8 @@ SCRIPT = """
 import sys, torch
 from pathlib import Path
 import torch.distributed as dist
-from foresolve.learning.fit import fit
-from foresolve.learning.models import MLP
+from foresolve.learning.fitting import fit
+from foresolve.models.networks import MLP
 from foresolve.losses.spo import SPOPlus
 from learning.instances import NoisySquares, Squares, top_k_data
 

@@ -12,10 +12,10 @@ import torch
 from torch import nn
 
 from foresolve.errors import ForesolveError
-from foresolve.learning.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbours
-from foresolve.learning.forest import RandomForest, ScikitLearn
-from foresolve.learning.models import MLP, BilinearPairs, PairModel
 from foresolve.learning.policy import Policy
+from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors
+from foresolve.models.forest import RandomForest, ScikitLearn
+from foresolve.models.networks import MLP, BilinearPairs, PairModel
 from foresolve.problems.base import Problem
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
@@ -23,9 +23,9 @@ from foresolve.problems.matching import Assignment, BipartiteMatching
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
-from foresolve.sets.coverage import ProbabilisticCoverage
-from foresolve.sets.facility import FacilityLocation
-from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
 from learning.instances import top_k_data
 
 pytest.importorskip("safetensors")
@@ -84,7 +84,7 @@ def test_pair_models_come_back(model: Any, tmp_path: Path) -> None:
     assert all(p.requires_grad for p in again.model.parameters())  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("make", [ConstantMean, LinearRegression, NearestNeighbours, lambda: RandomForest(trees=4)])
+@pytest.mark.parametrize("make", [ConstantMean, LinearRegression, NearestNeighbors, lambda: RandomForest(trees=4)])
 def test_baselines_come_back(make: Callable[[], Baseline], tmp_path: Path) -> None:
     if not isinstance(make, type):
         pytest.importorskip("sklearn")

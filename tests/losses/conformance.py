@@ -128,13 +128,13 @@ class LossConformance:
 
         before = regret(theta_hat)
         leaf, loss = theta_hat.clone().requires_grad_(), self.loss()
-        optimiser = torch.optim.Adam([leaf], lr=self.rate)
+        optimizer = torch.optim.Adam([leaf], lr=self.rate)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", foresolve.NoGradientWarning)  # where all is learned
             for _ in range(self.steps):
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 loss(leaf, batch).mean().backward()
-                optimiser.step()
+                optimizer.step()
         assert before > 0
         assert regret(leaf.detach()) <= self.goal * before
 

@@ -14,8 +14,8 @@ import foresolve
 from foresolve.data.batch import Batch
 from foresolve.errors import InvalidInputError
 from foresolve.losses.cave import CaVE
-from foresolve.problems.oracle import OracleProblem
-from foresolve.solvers.cone import NormalCone
+from foresolve.problems.black_box import OracleProblem
+from foresolve.solvers.projection.cone import NormalCone
 from instances import draw
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage, drawn, heuristic

@@ -16,7 +16,7 @@ from foresolve.data.batch import Batch
 from foresolve.errors import InvalidInputError
 from foresolve.layers.base import Layer
 from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
+from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection, NegativeIdentity
 from foresolve.layers.imle import IMLE, AdaptiveIMLE
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
@@ -25,14 +25,14 @@ from foresolve.losses.cave import CaVE
 from foresolve.losses.compatibility import KINDS, METHODS, markdown, traits, why_not, works
 from foresolve.losses.contrastive import MAP, NCE
 from foresolve.losses.decision import DecisionLoss
+from foresolve.losses.directional import PerturbationGradient
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.lodl import LODL
-from foresolve.losses.perturbation import PerturbationGradient
 from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
 from foresolve.losses.ranking import ListwiseRanking, PairwiseRanking, PointwiseRanking
 from foresolve.losses.score_function import ScoreFunction
 from foresolve.losses.spo import SPOPlus
-from foresolve.problems.oracle import OracleProblem
+from foresolve.problems.black_box import OracleProblem
 
 
 def largest(theta: np.ndarray) -> np.ndarray:
@@ -67,7 +67,7 @@ UNIT = (0.0, 1.0)
 LAYERS: dict[str, Callable[[], Layer]] = {
     "QuadraticRelaxation": lambda: foresolve.QuadraticRelaxation(gamma=0.5),
     "MultilinearRelaxation": lambda: foresolve.MultilinearRelaxation(gamma=1.0),
-    "WilderMultilinear": foresolve.WilderMultilinear,
+    "WilderMultilinear": foresolve.layers.WilderMultilinear,
     "PerturbedAdditive": lambda: PerturbedAdditive(samples=4, sigma=0.3, bounds=UNIT),
     "PerturbedMultiplicative": lambda: PerturbedMultiplicative(samples=4, sigma=0.3, bounds=UNIT),
     "BlackboxInterpolation": BlackboxInterpolation,
@@ -75,7 +75,7 @@ LAYERS: dict[str, Callable[[], Layer]] = {
     "NegativeIdentity": NegativeIdentity,
     "IMLE": lambda: IMLE(samples=2),
     "AdaptiveIMLE": lambda: AdaptiveIMLE(samples=2),
-    "RegularisedFrankWolfe": RegularisedFrankWolfe,
+    "RegularizedFrankWolfe": RegularizedFrankWolfe,
 }
 LOSSES: dict[str, Callable[[], Loss]] = {
     "MSE": MSE,
@@ -84,7 +84,7 @@ LOSSES: dict[str, Callable[[], Loss]] = {
     "FenchelYoung(QuadraticRelaxation)": lambda: FenchelYoung(foresolve.QuadraticRelaxation(gamma=0.5)),
     "FenchelYoung(PerturbedAdditive)": lambda: FenchelYoung(PerturbedAdditive(samples=4)),
     "FenchelYoung(PerturbedMultiplicative)": lambda: FenchelYoung(PerturbedMultiplicative(samples=4)),
-    "FenchelYoung(RegularisedFrankWolfe)": lambda: FenchelYoung(RegularisedFrankWolfe()),
+    "FenchelYoung(RegularizedFrankWolfe)": lambda: FenchelYoung(RegularizedFrankWolfe()),
     "SPOPlus": SPOPlus,
     "PerturbationGradient": PerturbationGradient,
     "NCE": NCE,
@@ -108,10 +108,10 @@ def training_step(loss: Loss, kind: str) -> tuple[Tensor, list[Tensor]]:
     batch = Batch(features, theta, problem, index=torch.arange(4))
     if isinstance(loss, LODL):
         loss.fit_to(batch)
-    optimiser = torch.optim.Adam([weights], lr=0.01)
+    optimizer = torch.optim.Adam([weights], lr=0.01)
     value = loss(torch.sigmoid(features @ weights).reshape(theta.shape), batch)
     value.mean().backward()
-    optimiser.step()
+    optimizer.step()
     assert weights.grad is not None
     return value, [weights.grad, weights.detach()]
 

@@ -10,7 +10,7 @@ import torch
 import foresolve
 from foresolve.data.batch import Batch
 from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
+from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection, NegativeIdentity
 from foresolve.layers.imle import IMLE, AdaptiveIMLE
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
@@ -34,16 +34,16 @@ class TestQuadratic(LossConformance):
         return [coverage()]
 
 
-class TestNormalised(TestQuadratic):
+class TestNormalized(TestQuadratic):
     nonnegative = True
 
     def loss(self) -> DecisionLoss:
-        return DecisionLoss(foresolve.QuadraticRelaxation(0.5), normalise=True)
+        return DecisionLoss(foresolve.QuadraticRelaxation(0.5), normalize=True)
 
 
 class TestFrankWolfe(TestQuadratic):
     def loss(self) -> DecisionLoss:
-        return DecisionLoss(RegularisedFrankWolfe(0.5))
+        return DecisionLoss(RegularizedFrankWolfe(0.5))
 
 
 class TestMultilinear(TestQuadratic):
@@ -82,7 +82,7 @@ class TestBlackbox(Discrete):
 
 class TestIdentity(Discrete):
     def loss(self) -> DecisionLoss:
-        return DecisionLoss(IdentityProjection(centre=True))
+        return DecisionLoss(IdentityProjection(center=True))
 
 
 class TestNegativeIdentity(Discrete):
@@ -128,21 +128,21 @@ def test_values() -> None:
     torch.testing.assert_close(DecisionLoss(layer)(theta_hat, batch), -value)
     best = batch.problem.objective(batch.problem.solve(batch.theta), batch.theta)
     assert float(best.max()) < 0  # costs: the best value is negative, the regret is not
-    torch.testing.assert_close(DecisionLoss(layer, normalise=True)(theta_hat, batch), (best - value) / -best)
+    torch.testing.assert_close(DecisionLoss(layer, normalize=True)(theta_hat, batch), (best - value) / -best)
 
 
 def test_a_best_value_of_zero_is_named() -> None:
     theta = torch.tensor([[1.0, 0.0], [-1.0, -2.0], [0.5, 0.5]])
     batch = Batch(None, theta, foresolve.BipartiteMatching(1, 2))
     with pytest.raises(foresolve.InvalidInputError, match="best value is not 0, to normalise by; got instance 1"):
-        DecisionLoss(foresolve.QuadraticRelaxation(0.5), normalise=True)(theta, batch)
+        DecisionLoss(foresolve.QuadraticRelaxation(0.5), normalize=True)(theta, batch)
     assert bool(torch.isfinite(DecisionLoss(foresolve.QuadraticRelaxation(0.5))(theta, batch)).all())
 
 
 def test_only_the_normalised_loss_needs_a_decision() -> None:
     layer = foresolve.QuadraticRelaxation(0.5)
     assert not DecisionLoss(layer).needs_decision
-    assert DecisionLoss(layer, normalise=True).needs_decision
+    assert DecisionLoss(layer, normalize=True).needs_decision
     assert not DecisionLoss.needs_decision
 
 

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
+from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
 from foresolve.losses.fenchel_young import FenchelYoung
-from foresolve.problems.oracle import OracleProblem
+from foresolve.problems.black_box import OracleProblem
 from losses.conformance import Case, LossConformance, instance
 from losses.test_decision import LINEAR
 from losses.test_prediction import coverage
@@ -41,17 +41,17 @@ class TestRelativeQuadratic(TestQuadratic):
 
 class TestFrankWolfe(TestQuadratic):
     def loss(self) -> FenchelYoung:
-        return FenchelYoung(RegularisedFrankWolfe())
+        return FenchelYoung(RegularizedFrankWolfe())
 
     def refused(self) -> list[Case]:
         return [coverage()]
 
 
-class TestGivenRegulariser(TestFrankWolfe):
+class TestGivenRegularizer(TestFrankWolfe):
     steps, rate = 15, 0.1
 
     def loss(self) -> FenchelYoung:
-        return FenchelYoung(RegularisedFrankWolfe(0.5, lambda x: (x.square() + x**4).sum(-1)))
+        return FenchelYoung(RegularizedFrankWolfe(0.5, lambda x: (x.square() + x**4).sum(-1)))
 
     def cases(self) -> list[Case]:
         return [instance(*LINEAR[0])]
@@ -107,7 +107,7 @@ def test_the_quadratic_loss_is_zero_just_where_the_decision_is_the_best() -> Non
 def test_a_relative_smoothing_comes_from_the_truth() -> None:
     """So the loss is convex, and grows with the scale of a wrong prediction instead of in proportion."""
     theta_hat, batch = instance(foresolve.BipartiteMatching(3, 3), 9, positive=True)
-    for make in (foresolve.QuadraticRelaxation, RegularisedFrankWolfe):
+    for make in (foresolve.QuadraticRelaxation, RegularizedFrankWolfe):
         loss = FenchelYoung(make())
         middle = loss((theta_hat + 3 * batch.theta) / 2, batch)
         assert bool((middle <= (loss(theta_hat, batch) + loss(3 * batch.theta, batch)) / 2 + 1e-12).all())
@@ -120,7 +120,7 @@ def test_frank_wolfe_and_the_quadratic_relaxation_are_one_loss() -> None:
     for problem, n in LINEAR:
         theta_hat, batch = instance(problem, n)
         torch.testing.assert_close(
-            FenchelYoung(RegularisedFrankWolfe(0.5))(theta_hat, batch),
+            FenchelYoung(RegularizedFrankWolfe(0.5))(theta_hat, batch),
             FenchelYoung(foresolve.QuadraticRelaxation(0.5))(theta_hat, batch),
         )
 
@@ -181,7 +181,7 @@ def test_instances_with_problems_of_their_own() -> None:
     sizes = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
     own = foresolve.LinearProgram(A_eq=torch.ones(3, 1, 5, dtype=torch.float64), b_eq=sizes, bounds=(0, 1))
     theta_hat, batch = instance(own, 5, size=3)
-    for layer in (foresolve.QuadraticRelaxation(), RegularisedFrankWolfe(), PerturbedAdditive()):
+    for layer in (foresolve.QuadraticRelaxation(), RegularizedFrankWolfe(), PerturbedAdditive()):
         value = FenchelYoung(layer)(theta_hat, batch)
         assert value.shape == (3,)
         assert float(value.min()) >= -1e-12

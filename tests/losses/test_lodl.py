@@ -12,8 +12,8 @@ from torch import Tensor
 import foresolve
 from foresolve.data.batch import Batch
 from foresolve.errors import InvalidInputError
-from foresolve.losses.local import LocalLosses, fit_local
 from foresolve.losses.lodl import LODL
+from foresolve.losses.quadratic_forms import LocalLosses, fit_local
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage
 

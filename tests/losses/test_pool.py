@@ -11,7 +11,7 @@ import foresolve
 from foresolve.errors import InvalidInputError
 from foresolve.losses.contrastive import MAP, NCE
 from foresolve.losses.pool import SolutionPool, first_of_each, row_keys, scores
-from foresolve.problems.oracle import OracleProblem
+from foresolve.problems.black_box import OracleProblem
 from losses.conformance import instance
 from losses.test_spo import coverage
 

@@ -10,7 +10,7 @@ import foresolve
 from foresolve.data.batch import Batch
 from foresolve.errors import InvalidInputError
 from foresolve.losses.score_function import ScoreFunction
-from foresolve.problems.oracle import OracleProblem
+from foresolve.problems.black_box import OracleProblem
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage, heuristic
 

@@ -11,7 +11,7 @@ from torch import Tensor
 import foresolve
 from foresolve.data.batch import Batch
 from foresolve.losses.spo import SPOPlus
-from foresolve.problems.oracle import OracleProblem
+from foresolve.problems.black_box import OracleProblem
 from losses.conformance import Case, LossConformance, instance
 
 
@@ -54,7 +54,7 @@ PROBLEMS = [
     foresolve.Knapsack([2, 3, 4, 5], 8),
     foresolve.Knapsack([[2, 3, 4, 5], [5, 1, 1, 3]], [8, 7]),
     foresolve.BipartiteMatching(2, 3),
-    foresolve.Assignment(3),
+    foresolve.problems.Assignment(3),
     foresolve.TopK(5, 2),
 ]
 

@@ -73,7 +73,7 @@ def test_a_large_batch_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     problem = Knapsack([1, 2, 3], 4)
     theta = torch.rand(10, 3, generator=torch.Generator().manual_seed(0))
     expected = problem.solve(theta)
-    monkeypatch.setattr("foresolve.solvers.knapsack.TABLE_BYTES", 40)
+    monkeypatch.setattr("foresolve.solvers.exact.knapsack.TABLE_BYTES", 40)
     assert torch.equal(problem.solve(theta), expected)
 
 

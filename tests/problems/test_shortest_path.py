@@ -71,7 +71,7 @@ class TestCyclicGraph(LinearConformance):
         return scipy_value(problem, theta)
 
 
-class TestEightNeighbours(LinearConformance):
+class TestEightNeighbors(LinearConformance):
     def make(self, seed: int) -> ShortestPath:
         rng = np.random.default_rng(seed)
         return ShortestPath.grid(int(rng.integers(2, 5)), int(rng.integers(1, 5)), "8" if seed % 2 else "4")

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.coverage import ProbabilisticCoverage
-from foresolve.sets.facility import FacilityLocation
-from foresolve.sets.function import SetFunction
-from foresolve.sets.graphic import GraphicMatroid
-from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.matroids.graphic import GraphicMatroid
+from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid
 from problems.conformance import ProblemConformance, conform, seeds
 
 N, TARGETS = 7, 5

@@ -17,14 +17,14 @@ from foresolve.errors import SolverError
 from foresolve.problems import submodular_exact
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.submodular_exact import formulate
-from foresolve.sets.coverage import ProbabilisticCoverage
-from foresolve.sets.facility import FacilityLocation
-from foresolve.sets.function import SetFunction
-from foresolve.sets.graphic import GraphicMatroid
-from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroid import Matroid
-from foresolve.solvers.branch import branch_and_bound
-from foresolve.solvers.cuts import Bases, Parts, maximise_by_cuts
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.matroids.graphic import GraphicMatroid
+from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid
+from foresolve.solvers.submodular.branch import branch_and_bound
+from foresolve.solvers.submodular.cuts import Bases, Parts, maximize_by_cuts
 from problems.conformance import conform, seeds
 from problems.test_submodular import FUNCTIONS, MATROIDS, TARGETS, N, brute_force, draw_theta, every_base
 
@@ -34,7 +34,7 @@ LAMINAR = MATROIDS[:3]
 def by_cuts(function: SetFunction, matroid: Matroid, theta: Tensor) -> float:
     _, parts = formulate(function, theta, matroid.n)
     start = every_base(matroid)[-1].bool().numpy()
-    found = maximise_by_cuts(parts, Bases(*matroid.rows(), matroid.rank), start, 1e-9, 60.0)
+    found = maximize_by_cuts(parts, Bases(*matroid.rows(), matroid.rank), start, 1e-9, 60.0)
     return value_of(function, matroid, theta, found)
 
 
@@ -176,12 +176,12 @@ def test_a_time_limit_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(SolverError, match=r"instance 0: .*time limit.*best set so far has the value") as error:
         problem.solve(draw_theta((2,), 2))
     assert error.value.instances == (0,)
-    monkeypatch.setattr("foresolve.solvers.cuts.MOST_ROUNDS", 1)
-    monkeypatch.setattr("foresolve.solvers.cuts.MOST_LINEAR", 0)
+    monkeypatch.setattr("foresolve.solvers.submodular.cuts.MOST_ROUNDS", 1)
+    monkeypatch.setattr("foresolve.solvers.submodular.cuts.MOST_LINEAR", 0)
     _, parts = formulate(ProbabilisticCoverage(), draw_theta((), 2), N)
     start = every_base(MATROIDS[0])[0].bool().numpy()
     with pytest.raises(SolverError, match=r"1 rounds of cuts before it could prove an optimum of at most"):
-        maximise_by_cuts(parts, Bases(*MATROIDS[0].rows(), 3), start, 1e-9, 60.0)
+        maximize_by_cuts(parts, Bases(*MATROIDS[0].rows(), 3), start, 1e-9, 60.0)
 
 
 def test_branching_gives_up_after_its_work() -> None:

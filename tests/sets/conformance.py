@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.sets.checker import check_set_function
-from foresolve.sets.function import Local, SetFunction
+from foresolve.sets.functions.checker import check_set_function
+from foresolve.sets.functions.function import Local, SetFunction
 
 seeds = st.integers(0, 2**20)
 conform = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))

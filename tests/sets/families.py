@@ -11,9 +11,9 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.sets.graphic import GraphicMatroid
-from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.matroids.graphic import GraphicMatroid
+from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid
 
 KINDS = ("uniform", "partition", "laminar")
 
@@ -56,7 +56,7 @@ def draw_targets(seed: int, shape: tuple[int, ...], ties: bool = False, scale: f
 def draw_point(matroid: Matroid, seed: int, batch: int = 3, base: bool = True) -> Tensor:
     """Points of the base polytope, or of the independence polytope: means of a few independent sets."""
     rng = np.random.default_rng(seed)
-    some = [matroid.maximise(torch.from_numpy(rng.normal(size=(batch, matroid.n))), base=base) for _ in range(4)]
+    some = [matroid.maximize(torch.from_numpy(rng.normal(size=(batch, matroid.n))), base=base) for _ in range(4)]
     weights = torch.from_numpy(rng.dirichlet(np.ones(4), batch))
     return (torch.stack(some, 1) * weights[..., None]).sum(1)
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.sets.graphic import GraphicMatroid
-from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.matroids.graphic import GraphicMatroid
+from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid
 from sets.families import KINDS, draw_matroid, draw_point, matroids, subsets
 
 ALL = (*KINDS, "graphic")
@@ -53,7 +53,7 @@ def test_greedy_against_all_subsets(matroid: Matroid, seed: int, base: bool, tie
     every = every[matroid.independent(every)]
     gains = torch.from_numpy(np.random.default_rng(seed).normal(size=(2, 3, matroid.n)))
     gains = gains.round() if ties else gains
-    found = matroid.maximise(gains, base=base)
+    found = matroid.maximize(gains, base=base)
     assert matroid.independent(found).all()
     allowed = every[every.sum(-1) == matroid.rank] if base else every
     torch.testing.assert_close((gains * found).sum(-1), (gains @ allowed.mT).amax(-1))
@@ -70,7 +70,7 @@ def test_ties_go_to_the_lowest_index(kind: str) -> None:
         expected = torch.zeros(matroid.n)
         for i in range(matroid.n):
             expected[i] = matroid.addable(expected)[i]
-        assert torch.equal(matroid.maximise(torch.zeros(2, matroid.n)), expected.expand(2, -1))
+        assert torch.equal(matroid.maximize(torch.zeros(2, matroid.n)), expected.expand(2, -1))
 
 
 @given(matroids(ALL), st.integers(0, 10_000))
@@ -106,7 +106,7 @@ def test_copies(kind: str) -> None:
     matroid = draw_matroid(kind, 3)
     gains = torch.randn(4, matroid.n, generator=torch.Generator().manual_seed(0))
     for twin in (pickle.loads(pickle.dumps(matroid)), copy.deepcopy(matroid), matroid.to("cpu")):
-        assert torch.equal(twin.maximise(gains), matroid.maximise(gains))
+        assert torch.equal(twin.maximize(gains), matroid.maximize(gains))
         assert repr(twin) == repr(matroid)
 
 
@@ -116,8 +116,8 @@ def test_results_keep_dtype_and_shape() -> None:
         for dtype in (torch.float32, torch.float64):
             y = torch.zeros(shape, dtype=dtype)
             found = matroid.project(y)
-            assert found.x.dtype == found.price.dtype == matroid.maximise(y).dtype == dtype
-            assert found.x.shape == found.free.shape == found.group.shape == matroid.maximise(y).shape == shape
+            assert found.x.dtype == found.price.dtype == matroid.maximize(y).dtype == dtype
+            assert found.x.shape == found.free.shape == found.group.shape == matroid.maximize(y).shape == shape
             assert found.tangent(y).shape == shape
             assert matroid.independent(y).shape == shape[:-1]
 
@@ -156,7 +156,7 @@ def test_groups_in_either_form() -> None:
             lambda: UniformMatroid(2, 1).project(torch.tensor([0, torch.nan])),
             r"`y` must be finite; got nan at \[1\]",
         ),
-        (lambda: UniformMatroid(2, 1).maximise(torch.tensor([0, torch.nan])), "`gains` must be finite; got nan"),
+        (lambda: UniformMatroid(2, 1).maximize(torch.tensor([0, torch.nan])), "`gains` must be finite; got nan"),
         (lambda: UniformMatroid(3, 1).independent(torch.full((3,), 0.5)), "`mask` must be 0/1"),
     ],
 )

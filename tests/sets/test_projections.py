@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroid import Projection
+from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Projection
 from sets.families import KINDS, draw_matroid, draw_targets, matroids, nearest
 
 seeds, flags = st.integers(0, 100_000), st.booleans()
@@ -168,14 +168,14 @@ def test_on_a_gpu_without_waiting_for_it(kind: str) -> None:
     there, moved = matroid.to("cuda"), y.cuda()
     for base in (True, False):
         there.project(moved, base=base).tangent(moved)  # loads the kernels, which waits
-        there.maximise(moved, base=base)
+        there.maximize(moved, base=base)
         torch.cuda.set_sync_debug_mode("error")
         try:
             found = there.project(moved, base=base, check=False)
-            tangent, best = found.tangent(moved), there.maximise(moved, base=base, check=False)
+            tangent, best = found.tangent(moved), there.maximize(moved, base=base, check=False)
         finally:
             torch.cuda.set_sync_debug_mode("default")
         expected = matroid.project(y, base=base)
         torch.testing.assert_close(found.x.cpu(), expected.x, atol=1e-13, rtol=0)
         torch.testing.assert_close(tangent.cpu(), expected.tangent(y), atol=1e-13, rtol=0)
-        assert torch.equal(best.cpu(), matroid.maximise(y, base=base))
+        assert torch.equal(best.cpu(), matroid.maximize(y, base=base))

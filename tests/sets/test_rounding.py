@@ -15,17 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foresolve.errors import InvalidInputError
-from foresolve.sets.coverage import ProbabilisticCoverage
 from foresolve.sets.decomposition import ONE, decompose, units
-from foresolve.sets.graphic import GraphicMatroid
-from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroid import Matroid
-from foresolve.sets.rounding import _fill, _random, _tournament, pipage, randomised_pipage, swap_rounding
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.graphic import GraphicMatroid
+from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.rounding import _fill, _random, _tournament, pipage, randomized_pipage, swap_rounding
 from sets.families import draw_point, draw_targets, matroids
 
 ALL = ("uniform", "partition", "laminar", "graphic")
 COVERAGE = ProbabilisticCoverage()
-RANDOM = (swap_rounding, randomised_pipage)
+RANDOM = (swap_rounding, randomized_pipage)
 
 
 def draw_theta(seed: int, *shape: int) -> torch.Tensor:
@@ -66,7 +66,7 @@ def test_integers_stand_for_points_exactly_inside(matroid: LaminarMatroid, seed:
 def test_exchanges_are_those_that_the_independence_test_allows(matroid: LaminarMatroid, seed: int) -> None:
     rng = np.random.default_rng(seed)
     gains = torch.from_numpy(rng.normal(size=(2, 6, matroid.n)))
-    one, other = _fill(matroid.maximise(gains, base=bool(seed % 2)).bool(), matroid.rank)
+    one, other = _fill(matroid.maximize(gains, base=bool(seed % 2)).bool(), matroid.rank)
     differ = (one & ~other).any(1)
     one, other = one[differ], other[differ]
     item = (one & ~other).double().argmax(1)

@@ -11,8 +11,8 @@ def build(k: int, gamma: float, tol: float) -> tuple[Callable[..., Any], Callabl
     try:
         from foresolve.layers.multilinear import MultilinearRelaxation
         from foresolve.problems.submodular import SubmodularProblem
-        from foresolve.sets.coverage import ProbabilisticCoverage
-        from foresolve.sets.laminar import UniformMatroid
+        from foresolve.sets.functions.coverage import ProbabilisticCoverage
+        from foresolve.sets.matroids.laminar import UniformMatroid
     except ImportError as error:
         raise RuntimeError(f"foresolve has no {error.name} here (yet?): {error}") from error
     layer = MultilinearRelaxation(gamma=gamma, tol=tol)

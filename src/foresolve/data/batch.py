@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.data import default_collate
 from torch.utils.data._utils.collate import default_collate_fn_map
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.problems.base import Problem
 
 
@@ -66,7 +66,7 @@ class Batch:
         if not isinstance(theta_hat, Tensor) or theta_hat.shape != self.theta.shape:
             found = str(tuple(theta_hat.shape)) if isinstance(theta_hat, Tensor) else type(theta_hat).__name__
             expected = f"{tuple(self.theta.shape)} to match the true parameters"
-            raise _check.fail("theta_hat", expected, found, "Check the output shape of the model")
+            raise checks.fail("theta_hat", expected, found, "Check the output shape of the model")
 
 
 def collate(batches: Sequence[Batch], *, collate_fn_map: Mapping[Any, Any] | None = None) -> Batch:
@@ -75,7 +75,7 @@ def collate(batches: Sequence[Batch], *, collate_fn_map: Mapping[Any, Any] | Non
     if len(batches) == 1:
         return first if first.index is None or first.index.ndim else _stacked(batches)
     if any(batch.problem is not first.problem for batch in batches):
-        raise _check.fail(
+        raise checks.fail(
             "problem",
             "shared, for instances to be put side by side",
             "one for each",

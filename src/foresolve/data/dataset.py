@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
+from foresolve.data.best import Report, failure, load_decisions, reporting, save_decisions, solve_all
 from foresolve.data.fingerprint import fingerprint
+from foresolve.data.inputs import as_table, first_table, map_tables
 from foresolve.data.loader import Loader
-from foresolve.data.solutions import Report, failure, load_decisions, reporting, save_decisions, solve_all
 from foresolve.data.splits import random_order, split_sizes
-from foresolve.data.tables import as_table, first_table, map_tables
 from foresolve.errors import ForesolveWarning
 from foresolve.problems.base import Problem
 
@@ -44,8 +44,8 @@ class DecisionDataset(Dataset[Batch]):
     Examples
     --------
     >>> import torch
-    >>> from foresolve.data.dataset import DecisionDataset
-    >>> from foresolve.problems.top_k import TopK
+    >>> from foresolve.data import DecisionDataset
+    >>> from foresolve.problems import TopK
     >>> data = DecisionDataset(torch.zeros(6, 2), torch.arange(18.0).reshape(6, 3), TopK(3, 1))
     >>> data[:2].theta
     tensor([[0., 1., 2.],
@@ -70,13 +70,13 @@ class DecisionDataset(Dataset[Batch]):
         cache: str | Path | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
-            raise _check.fail("problem", "a foresolve Problem", type(problem).__name__)
+            raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
         device = torch.empty(0, device=problem.device).device
         truth = as_table("theta", theta, device)
         truth = truth if truth.is_floating_point() else truth.to(torch.get_default_dtype())
         if len(truth) == 0:
-            raise _check.fail("theta", "at least one instance", f"shape {tuple(truth.shape)}", "The data set is empty")
-        _check.same_device("theta", truth, device)
+            raise checks.fail("theta", "at least one instance", f"shape {tuple(truth.shape)}", "The data set is empty")
+        checks.same_device("theta", truth, device)
         self.features = map_tables(lambda part: _of_length("features", part, truth, device), features)
         self.theta = getattr(problem, "check_theta", lambda table: table)(truth)
         self.problem = problem
@@ -85,25 +85,25 @@ class DecisionDataset(Dataset[Batch]):
         self._decisions = None if decisions is None else self._decided(decisions)
         self._values = None if values is None else _of_length("values", values, truth, device).to(truth)
         if self._values is not None and self._values.ndim != 1:
-            raise _check.fail("values", f"({len(self)},)", str(tuple(self._values.shape)))
+            raise checks.fail("values", f"({len(self)},)", str(tuple(self._values.shape)))
 
     def _check_batch(self) -> None:
         """One shared feasible set, or one for each instance."""
         own, count = tuple(self.problem.batch_shape), len(self)
         if own not in {(), (count,)}:
             expected = f"shared by all instances or with a batch of ({count},), one for each"
-            raise _check.fail("problem", expected, f"a batch of {own}")
+            raise checks.fail("problem", expected, f"a batch of {own}")
         batch_for = getattr(self.problem, "batch_for", None)
         if batch_for is not None and tuple(batch_for(self.theta)) != (count,):
             found = f"{tuple(self.theta.shape)}, which it takes for a batch of {tuple(batch_for(self.theta))}"
-            raise _check.fail("theta", "one instance of the problem per entry (N, *shape)", found)
+            raise checks.fail("theta", "one instance of the problem per entry (N, *shape)", found)
 
     def _decided(self, decisions: Any) -> Tensor:
         table = _of_length("decisions", decisions, self.theta, self.theta.device).to(self.theta)
         n = getattr(self.problem, "n", None)
         if table.ndim != 2 or (n is not None and table.shape[1] != n):
             width = "n" if n is None else str(n)
-            raise _check.fail("decisions", f"({len(self)}, {width}) to match the problem", str(tuple(table.shape)))
+            raise checks.fail("decisions", f"({len(self)}, {width}) to match the problem", str(tuple(table.shape)))
         return table
 
     # -- access ------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class DecisionDataset(Dataset[Batch]):
         if chosen.dtype == torch.bool and chosen.shape == (count,):
             return chosen.nonzero()[:, 0]
         if chosen.ndim > 1 or (chosen.numel() and (chosen.is_floating_point() or chosen.dtype == torch.bool)):
-            raise _check.fail(
+            raise checks.fail(
                 "index", f"positions, a slice or a mask ({count},)", f"{chosen.dtype} {list(chosen.shape)}"
             )
         chosen = chosen.long()
@@ -156,13 +156,13 @@ class DecisionDataset(Dataset[Batch]):
         Without a `generator` the orders are those of the seed 0.
         """
         source = torch.Generator().manual_seed(0) if generator is None and shuffle else generator
-        return Loader(self, _check.positive_int("batch_size", batch_size), source if shuffle else None, drop_last)
+        return Loader(self, checks.positive_int("batch_size", batch_size), source if shuffle else None, drop_last)
 
     def subset(self, index: slice | Sequence[int] | Tensor) -> Self:
         """The data set of some instances, with what is known of their decisions."""
         chosen = torch.atleast_1d(self._positions(index))
         if len(chosen) == 0:
-            raise _check.fail("index", "at least one instance", "none", "The data set would be empty")
+            raise checks.fail("index", "at least one instance", "none", "The data set would be empty")
         batch, part = self[chosen], copy.copy(self)
         part.features, part.theta, part.problem = batch.features, batch.theta, batch.problem
         part._decisions, part._values = batch.decision, batch.value
@@ -220,7 +220,7 @@ class DecisionDataset(Dataset[Batch]):
         This data set; with "skip" and failures, a smaller one (`skipped` says what it lacks), after a warning.
         """
         if on_failure not in ("raise", "skip"):
-            raise _check.fail("on_failure", '"raise" or "skip"', repr(on_failure))
+            raise checks.fail("on_failure", '"raise" or "skip"', repr(on_failure))
         if self._decisions is not None:
             if self._values is None:
                 self._values = self._objective(self._decisions)
@@ -252,7 +252,7 @@ class DecisionDataset(Dataset[Batch]):
         rest = self.subset(keep)
         rest._decisions, rest.skipped = decisions[keep], tuple(sorted(failed))
         message = str(error).partition(". With `data.solve")[0]
-        _check.warn(f"{len(failed)} of {len(self)} instances are skipped: {message}", ForesolveWarning)
+        checks.warn(f"{len(failed)} of {len(self)} instances are skipped: {message}", ForesolveWarning)
         return rest.solve()
 
     # -- parts -------------------------------------------------------------------------------------------------------
@@ -270,8 +270,8 @@ class DecisionDataset(Dataset[Batch]):
 
     def folds(self, k: int, seed: int = 0) -> list[tuple[Self, Self]]:
         """`k` pairs `(train, valid)`; each instance is in one of the `valid`."""
-        if not 2 <= _check.positive_int("k", k) <= len(self):
-            raise _check.fail("k", f"from 2 to the number of instances ({len(self)})", str(k))
+        if not 2 <= checks.positive_int("k", k) <= len(self):
+            raise checks.fail("k", f"from 2 to the number of instances ({len(self)})", str(k))
         if self.cache is not None:
             self.solve()
         folds = random_order(len(self), seed).tensor_split(k)
@@ -289,5 +289,5 @@ class DecisionDataset(Dataset[Batch]):
 def _of_length(name: str, value: Any, theta: Tensor, device: torch.device) -> Tensor:
     table = as_table(name, value, device)
     if len(table) != len(theta):
-        raise _check.fail(name, f"as long as `theta` ({len(theta)} instances)", f"{len(table)}")
+        raise checks.fail(name, f"as long as `theta` ({len(theta)} instances)", f"{len(table)}")
     return table

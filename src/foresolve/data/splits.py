@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 
 
 def random_order(count: int, seed: int) -> Tensor:
@@ -25,12 +25,12 @@ def split_sizes(parts: Sequence[Any], count: int) -> list[int]:
     total, whole = sum(given), 1.0 if shares else count
     if not given or min(given) < 0 or total > whole * (1 + 1e-9):
         expected = f"shares (floats) that sum to at most 1, or counts that sum to at most {count}"
-        raise _check.fail("parts", expected, listed)
+        raise checks.fail("parts", expected, listed)
     if total < whole * (1 - 1e-9):
         given.append(whole - total)
     ends = [0, *(round(sum(given[: i + 1]) / whole * count) for i in range(len(given)))]
     sizes = [end - start for start, end in pairwise(ends)]
     if len(sizes) < 2 or min(sizes) == 0:
         found = f"{listed}, so sizes {', '.join(map(str, sizes))}"
-        raise _check.fail("parts", f"such that no side of the {count} instances is empty", found)
+        raise checks.fail("parts", f"such that no side of the {count} instances is empty", found)
     return sizes

@@ -1,0 +1,35 @@
+"""How gradients pass: differentiable stand-ins for `problem.solve`."""
+
+from foresolve.layers.base import Layer
+from foresolve.layers.blackbox import BlackboxInterpolation
+from foresolve.layers.frank_wolfe import Combination, RegularizedFrankWolfe
+from foresolve.layers.identity import IdentityProjection, NegativeIdentity
+from foresolve.layers.imle import IMLE, AdaptiveIMLE
+from foresolve.layers.multilinear import MultilinearRelaxation, MultilinearSolution
+from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
+from foresolve.layers.quadratic import QuadraticRelaxation
+from foresolve.layers.smoothing import Relative
+from foresolve.layers.solutions import Duals, Solution
+from foresolve.layers.wilder import WilderMultilinear
+from foresolve.solvers.status import Status
+
+__all__ = [
+    "AdaptiveIMLE",
+    "BlackboxInterpolation",
+    "Combination",
+    "Duals",
+    "IMLE",
+    "IdentityProjection",
+    "Layer",
+    "MultilinearRelaxation",
+    "MultilinearSolution",
+    "NegativeIdentity",
+    "PerturbedAdditive",
+    "PerturbedMultiplicative",
+    "QuadraticRelaxation",
+    "RegularizedFrankWolfe",
+    "Relative",
+    "Solution",
+    "Status",
+    "WilderMultilinear",
+]

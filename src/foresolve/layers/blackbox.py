@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.layers.base import Layer
 from foresolve.layers.oracle import best, gains
 from foresolve.problems.base import Problem
@@ -56,7 +56,7 @@ class BlackboxInterpolation(Layer):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.layers.blackbox import BlackboxInterpolation
+    >>> from foresolve.layers import BlackboxInterpolation
     >>> theta = torch.tensor([0.5, 0.4, 0.1], requires_grad=True)
     >>> x = BlackboxInterpolation(lam=1.0)(theta, foresolve.TopK(3, 1))
     >>> (x @ torch.tensor([1.0, 0.0, 0.0])).backward()  # a loss that the first item raises
@@ -66,7 +66,7 @@ class BlackboxInterpolation(Layer):
 
     def __init__(self, lam: float = 10.0) -> None:
         super().__init__()
-        self.lam = _check.positive("lam", lam)
+        self.lam = checks.positive("lam", lam)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Discrete decisions `(*batch, n)` with the interpolated gradient."""

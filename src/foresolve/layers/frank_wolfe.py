@@ -24,14 +24,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning
 from foresolve.layers.oracle import best, gains
-from foresolve.layers.smoothed import SmoothedLayer
-from foresolve.layers.smoothing import Relative
+from foresolve.layers.smoothing import Relative, SmoothedLayer
 from foresolve.problems.base import Problem
 
-Regulariser = Callable[[Tensor], Tensor]
+Regularizer = Callable[[Tensor], Tensor]
 ROUNDING, LIGHT, RIDGE = 1e-15, 1e-14, 1e-13  # of the gap, of the weights, of the matrix
 CORRECTIONS = 100  # in one step: each but the last few drops a vertex
 
@@ -55,7 +54,7 @@ class Combination:
     steps: Tensor
 
 
-class RegularisedFrankWolfe(SmoothedLayer):
+class RegularizedFrankWolfe(SmoothedLayer):
     r"""The smoothed linear problem over the convex hull of its decisions, by calls of its solver alone.
 
     .. math::
@@ -72,7 +71,7 @@ class RegularisedFrankWolfe(SmoothedLayer):
     Parameters
     ----------
     gamma: the smoothing, as in `QuadraticRelaxation`; a `Relative` one (the default) takes 1 for the size of `x`.
-    regulariser: "quadratic", or a function of `x` `(B, n)` that gives `(B,)`: torch operations, strongly convex, twice
+    regularizer: "quadratic", or a function of `x` `(B, n)` that gives `(B,)`: torch operations, strongly convex, twice
         differentiable with finite derivatives on the whole hull. `x log x` is not; `(x + 0.01) log(x + 0.01)` is.
     steps: solves per instance before a `ConvergenceWarning`.
     tol: bound on the distance from the optimum, for a regulariser as convex as the quadratic one: the gap is at most
@@ -90,25 +89,25 @@ class RegularisedFrankWolfe(SmoothedLayer):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
+    >>> from foresolve.layers import RegularizedFrankWolfe
     >>> theta = torch.tensor([0.5, 0.4, 0.1], requires_grad=True)
-    >>> RegularisedFrankWolfe(gamma=0.5)(theta, foresolve.TopK(3, 1)).detach()
+    >>> RegularizedFrankWolfe(gamma=0.5)(theta, foresolve.TopK(3, 1)).detach()
     tensor([0.5000, 0.4000, 0.1000])
     """
 
     def __init__(
         self,
         gamma: float | Tensor | Relative | None = None,
-        regulariser: Literal["quadratic"] | Regulariser = "quadratic",
+        regularizer: Literal["quadratic"] | Regularizer = "quadratic",
         *,
         steps: int = 1000,
         tol: float = 1e-8,
     ) -> None:
         super().__init__(Relative() if gamma is None else gamma)
-        if regulariser != "quadratic" and not callable(regulariser):
-            raise _check.fail("regulariser", '"quadratic" or a function', repr(regulariser))
-        self.regulariser: Literal["quadratic"] | Regulariser = regulariser  # type: ignore[assignment]
-        self.steps, self.tol = _check.positive_int("steps", steps), _check.positive("tol", tol)
+        if regularizer != "quadratic" and not callable(regularizer):
+            raise checks.fail("regularizer", '"quadratic" or a function', repr(regularizer))
+        self.regularizer: Literal["quadratic"] | Regularizer = regularizer  # type: ignore[assignment]
+        self.steps, self.tol = checks.positive_int("steps", steps), checks.positive("tol", tol)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)`, differentiable."""
@@ -127,7 +126,7 @@ class RegularisedFrankWolfe(SmoothedLayer):
     def solve(self, theta: Tensor, problem: Problem) -> Combination:
         """The same with the vertices it consists of, their weights, the gap and the number of steps."""
         c = gains(theta, problem, type(self).__name__)
-        _check.finite("theta", c)
+        checks.finite("theta", c)
         batch, n = c.shape[:-1], c.shape[-1]
         flat = c.reshape(-1, n)
         gamma = self._gammas(flat, batch).expand(len(flat))
@@ -136,7 +135,7 @@ class RegularisedFrankWolfe(SmoothedLayer):
         late = (~run.done).nonzero().flatten().tolist()
         if late:
             what = f"did not reach tol={self.tol:g} in steps={self.steps} (largest gap {float(run.gap.max()):.2e})"
-            _check.warn(f"{_check.instance_names(late, batch)} {what}. Raise steps or gamma", ConvergenceWarning)
+            checks.warn(f"{checks.instance_names(late, batch)} {what}. Raise steps or gamma", ConvergenceWarning)
         x = run.x
         if torch.is_grad_enabled() and (flat.requires_grad or gamma.requires_grad):
             x: Tensor = _Attached.apply(flat, gamma, run)  # type: ignore[assignment,no-redef]
@@ -144,13 +143,13 @@ class RegularisedFrankWolfe(SmoothedLayer):
         return Combination(*parts, gap=run.gap.reshape(batch), steps=run.taken.reshape(batch))
 
     def extra_repr(self) -> str:
-        return f"gamma={self.gamma}, regulariser={self.regulariser!r}, steps={self.steps}, tol={self.tol:g}"
+        return f"gamma={self.gamma}, regularizer={self.regularizer!r}, steps={self.steps}, tol={self.tol:g}"
 
     def _gammas(self, flat: Tensor, batch: torch.Size) -> Tensor:
         return self._smoothing(flat, batch, lambda relative: relative(flat, flat.new_ones(())))
 
     def _omega(self) -> _Omega:
-        return _Omega() if isinstance(self.regulariser, str) else _Given(self.regulariser)
+        return _Omega() if isinstance(self.regularizer, str) else _Given(self.regularizer)
 
 
 class _Omega:
@@ -174,14 +173,14 @@ class _Given(_Omega):
 
     newton = True
 
-    def __init__(self, function: Regulariser) -> None:
+    def __init__(self, function: Regularizer) -> None:
         self.function = function
 
     def value(self, x: Tensor) -> Tensor:
         value = self.function(x)
         if not isinstance(value, Tensor) or value.shape != x.shape[:-1]:
             found = str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
-            raise _check.fail("regulariser", f"a function that gives {len(x)} numbers for x {tuple(x.shape)}", found)
+            raise checks.fail("regularizer", f"a function that gives {len(x)} numbers for x {tuple(x.shape)}", found)
         return value
 
     def gradient(self, x: Tensor) -> Tensor:

@@ -33,8 +33,8 @@ class IdentityProjection(Layer):
 
     Parameters
     ----------
-    centre: project the common shift away (only where all decisions have the same sum).
-    normalise: project the scale away; the gradient is then in units of `1 / theta`. With neither, the layer is
+    center: project the common shift away (only where all decisions have the same sum).
+    normalize: project the scale away; the gradient is then in units of `1 / theta`. With neither, the layer is
         `NegativeIdentity`.
 
     Shapes
@@ -49,17 +49,17 @@ class IdentityProjection(Layer):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.layers.identity import IdentityProjection
+    >>> from foresolve.layers import IdentityProjection
     >>> theta = torch.tensor([0.5, 0.4, 0.1], requires_grad=True)
-    >>> x = IdentityProjection(normalise=False, centre=True)(theta, foresolve.TopK(3, 1))
+    >>> x = IdentityProjection(normalize=False, center=True)(theta, foresolve.TopK(3, 1))
     >>> (x @ torch.tensor([3.0, 0.0, 0.0])).backward()
     >>> x.detach(), theta.grad
     (tensor([1., 0., 0.]), tensor([ 2., -1., -1.]))
     """
 
-    def __init__(self, *, centre: bool = False, normalise: bool = True) -> None:
+    def __init__(self, *, center: bool = False, normalize: bool = True) -> None:
         super().__init__()
-        self.centre, self.normalise = bool(centre), bool(normalise)
+        self.center, self.normalize = bool(center), bool(normalize)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Discrete decisions `(*batch, n)` with the gradient of the projection."""
@@ -68,12 +68,12 @@ class IdentityProjection(Layer):
         return x.to(theta.dtype)
 
     def extra_repr(self) -> str:
-        return f"centre={self.centre}, normalise={self.normalise}"
+        return f"center={self.center}, normalize={self.normalize}"
 
     def _project(self, c: Tensor) -> Tensor:
-        if self.centre:
+        if self.center:
             c = c - c.mean(-1, keepdim=True)
-        if self.normalise:
+        if self.normalize:
             square = c.square().sum(-1, keepdim=True)
             c = c / torch.where(square > 0, square, 1.0).sqrt()  # no direction at 0: the plain identity
         return c
@@ -86,7 +86,7 @@ class NegativeIdentity(IdentityProjection):
     """
 
     def __init__(self) -> None:
-        super().__init__(centre=False, normalise=False)
+        super().__init__(center=False, normalize=False)
 
     def extra_repr(self) -> str:
         return ""

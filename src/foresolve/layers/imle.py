@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.layers.noise import RandomLayer
 from foresolve.layers.oracle import best, gains
 from foresolve.problems.base import Problem
@@ -73,14 +73,14 @@ class IMLE(RandomLayer):
         seed: int | torch.Generator = 0,
     ) -> None:
         super().__init__(samples, seed)
-        self.temperature = _check.positive("temperature", temperature)
-        self.lam, self.kappa = _check.positive("lam", lam), _check.positive("kappa", kappa)
+        self.temperature = checks.positive("temperature", temperature)
+        self.lam, self.kappa = checks.positive("lam", lam), checks.positive("kappa", kappa)
         self.symmetric = bool(symmetric)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Mean perturbed decisions `(*batch, n)`."""
         c = gains(theta, problem, type(self).__name__)
-        _check.finite("theta", c)
+        checks.finite("theta", c)
         x: Tensor = _Difference.apply(c, self.noise(c), self, problem)  # type: ignore[assignment]
         return x.to(theta.dtype)
 
@@ -147,11 +147,11 @@ class AdaptiveIMLE(IMLE):
         seed: int | torch.Generator = 0,
     ) -> None:
         super().__init__(samples, temperature, 1.0, kappa, symmetric=symmetric, seed=seed)
-        self.target, self.rate = _check.positive("target", target), _check.positive("rate", rate)
+        self.target, self.rate = checks.positive("target", target), checks.positive("rate", rate)
         if not 0 <= decay < 1:
-            raise _check.fail("decay", "in [0, 1)", str(decay))
+            raise checks.fail("decay", "in [0, 1)", str(decay))
         self.decay = float(decay)
-        self.register_buffer("alpha", torch.tensor(_check.positive("alpha", alpha), dtype=torch.float64))
+        self.register_buffer("alpha", torch.tensor(checks.positive("alpha", alpha), dtype=torch.float64))
         self.register_buffer("density", torch.tensor(self.target, dtype=torch.float64))
 
     def step(self, c: Tensor, g: Tensor) -> Tensor:

@@ -22,9 +22,9 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
 from foresolve.errors import ForesolveError
-from foresolve.solvers.active_set import Face
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
-from foresolve.solvers.polytope import Polytope
+from foresolve.solvers.projection.active_set import Face
+from foresolve.solvers.projection.polytope import Polytope
 
 # Tikhonov shift for the pseudo-inverse; refinement removes it (error (shift / lambda)^k), and what rounding leaves in
 # the null space of C_AF' is of relative size 1e-16 / shift.

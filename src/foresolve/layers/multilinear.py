@@ -9,16 +9,15 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning
-from foresolve.layers.smoothed import SmoothedLayer
-from foresolve.layers.smoothing import Relative
+from foresolve.layers.smoothing import Relative, SmoothedLayer
 from foresolve.layers.unrolled import unroll
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.ascent import Optimum, maximise
-from foresolve.sets.stochastic import maximise_sampled
-from foresolve.solvers.solution import Status
+from foresolve.sets.ascent import Optimum, maximize
+from foresolve.sets.stochastic import maximize_sampled
+from foresolve.solvers.status import Status
 
 # Instances are solved in groups whose parameters fill about so many bytes: beyond, a group only needs more memory.
 CACHE = 16 << 20
@@ -113,11 +112,11 @@ class MultilinearRelaxation(SmoothedLayer):
         differentiate: Literal["implicit", "unrolled"] = "implicit",
     ) -> None:
         super().__init__(Relative(1.0) if gamma is None else gamma)
-        self.steps = _check.positive_int("steps", steps)
-        self.tol = _check.positive("tol", tol)
+        self.steps = checks.positive_int("steps", steps)
+        self.tol = checks.positive("tol", tol)
         self.base = bool(base)
         if differentiate not in ("implicit", "unrolled"):
-            raise _check.fail("differentiate", '"implicit" or "unrolled"', repr(differentiate))
+            raise checks.fail("differentiate", '"implicit" or "unrolled"', repr(differentiate))
         self.differentiate = differentiate
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
@@ -131,20 +130,20 @@ class MultilinearRelaxation(SmoothedLayer):
         starts from the centre of the polytope, so a batch always equals a loop.
         """
         if not isinstance(problem, SubmodularProblem):
-            raise _check.fail("problem", "a SubmodularProblem", type(problem).__name__)
+            raise checks.fail("problem", "a SubmodularProblem", type(problem).__name__)
         if isinstance(theta, Tensor):
-            _check.same_device("theta", theta, problem.device)
+            checks.same_device("theta", theta, problem.device)
         theta = problem.check_theta(theta)
         batch = problem.batch_for(theta)
         shape = theta.shape[theta.ndim - problem.function.theta_dims :]
         flat = theta.double().expand(*batch, *shape).reshape(-1, *shape)
-        centre = problem.matroid.centre.expand(flat.shape[0], -1)
+        center = problem.matroid.center.expand(flat.shape[0], -1)
 
         def relative(rule: Relative) -> Tensor:
-            return rule(problem.function.gradient(centre, flat), flat.new_ones(()))
+            return rule(problem.function.gradient(center, flat), flat.new_ones(()))
 
         gamma = self._smoothing(flat, batch, relative).expand(flat.shape[0])
-        first = centre if start is None else self._start(start, problem, batch).to(flat)
+        first = center if start is None else self._start(start, problem, batch).to(flat)
         run = _Run(self, problem, flat, gamma, first, batch)
         self._report(run, batch)
         if run.x.requires_grad and not bool(run.free.any()) and run.free.numel():
@@ -158,8 +157,8 @@ class MultilinearRelaxation(SmoothedLayer):
     def _start(self, start: Tensor, problem: SubmodularProblem, batch: torch.Size) -> Tensor:
         if not isinstance(start, Tensor) or tuple(start.shape) != (*batch, problem.n):
             found = str(tuple(start.shape)) if isinstance(start, Tensor) else type(start).__name__
-            raise _check.fail("start", f"decisions {(*batch, problem.n)}, such as `solution.x`", found)
-        _check.finite("start", start)
+            raise checks.fail("start", f"decisions {(*batch, problem.n)}, such as `solution.x`", found)
+        checks.finite("start", start)
         flat = start.detach().double().reshape(-1, problem.n)
         return problem.matroid.project(flat, base=self.base).x
 
@@ -168,15 +167,15 @@ class MultilinearRelaxation(SmoothedLayer):
             return
         late = (run.residual > self.tol).nonzero().flatten().tolist()
         if late:
-            _check.warn(
-                f"{_check.instance_names(late, batch)} did not reach tol={self.tol:g} in steps={self.steps} "
+            checks.warn(
+                f"{checks.instance_names(late, batch)} did not reach tol={self.tol:g} in steps={self.steps} "
                 f"(largest residual {float(run.residual.max()):.2e}). Raise steps or gamma",
                 ConvergenceWarning,
             )
         saddles = (~run.definite & (run.residual <= self.tol)).nonzero().flatten().tolist()
         if saddles:
-            _check.warn(
-                f"{_check.instance_names(saddles, batch)} ended at a saddle point or a degenerate maximum, where the "
+            checks.warn(
+                f"{checks.instance_names(saddles, batch)} ended at a saddle point or a degenerate maximum, where the "
                 "decision has no derivative and the gradient is zero. Raise gamma",
                 ConvergenceWarning,
             )
@@ -207,14 +206,14 @@ class _Run:
         for rows in _chunks(theta):
             arguments = (function.select(rows, batch), matroid, detached[rows], fixed[rows], start[rows])
             if function.sampled:
-                part = maximise_sampled(*arguments, base=layer.base, steps=layer.steps)
+                part = maximize_sampled(*arguments, base=layer.base, steps=layer.steps)
             else:
-                part = maximise(*arguments, base=layer.base, tol=layer.tol, steps=layer.steps)
+                part = maximize(*arguments, base=layer.base, tol=layer.tol, steps=layer.steps)
             self.parts.append((rows, part))
         if unrolled is not None:
             self.x = unrolled
         elif wanted:
-            self.x: Tensor = _Maximiser.apply(theta, gamma, self.parts)  # type: ignore[assignment]
+            self.x: Tensor = _Maximizer.apply(theta, gamma, self.parts)  # type: ignore[assignment]
         else:
             self.x = _joined([part.x for _, part in self.parts])
         self.residual = _joined([part.residual for _, part in self.parts])
@@ -242,7 +241,7 @@ class _Run:
         return MultilinearSolution(x, value.reshape(batch).to(dtype), price, lower, upper, *counts)
 
 
-class _Maximiser(torch.autograd.Function):
+class _Maximizer(torch.autograd.Function):
     """The solved `x` as a function of `theta` and `gamma`: the derivation stands in the layer's docstring.
 
     Stationarity `C (grad F - 2 gamma x) = 0` gives `K dx = C (d/dtheta grad F dtheta - 2 x dgamma)`, so that

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.layers.base import Layer
 
 
@@ -19,11 +19,11 @@ class RandomLayer(Layer):
 
     def __init__(self, samples: int, seed: int | torch.Generator) -> None:
         super().__init__()
-        self.samples = _check.positive_int("samples", samples)
+        self.samples = checks.positive_int("samples", samples)
         if isinstance(seed, torch.Generator):
             self.generator = seed
         else:
-            self.generator = torch.Generator().manual_seed(_check.positive_int("seed", seed, zero=True))
+            self.generator = torch.Generator().manual_seed(checks.positive_int("seed", seed, zero=True))
 
     def reset(self, seed: int = 0) -> None:
         """Start the samples afresh."""

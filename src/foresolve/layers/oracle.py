@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.problems.base import Problem
 
 
@@ -15,12 +15,12 @@ def gains(theta: Tensor, problem: Problem, layer: str) -> Tensor:
     """
     if not problem.linear:
         expected = f"one with a linear objective, for {layer}"
-        raise _check.fail("problem", expected, type(problem).__name__, "PerturbedAdditive takes any objective")
-    theta = _check.as_tensor("theta", theta)
-    _check.same_device("theta", theta, problem.device)
+        raise checks.fail("problem", expected, type(problem).__name__, "PerturbedAdditive takes any objective")
+    theta = checks.as_tensor("theta", theta)
+    checks.same_device("theta", theta, problem.device)
     if theta.ndim == 0:
-        raise _check.fail("theta", "(*batch, n)", "a single number")
-    batch = _check.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": problem.batch_shape})
+        raise checks.fail("theta", "(*batch, n)", "a single number")
+    batch = checks.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": problem.batch_shape})
     return problem.gain(theta).double().expand(*batch, -1)
 
 

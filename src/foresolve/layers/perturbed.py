@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.layers.noise import RandomLayer
 from foresolve.problems.base import Problem
 
@@ -33,21 +33,21 @@ class PerturbedLayer(RandomLayer):
         seed: int | torch.Generator,
     ) -> None:
         super().__init__(samples, seed)
-        self.sigma = _check.positive("sigma", sigma)
+        self.sigma = checks.positive("sigma", sigma)
         if variance_reduction is None:
             odd: VarianceReduction = "control" if self.samples == 1 else "leave-one-out"
             variance_reduction = odd if self.samples % 2 else "antithetic"
         if variance_reduction not in get_args(VarianceReduction):
             listed = ", ".join(map(repr, get_args(VarianceReduction)))
-            raise _check.fail("variance_reduction", f"one of {listed}", repr(variance_reduction))
+            raise checks.fail("variance_reduction", f"one of {listed}", repr(variance_reduction))
         if variance_reduction == "antithetic" and self.samples % 2:
             remedy = 'Or pass variance_reduction="leave-one-out"'
-            raise _check.fail("samples", "even for antithetic pairs", str(samples), remedy)
+            raise checks.fail("samples", "even for antithetic pairs", str(samples), remedy)
         if variance_reduction == "leave-one-out" and self.samples == 1:
-            raise _check.fail("samples", "at least 2 to leave one out", str(samples), 'Or pass "control"')
+            raise checks.fail("samples", "at least 2 to leave one out", str(samples), 'Or pass "control"')
         self.variance_reduction = variance_reduction
         if bounds is not None and not bounds[0] < bounds[1]:
-            raise _check.fail("bounds", "(lower, upper) with lower < upper", str(bounds))
+            raise checks.fail("bounds", "(lower, upper) with lower < upper", str(bounds))
         self.bounds = bounds
 
     @abstractmethod
@@ -130,7 +130,7 @@ class PerturbedAdditive(PerturbedLayer):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.layers.perturbed import PerturbedAdditive
+    >>> from foresolve.layers import PerturbedAdditive
     >>> theta = torch.tensor([0.5, 0.4, 0.1], requires_grad=True)
     >>> x = PerturbedAdditive(samples=100, sigma=0.5)(theta, foresolve.TopK(3, 1))
     >>> x.sum().item()
@@ -194,7 +194,7 @@ class PerturbedMultiplicative(PerturbedLayer):
         if torch.is_grad_enabled() and theta.requires_grad and bool((theta == 0).any()):
             where = (theta == 0).nonzero()[0].tolist()
             remedy = "Keep predictions away from 0, for example by softplus(.) + 1e-3"
-            raise _check.fail("theta", "free of zeros, where factors have no gradient", f"0 at {where}", remedy)
+            raise checks.fail("theta", "free of zeros, where factors have no gradient", f"0 at {where}", remedy)
         return super().forward(theta, problem)
 
     def perturb(self, theta: Tensor, z: Tensor) -> Tensor:
@@ -208,13 +208,13 @@ class PerturbedMultiplicative(PerturbedLayer):
 
 def _prepared(theta: Tensor, problem: Problem) -> Tensor:
     """`theta` in float64 with the whole batch, so that samples can be stacked in front."""
-    theta = _check.as_tensor("theta", theta)
-    _check.same_device("theta", theta, problem.device)
-    _check.finite("theta", theta)
+    theta = checks.as_tensor("theta", theta)
+    checks.same_device("theta", theta, problem.device)
+    checks.finite("theta", theta)
     theta = theta.double()
     if not problem.linear:
         return theta
-    batch = _check.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": problem.batch_shape})
+    batch = checks.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": problem.batch_shape})
     return theta.expand(*batch, -1)
 
 
@@ -231,7 +231,7 @@ class _Mean(torch.autograd.Function):
         batch = x.shape[1:-1]
         if theta.shape[: len(batch)] != batch:
             expected = f"{(*batch, '...')}, one for each instance of the problem"
-            raise _check.fail("theta", expected, str(tuple(theta.shape)))
+            raise checks.fail("theta", expected, str(tuple(theta.shape)))
         ctx.layer, ctx.control = layer, control
         ctx.save_for_backward(theta, z, x)
         return x[control:].mean(0)

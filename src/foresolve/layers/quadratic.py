@@ -8,18 +8,18 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning, InfeasibleError
 from foresolve.layers.implicit import Tangent, attach
-from foresolve.layers.smoothed import SmoothedLayer
-from foresolve.layers.smoothing import Relative
+from foresolve.layers.smoothing import Relative, SmoothedLayer
+from foresolve.layers.solutions import Duals, Solution
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
-from foresolve.solvers.highs import is_feasible
-from foresolve.solvers.polytope import Polytope
-from foresolve.solvers.projection import Projection, project
-from foresolve.solvers.solution import Duals, Solution, Status
+from foresolve.solvers.exact.highs import is_feasible
+from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.projection.project import Projection, project
+from foresolve.solvers.status import Status
 
 
 class QuadraticRelaxation(SmoothedLayer):
@@ -58,8 +58,8 @@ class QuadraticRelaxation(SmoothedLayer):
         self, gamma: float | Tensor | Relative | None = None, *, tol: float = 1e-10, max_iter: int = 100
     ) -> None:
         super().__init__(Relative() if gamma is None else gamma)
-        self.tol = _check.positive("tol", tol)
-        self.max_iter = _check.positive_int("max_iter", max_iter)
+        self.tol = checks.positive("tol", tol)
+        self.max_iter = checks.positive_int("max_iter", max_iter)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)`, differentiable."""
@@ -78,9 +78,9 @@ class QuadraticRelaxation(SmoothedLayer):
 
     def _run(self, theta: Tensor, problem: Problem, start: Solution | None) -> _Run:
         if not isinstance(problem, LinearProgram):
-            raise _check.fail("problem", "a LinearProgram (or a problem of its catalogue)", type(problem).__name__)
+            raise checks.fail("problem", "a LinearProgram (or a problem of its catalogue)", type(problem).__name__)
         if isinstance(theta, Tensor):
-            _check.same_device("theta", theta, problem.device)
+            checks.same_device("theta", theta, problem.device)
         theta = problem.check_theta(theta)
         batch = problem.batch_for(theta)
         gain = problem.gain(theta).double().expand(*batch, -1).reshape(-1, problem.n)
@@ -100,7 +100,7 @@ class QuadraticRelaxation(SmoothedLayer):
         expected = (batch.numel(), polytope.rows.m)
         if tuple(start.multipliers.shape) != expected:
             found = f"multipliers {tuple(start.multipliers.shape)} instead of {expected}"
-            raise _check.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", found)
+            raise checks.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", found)
         return to_array(start.multipliers.to(polytope.rhs))
 
     def _report(self, result: Projection, polytope: Polytope, batch: torch.Size) -> None:
@@ -113,13 +113,13 @@ class QuadraticRelaxation(SmoothedLayer):
         infeasible = sorted(infeasible + [i for i in doubtful if not is_feasible(polytope.detach(), i)])
         if infeasible:
             raise InfeasibleError(
-                f"no decision satisfies the constraints of {_check.instance_names(infeasible, batch)}. "
+                f"no decision satisfies the constraints of {checks.instance_names(infeasible, batch)}. "
                 "Check the right-hand sides and bounds (`problem.check(x)` says what a given x breaks)",
                 infeasible,
             )
         worst = float(result.face.residual.max())
-        _check.warn(
-            f"{_check.instance_names(doubtful, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} "
+        checks.warn(
+            f"{checks.instance_names(doubtful, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} "
             f"iterations (largest residual {worst:.2e}). Raise max_iter or gamma, or scale the constraints",
             ConvergenceWarning,
         )

@@ -1,15 +1,16 @@
-"""How strongly a decision is smoothed: fixed, relative to the data, or changing during training."""
+"""How strongly a decision is smoothed, and what layers with a smoothing term share."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
+from foresolve.errors import NoGradientWarning
+from foresolve.layers.base import Layer
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Relative:
     factor: float = 0.3
 
     def __post_init__(self) -> None:
-        _check.positive("factor", self.factor)
+        checks.positive("factor", self.factor)
 
     def __call__(self, theta: Tensor, size: Tensor) -> Tensor:
         """`gamma` for each instance: `theta` `(B, n)`, `size` `(1 or B,)`, result `(B,)`."""
@@ -38,14 +39,48 @@ class Relative:
         return self.factor * spread / size
 
 
-def geometric(start: float, stop: float) -> Callable[[float], float]:
-    """A schedule from `start` to `stop` by equal ratios: `layer.gamma = schedule(epoch / epochs)`."""
-    low, high = math.log(_check.positive("start", start)), math.log(_check.positive("stop", stop))
-    return lambda progress: math.exp(low + (high - low) * min(max(progress, 0.0), 1.0))
+class SmoothedLayer(Layer):
+    """A layer that maximises an objective less `gamma |x|^2`."""
+
+    def __init__(self, gamma: float | Tensor | Relative) -> None:
+        super().__init__()
+        self.gamma = gamma
+        self._warned = False
+
+    @property
+    def gamma(self) -> float | Tensor | Relative:
+        """The smoothing."""
+        return self._gamma
+
+    @gamma.setter
+    def gamma(self, value: float | Tensor | Relative) -> None:
+        if isinstance(value, Tensor):
+            if not bool((value > 0).all()) or not bool(torch.isfinite(value).all()):
+                raise checks.fail("gamma", "finite and > 0", f"minimum {value.min().item()}", _AT_ZERO)
+        elif not isinstance(value, Relative):
+            value = checks.positive("gamma", value, _AT_ZERO)
+        self._gamma = value
+
+    def _smoothing(self, like: Tensor, batch: torch.Size, relative: Callable[[Relative], Tensor]) -> Tensor:
+        """`gamma` for each instance, `(1 or B,)`; `relative` works out one that follows the data."""
+        if isinstance(self._gamma, Relative):
+            return relative(self._gamma)
+        if isinstance(self._gamma, Tensor):
+            gamma = self._gamma.to(like)
+            if gamma.ndim and tuple(gamma.shape) != tuple(batch):
+                raise checks.fail("gamma", f"a number or of the batch shape {tuple(batch)}", str(tuple(gamma.shape)))
+            return gamma.reshape(-1)
+        return torch.tensor([self._gamma], dtype=like.dtype, device=like.device)
+
+    def _warn_of_vertices(self) -> None:
+        """Once in a layer's life."""
+        if not self._warned:
+            self._warned = True
+            checks.warn(
+                "no coordinate is free in any instance of this batch: every decision sits on a vertex and no gradient "
+                "reaches theta. Raise gamma (said once per layer; `layer.solve(...).free` counts the free coordinates)",
+                NoGradientWarning,
+            )
 
 
-def linear(start: float, stop: float) -> Callable[[float], float]:
-    """A schedule from `start` to `stop` by equal differences."""
-    _check.positive("start", start)
-    _check.positive("stop", stop)
-    return lambda progress: start + (stop - start) * min(max(progress, 0.0), 1.0)
+_AT_ZERO = "At test time use `problem.solve(theta)`, the decision without smoothing"

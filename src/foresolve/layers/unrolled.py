@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foresolve.sets.function import SetFunction
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.matroids.matroid import Matroid
 
 
 class _Projected(torch.autograd.Function):

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.function import Local
-from foresolve.sets.laminar import UniformMatroid
-from foresolve.solvers.waterfill import Segments, waterfill
+from foresolve.sets.functions.function import Local
+from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.solvers.submodular.waterfill import Segments, waterfill
 
 
 class WilderMultilinear(Layer):
@@ -60,25 +60,25 @@ class WilderMultilinear(Layer):
         hessian: bool = False,
     ) -> None:
         super().__init__()
-        self.steps, self.rate = _check.positive_int("steps", steps), _check.positive("rate", rate)
+        self.steps, self.rate = checks.positive_int("steps", steps), checks.positive("rate", rate)
         if not 0 <= momentum < 1:
-            raise _check.fail("momentum", "in [0, 1)", str(momentum))
+            raise checks.fail("momentum", "in [0, 1)", str(momentum))
         if not 0 < cap <= 1:
-            raise _check.fail("cap", "in (0, 1]", str(cap))
+            raise checks.fail("cap", "in (0, 1]", str(cap))
         self.momentum, self.cap = float(momentum), float(cap)
-        self.ridge, self.hessian = _check.positive("ridge", ridge), bool(hessian)
+        self.ridge, self.hessian = checks.positive("ridge", ridge), bool(hessian)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Unconverged decisions `(*batch, n)` with the published gradient."""
         if not isinstance(problem, SubmodularProblem):
-            raise _check.fail("problem", "a SubmodularProblem", type(problem).__name__)
+            raise checks.fail("problem", "a SubmodularProblem", type(problem).__name__)
         matroid = problem.matroid
         if not isinstance(matroid, UniformMatroid):
-            raise _check.fail("problem", "over a UniformMatroid, as in the paper", type(matroid).__name__)
+            raise checks.fail("problem", "over a UniformMatroid, as in the paper", type(matroid).__name__)
         if self.cap * matroid.n < matroid.rank:
-            raise _check.fail("cap", f"at least k / n = {matroid.rank / matroid.n:g}", f"{self.cap:g}")
+            raise checks.fail("cap", f"at least k / n = {matroid.rank / matroid.n:g}", f"{self.cap:g}")
         if isinstance(theta, Tensor):
-            _check.same_device("theta", theta, problem.device)
+            checks.same_device("theta", theta, problem.device)
         theta = problem.check_theta(theta)
         batch = problem.batch_for(theta)
         shape = theta.shape[theta.ndim - problem.function.theta_dims :]

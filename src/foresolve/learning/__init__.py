@@ -1,0 +1,33 @@
+"""Training, scoring, and what is kept: `fit`, `evaluate`, `compare`, `Policy`, the scikit-learn estimator."""
+
+from typing import TYPE_CHECKING, Any
+
+from foresolve.learning.comparison import Comparison, compare
+from foresolve.learning.evaluation import evaluate
+from foresolve.learning.fitting import fit
+from foresolve.learning.history import History
+from foresolve.learning.policy import Policy
+from foresolve.learning.report import Report
+
+if TYPE_CHECKING:
+    from foresolve.learning.estimator import DecisionEstimator
+
+__all__ = [
+    "Comparison",
+    "DecisionEstimator",
+    "History",
+    "Policy",
+    "Report",
+    "compare",
+    "evaluate",
+    "fit",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """`DecisionEstimator` derives from scikit-learn's classes, which are imported when it is first asked for."""
+    if name == "DecisionEstimator":
+        from foresolve.learning.estimator import DecisionEstimator
+
+        return DecisionEstimator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

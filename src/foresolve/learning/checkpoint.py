@@ -7,10 +7,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from foresolve import _check
+from foresolve._base import checks, files
+from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
-from foresolve.learning import files
-from foresolve.learning.extras import need
 
 KIND, SCHEMA = "foresolve checkpoint", 1
 NAME = "checkpoint.safetensors"
@@ -61,7 +60,7 @@ class Checkpoint:
                     expected = f"one of the same {section}, with {name} = {_shown(mine.get(name))}"
                     where = f"{self.path}, which has {_shown(theirs.get(name))}"
                     remedy = "Choose another path, or train the model that it belongs to"
-                    raise _check.fail("checkpoint", expected, where, remedy)
+                    raise checks.fail("checkpoint", expected, where, remedy)
 
 
 def identity_of(model: nn.Module, loss: Any, optimizer: Any, settings: dict[str, Any]) -> dict[str, dict[str, Any]]:

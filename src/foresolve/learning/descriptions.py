@@ -19,9 +19,9 @@ from foresolve.problems.matching import Assignment, BipartiteMatching
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
-from foresolve.sets.coverage import ProbabilisticCoverage
-from foresolve.sets.facility import FacilityLocation
-from foresolve.sets.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
 
 MOST = 10**8  # variables that a file may ask for
 

@@ -10,19 +10,19 @@ import numpy as np
 import torch
 from torch import nn
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import MissingExtraError
 from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.learning.evaluate import evaluate
-from foresolve.learning.fit import fit
+from foresolve.learning.evaluation import evaluate
+from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
-from foresolve.learning.models import MLP
 from foresolve.learning.policy import Policy
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
+from foresolve.models.networks import MLP
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
@@ -63,7 +63,7 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np, foresolve
-    >>> from foresolve.learning.estimator import DecisionEstimator
+    >>> from foresolve.learning import DecisionEstimator
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 3))
     >>> y = X @ rng.normal(size=(3, 5))
@@ -139,11 +139,11 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
         """Minus the normalised regret of the decisions under the parameters `y`."""
         if sample_weight is not None:
-            raise _check.fail("sample_weight", "None", type(sample_weight).__name__, "Instances count alike")
+            raise checks.fail("sample_weight", "None", type(sample_weight).__name__, "Instances count alike")
         features = self._features(X)
         theta = np.asarray(y, dtype=np.float64).reshape(len(features), -1)
         report = evaluate(self.model_, self._data(features, theta), metrics=False, bootstrap=0)
-        return -report.normalised_regret
+        return -report.normalized_regret
 
     def _features(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

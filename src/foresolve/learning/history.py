@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
-from foresolve.learning.extras import need
 
 COLUMNS = ("train_loss", "valid_loss", "valid_regret", "seconds", "gamma", "lr", "skipped")
 

@@ -11,15 +11,14 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from foresolve import _check
+from foresolve._base import checks, files
+from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
-from foresolve.learning import files
 from foresolve.learning.descriptions import describe, restore
-from foresolve.learning.extras import need
-from foresolve.learning.forest import ScikitLearn
+from foresolve.learning.distributed import unwrap
 from foresolve.learning.prediction import Model, inference, predict
 from foresolve.learning.registry import REFERENCE, build
-from foresolve.learning.workers import unwrap
+from foresolve.models.forest import ScikitLearn
 from foresolve.problems.base import Problem
 
 KIND, SCHEMA, NAME = "foresolve policy", 1, "policy.json"
@@ -38,8 +37,8 @@ class Policy:
     Examples
     --------
     >>> import tempfile, torch, foresolve
-    >>> from foresolve.learning.models import MLP
-    >>> from foresolve.learning.policy import Policy
+    >>> from foresolve.models import MLP
+    >>> from foresolve.learning import Policy
     >>> policy = Policy(MLP(3, 4), foresolve.TopK(4, 2))
     >>> features = torch.randn(5, 3)
     >>> policy(features).sum(-1)
@@ -54,9 +53,9 @@ class Policy:
         self, model: Model, problem: Problem, decide: Callable[[Tensor, Problem], Tensor] | None = None
     ) -> None:
         if not callable(model):
-            raise _check.fail("model", "callable on features", type(model).__name__)
+            raise checks.fail("model", "callable on features", type(model).__name__)
         if not isinstance(problem, Problem):
-            raise _check.fail("problem", "a foresolve Problem", type(problem).__name__)
+            raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
         self.model = unwrap(model) if isinstance(model, nn.Module) else model
         self.problem, self.decide = problem, decide
 
@@ -64,7 +63,7 @@ class Policy:
         """Decisions for features `(B, ...)`; for other feasible sets than in training, with their own `problem`."""
         with inference(self.model):
             theta = predict(self.model, features)
-            _check.finite("model(features)", theta)
+            checks.finite("model(features)", theta)
             problem = (self.problem if problem is None else problem).to(theta.device)
             return problem.solve(theta) if self.decide is None else self.decide(theta, problem).detach()
 

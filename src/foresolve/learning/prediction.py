@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from foresolve import _check
-from foresolve.data.tables import map_tables
+from foresolve._base import checks
+from foresolve.data.inputs import map_tables
 
 Model = Callable[[Any], Tensor]
 
@@ -51,5 +51,5 @@ def predict(model: Model, features: Any) -> Tensor:
     """`model(features)`, which must be a tensor."""
     theta_hat = model(as_input(model, features))
     if not isinstance(theta_hat, Tensor):
-        raise _check.fail("model(features)", "a tensor", type(theta_hat).__name__)
+        raise checks.fail("model(features)", "a tensor", type(theta_hat).__name__)
     return theta_hat

@@ -8,16 +8,16 @@ from typing import Any
 import torch
 
 from foresolve.errors import ForesolveError
-from foresolve.learning.baselines import ConstantMean, LinearRegression, NearestNeighbours
-from foresolve.learning.forest import RandomForest
-from foresolve.learning.models import MLP, BilinearPairs, PairModel, Reference
-from foresolve.learning.similarity import CosinePairs
+from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
+from foresolve.models.forest import RandomForest
+from foresolve.models.networks import MLP, BilinearPairs, PairModel, Reference
+from foresolve.models.similarity import CosinePairs
 
 REFERENCE: dict[str, type[Reference]] = {
     kind.__name__: kind
     for kind in (
         *(MLP, PairModel, BilinearPairs, CosinePairs),
-        *(ConstantMean, LinearRegression, NearestNeighbours, RandomForest),
+        *(ConstantMean, LinearRegression, NearestNeighbors, RandomForest),
     )
 }
 
@@ -29,7 +29,7 @@ def build(name: str, config: dict[str, Any], *, device: torch.device | str | Non
 
     Examples
     --------
-    >>> from foresolve.learning.models import MLP
+    >>> from foresolve.models import MLP
     >>> from foresolve.learning.registry import build
     >>> build("MLP", MLP(5, 40).config()).config()
     {'inputs': 5, 'outputs': 40, 'hidden': [], 'head': 'free'}

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from foresolve import _check
-from foresolve.learning.extras import need
+from foresolve._base import checks
+from foresolve._base.extras import need
 from foresolve.learning.metrics import interval, ratio
 
 _LABELS = {
     "value": "value",
     "optimum": "optimum",
     "regret": "regret",
-    "normalised_regret": "normalised regret",
+    "normalized_regret": "normalised regret",
     "relative_regret": "relative regret, mean",
     "worst_case_regret": "worst-case regret over ties",
     "feasible": "feasible under the truth",
@@ -25,7 +25,7 @@ _LABELS = {
     "cross_entropy": "cross-entropy",
     "auc": "AUC",
 }
-_PERCENT = {"normalised_regret", "relative_regret", "feasible"}
+_PERCENT = {"normalized_regret", "relative_regret", "feasible"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Report:
     Attributes
     ----------
     value, optimum, regret: mean objective of the decisions, of the best ones under the truth, and what is between.
-    normalised_regret: `sum regret / sum |optimum|`; NaN where all optima are zero.
+    normalized_regret: `sum regret / sum |optimum|`; NaN where all optima are zero.
     relative_regret: the mean of `regret / |optimum|` over instances (those with an optimum other than zero).
     worst_case_regret: of the worst among the best decisions under the prediction (the "unambiguous" loss); `None` for
         non-linear or inexact problems, and where `decide` was given.
@@ -53,7 +53,7 @@ class Report:
     value: float
     optimum: float
     regret: float
-    normalised_regret: float
+    normalized_regret: float
     relative_regret: float
     worst_case_regret: float | None
     feasible: float | None
@@ -85,14 +85,14 @@ class Report:
                 intervals[name] = found
         found = interval(ratio, (table["regret"], scale), bootstrap, confidence, seed)
         if found is not None:
-            intervals["normalised_regret"] = found
+            intervals["normalized_regret"] = found
         optional = {name: means.get(name) for name in ("worst_case_regret", "feasible", "mse", "cross_entropy")}
         return cls(
             value=means["value"],
             optimum=means["optimum"],
             regret=means["regret"],
             relative_regret=means["relative_regret"],
-            normalised_regret=float(ratio(table["regret"], scale)),
+            normalized_regret=float(ratio(table["regret"], scale)),
             **optional,
             auc=auc,
             seconds_per_decision=seconds["decision"],
@@ -155,11 +155,11 @@ def check_columns(reports: dict[str, Report], measure: str) -> None:
     first, *others = reports.items()
     for name, report in reports.items():
         if measure not in report.instances:
-            raise _check.fail("measure", f"one of {', '.join(report.instances)}", f"{measure!r} (report {name!r})")
+            raise checks.fail("measure", f"one of {', '.join(report.instances)}", f"{measure!r} (report {name!r})")
     for name, report in others:
         mine, theirs = first[1].instances["optimum"], report.instances["optimum"]
         if len(mine) != len(theirs) or not np.allclose(mine, theirs, rtol=1e-5, atol=1e-8):
-            raise _check.fail("reports", "of the same instances", f"{name!r}, whose optima differ from {first[0]!r}")
+            raise checks.fail("reports", "of the same instances", f"{name!r}, whose optima differ from {first[0]!r}")
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------

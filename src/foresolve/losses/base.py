@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from torch import Tensor, nn
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.problems.base import Problem
 
@@ -35,7 +35,7 @@ class Loss(nn.Module):
         """Raise an error that says so, if the loss cannot serve this problem."""
         reason = self.refuses(problem)
         if reason:
-            raise _check.fail(
+            raise checks.fail(
                 "problem", f"one that {type(self).__name__} can serve", f"{type(problem).__name__}: {reason}"
             )
 

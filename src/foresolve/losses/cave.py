@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.errors import ConvergenceWarning
 from foresolve.losses.base import Loss
 from foresolve.losses.traits import missing
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
-from foresolve.solvers.cone import NormalCone
+from foresolve.solvers.projection.cone import NormalCone
 
 Kind = Literal["exact", "inner", "hybrid"]
 
@@ -58,8 +58,8 @@ class CaVE(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.cave import CaVE
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import CaVE
     >>> batch = Batch(None, torch.tensor([[1.0, 3.0]]), foresolve.TopK(2, 1))
     >>> loss = CaVE("exact")
     >>> loss(torch.tensor([[1.0, 2.0]]), batch), loss(torch.tensor([[1.0, 0.0]]), batch)
@@ -79,13 +79,13 @@ class CaVE(Loss):
     ) -> None:
         super().__init__()
         if kind not in get_args(Kind):
-            raise _check.fail("kind", f"one of {', '.join(map(repr, get_args(Kind)))}", repr(kind))
+            raise checks.fail("kind", f"one of {', '.join(map(repr, get_args(Kind)))}", repr(kind))
         if not 0 < inner_ratio <= 1:
-            raise _check.fail("inner_ratio", "in (0, 1]", str(inner_ratio))
+            raise checks.fail("inner_ratio", "in (0, 1]", str(inner_ratio))
         if not 0 <= solve_ratio <= 1:
-            raise _check.fail("solve_ratio", "in [0, 1]", str(solve_ratio))
+            raise checks.fail("solve_ratio", "in [0, 1]", str(solve_ratio))
         self.kind: Kind = kind
-        self.iterations = _check.positive_int("iterations", iterations)
+        self.iterations = checks.positive_int("iterations", iterations)
         self.inner_ratio, self.solve_ratio = float(inner_ratio), float(solve_ratio)
         self.generator = torch.Generator().manual_seed(seed)
 
@@ -107,19 +107,19 @@ class CaVE(Loss):
         if self.kind == "hybrid" and self.training:
             draw = float(torch.rand((), generator=self.generator, dtype=torch.float64))
             if draw >= self.solve_ratio:
-                return (1 - self.inner_ratio) * normalize(gain, dim=-1) + self.inner_ratio * cone.centre()
+                return (1 - self.inner_ratio) * normalize(gain, dim=-1) + self.inner_ratio * cone.center()
         if self.kind != "exact":
             return cone.inside(gain, self.iterations)
         nearest, converged = cone.project(gain)
         if not bool(converged.all()):
             where = (~converged).nonzero().flatten().tolist()
-            _check.warn(
-                f"the projection onto the cone of {_check.instance_names(where, [len(gain)])} stopped short of its "
+            checks.warn(
+                f"the projection onto the cone of {checks.instance_names(where, [len(gain)])} stopped short of its "
                 "tolerance. Scale the constraints",
                 ConvergenceWarning,
             )
         away = nearest.norm(dim=-1, keepdim=True) == 0
-        return torch.where(away, cone.centre(), nearest)
+        return torch.where(away, cone.center(), nearest)
 
     def refuses(self, problem: Problem) -> str:
         return missing(problem, ("rows", "binary"))

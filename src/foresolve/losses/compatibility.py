@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.losses.traits import TRAITS, missing
 from foresolve.problems.base import Problem
 
@@ -21,11 +21,11 @@ METHODS: dict[str, tuple[str, ...]] = {
     "DecisionLoss(NegativeIdentity)": ("linear",),
     "DecisionLoss(IMLE)": ("linear",),
     "DecisionLoss(AdaptiveIMLE)": ("linear",),
-    "DecisionLoss(RegularisedFrankWolfe)": ("linear",),
+    "DecisionLoss(RegularizedFrankWolfe)": ("linear",),
     "FenchelYoung(QuadraticRelaxation)": ("linear", "rows"),
     "FenchelYoung(PerturbedAdditive)": ("linear",),
     "FenchelYoung(PerturbedMultiplicative)": ("linear",),
-    "FenchelYoung(RegularisedFrankWolfe)": ("linear",),
+    "FenchelYoung(RegularizedFrankWolfe)": ("linear",),
     "SPOPlus": ("linear", "exact"),
     "PerturbationGradient": ("linear", "exact"),
     "NCE": ("shared",),
@@ -70,7 +70,7 @@ def why_not(method: str, problem: Problem) -> str:
     'its objective is not linear in x'
     """
     if method not in METHODS:
-        raise _check.fail("method", f"one of {', '.join(METHODS)}", repr(method))
+        raise checks.fail("method", f"one of {', '.join(METHODS)}", repr(method))
     return missing(problem, METHODS[method])
 
 

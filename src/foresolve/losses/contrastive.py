@@ -53,8 +53,8 @@ class NCE(_Contrastive):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.contrastive import NCE
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import NCE
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
     >>> NCE()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))  # leads 1 and 0, instead of -2 and 0
     tensor([1.5000])
@@ -85,8 +85,8 @@ class MAP(_Contrastive):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.contrastive import MAP
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import MAP
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
     >>> MAP()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))
     tensor([3.])

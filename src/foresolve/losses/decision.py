@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.layers.base import Layer
 from foresolve.losses.base import Loss
@@ -26,7 +26,7 @@ class DecisionLoss(Loss):
     Parameters
     ----------
     layer: any `Layer`, for example `QuadraticRelaxation()`.
-    normalise: relative regret for each instance, so that instances of large value do not drown the others. It has no
+    normalize: relative regret for each instance, so that instances of large value do not drown the others. It has no
         meaning where the best value is 0: such instances are refused, by name.
 
     References
@@ -36,35 +36,35 @@ class DecisionLoss(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.decision import DecisionLoss
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import DecisionLoss
     >>> loss = DecisionLoss(foresolve.QuadraticRelaxation(gamma=0.5))
     >>> batch = Batch(None, torch.tensor([[1.0, 0.0]]), foresolve.TopK(2, 1))
     >>> loss(torch.tensor([[0.75, 0.25]]), batch)
     tensor([-0.7500])
     """
 
-    def __init__(self, layer: Layer, normalise: bool = False) -> None:
+    def __init__(self, layer: Layer, normalize: bool = False) -> None:
         super().__init__()
         if not isinstance(layer, Layer):
-            raise _check.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
-        self.layer, self.normalise = layer, bool(normalise)
-        self.needs_decision = self.normalise
+            raise checks.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
+        self.layer, self.normalize = layer, bool(normalize)
+        self.needs_decision = self.normalize
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""
         x = self.layer(theta_hat, batch.problem)
         value = batch.problem.objective(x, batch.theta).to(theta_hat.dtype)
-        if not self.normalise:
+        if not self.normalize:
             return -value
         _, best = batch.best()
         empty = (best == 0).nonzero().flatten().tolist()
         if empty:
-            names = _check.instance_names(empty, (len(batch),))
-            remedy = "Leave those instances out, or pass normalise=False"
-            raise _check.fail("batch", "of instances whose best value is not 0, to normalise by", names, remedy)
+            names = checks.instance_names(empty, (len(batch),))
+            remedy = "Leave those instances out, or pass normalize=False"
+            raise checks.fail("batch", "of instances whose best value is not 0, to normalise by", names, remedy)
         best = best.to(value.dtype)
         return (best - value) / best.abs()
 
     def extra_repr(self) -> str:
-        return f"normalise={self.normalise}"
+        return f"normalize={self.normalize}"

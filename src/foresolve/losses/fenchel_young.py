@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.layers.base import Layer
-from foresolve.layers.frank_wolfe import RegularisedFrankWolfe
+from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.perturbed import PerturbedLayer
 from foresolve.layers.quadratic import QuadraticRelaxation, width_of
 from foresolve.layers.smoothing import Relative
@@ -16,7 +16,7 @@ from foresolve.losses.base import Loss
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
 
-Smoothed = QuadraticRelaxation | RegularisedFrankWolfe
+Smoothed = QuadraticRelaxation | RegularizedFrankWolfe
 
 
 class FenchelYoung(Loss):
@@ -30,7 +30,7 @@ class FenchelYoung(Loss):
     the layer's decision. It is convex in :math:`\hat c`, and zero exactly where :math:`x(\hat c) = y`. The true
     parameters enter through :math:`y` alone.
 
-    **`QuadraticRelaxation`, `RegularisedFrankWolfe`**: :math:`\Omega = \gamma \|x\|^2` (or the layer's regulariser). A
+    **`QuadraticRelaxation`, `RegularizedFrankWolfe`**: :math:`\Omega = \gamma \|x\|^2` (or the layer's regulariser). A
     `Relative` :math:`\gamma` is taken from the *true* parameters, so that it is data: taken from the prediction it
     would let the loss fall to zero with the scale of :math:`\hat c`.
 
@@ -68,8 +68,8 @@ class FenchelYoung(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.fenchel_young import FenchelYoung
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import FenchelYoung
     >>> loss = FenchelYoung(foresolve.QuadraticRelaxation(gamma=0.5))
     >>> batch = Batch(None, torch.tensor([[1.0, 0.0]]), foresolve.TopK(2, 1))
     >>> theta_hat = torch.tensor([[0.75, 0.25]], requires_grad=True)
@@ -84,10 +84,10 @@ class FenchelYoung(Loss):
     def __init__(self, layer: Layer) -> None:
         super().__init__()
         if not isinstance(layer, Smoothed | PerturbedLayer):
-            expected = "QuadraticRelaxation, RegularisedFrankWolfe, PerturbedAdditive or PerturbedMultiplicative"
-            raise _check.fail("layer", expected, type(layer).__name__, "Others go into DecisionLoss")
+            expected = "QuadraticRelaxation, RegularizedFrankWolfe, PerturbedAdditive or PerturbedMultiplicative"
+            raise checks.fail("layer", expected, type(layer).__name__, "Others go into DecisionLoss")
         if isinstance(layer, PerturbedLayer) and layer.bounds is not None:
-            raise _check.fail("layer", "without bounds: clamped noise has no convex loss", f"bounds={layer.bounds}")
+            raise checks.fail("layer", "without bounds: clamped noise has no convex loss", f"bounds={layer.bounds}")
         self.layer: Smoothed | PerturbedLayer = layer
 
     def refuses(self, problem: Problem) -> str:
@@ -95,7 +95,7 @@ class FenchelYoung(Loss):
         if not problem.linear:
             return "its objective is not linear"
         if isinstance(self.layer, QuadraticRelaxation) and not isinstance(problem, LinearProgram):
-            return "QuadraticRelaxation needs a LinearProgram (RegularisedFrankWolfe takes any linear objective)"
+            return "QuadraticRelaxation needs a LinearProgram (RegularizedFrankWolfe takes any linear objective)"
         return ""
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
@@ -118,20 +118,20 @@ class FenchelYoung(Loss):
 
     def _penalty(self, x: Tensor) -> Tensor:
         layer = self.layer
-        return layer.penalty(x) if isinstance(layer, RegularisedFrankWolfe) else x.square().sum(-1)
+        return layer.penalty(x) if isinstance(layer, RegularizedFrankWolfe) else x.square().sum(-1)
 
     def _with(self, gamma: Tensor) -> Smoothed:
         """The layer with another smoothing."""
         layer = self.layer
-        if isinstance(layer, RegularisedFrankWolfe):
-            return RegularisedFrankWolfe(gamma, layer.regulariser, steps=layer.steps, tol=layer.tol)
+        if isinstance(layer, RegularizedFrankWolfe):
+            return RegularizedFrankWolfe(gamma, layer.regularizer, steps=layer.steps, tol=layer.tol)
         assert isinstance(layer, QuadraticRelaxation)
         return QuadraticRelaxation(gamma, tol=layer.tol, max_iter=layer.max_iter)
 
     def _gamma(self, batch: Batch) -> Tensor:
         """The smoothing under the true parameters, `()` or `(B,)`."""
         layer, theta, problem = self.layer, batch.theta.double(), batch.problem
-        if isinstance(layer, RegularisedFrankWolfe):
+        if isinstance(layer, RegularizedFrankWolfe):
             return layer.smoothing(theta, problem)
         assert isinstance(layer, QuadraticRelaxation)
         assert isinstance(problem, LinearProgram)

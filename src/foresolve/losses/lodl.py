@@ -8,11 +8,11 @@ from typing import Any, Literal, Self, get_args
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
-from foresolve.losses.local import LocalLosses, fit_local
 from foresolve.losses.pool import row_keys
+from foresolve.losses.quadratic_forms import LocalLosses, fit_local
 from foresolve.losses.score_function import as_bounds
 
 Kind = Literal["weighted_mse", "quadratic", "directed_weighted_mse", "directed_quadratic"]
@@ -54,8 +54,8 @@ class LODL(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.lodl import LODL
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import LODL
     >>> theta = torch.tensor([[1.0, 3.0, 0.0], [2.0, 2.5, 0.5]])
     >>> batch = Batch(None, theta, foresolve.TopK(3, 1))
     >>> loss = LODL(samples=50).fit_to(batch)
@@ -79,12 +79,12 @@ class LODL(Loss):
     ) -> None:
         super().__init__()
         if kind not in get_args(Kind):
-            raise _check.fail("kind", f"one of {', '.join(map(repr, get_args(Kind)))}", repr(kind))
+            raise checks.fail("kind", f"one of {', '.join(map(repr, get_args(Kind)))}", repr(kind))
         self.kind: Kind = kind
-        self.samples, self.steps = _check.positive_int("samples", samples), _check.positive_int("steps", steps)
-        self.rank, self.spread = _check.positive_int("rank", rank), _check.positive("spread", spread)
+        self.samples, self.steps = checks.positive_int("samples", samples), checks.positive_int("steps", steps)
+        self.rank, self.spread = checks.positive_int("rank", rank), checks.positive("spread", spread)
         if not 0 <= ridge < float("inf"):
-            raise _check.fail("ridge", "a finite number >= 0", str(ridge))
+            raise checks.fail("ridge", "a finite number >= 0", str(ridge))
         self.ridge, self.bounds, self.seed = float(ridge), as_bounds(bounds), int(seed)
         self._unit: Tensor | None = None
         self._keys: Tensor | None = None
@@ -95,9 +95,9 @@ class LODL(Loss):
 
         `progress(done, total)` is called after each `batch_size` instances, whose samples are solved in one call.
         """
-        total, batch_size = len(data), _check.positive_int("batch_size", batch_size)
+        total, batch_size = len(data), checks.positive_int("batch_size", batch_size)
         if total == 0:
-            raise _check.fail("data", "a data set with at least one instance", "an empty one")
+            raise checks.fail("data", "a data set with at least one instance", "an empty one")
         self._unit, self._keys, self._local = self._units(data.theta.detach().double()), None, None
         if isinstance(data, Batch):
             self.check_problem(data.problem)
@@ -114,7 +114,7 @@ class LODL(Loss):
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         if self._unit is None:
             remedy = "Call `loss.fit_to(train)` before training"
-            raise _check.fail("LODL", "fitted to the training set", "one that is not fitted yet", remedy)
+            raise checks.fail("LODL", "fitted to the training set", "one that is not fitted yet", remedy)
         local = self._recall(batch)
         unit = self._unit.to(theta_hat.device)
         errors = (theta_hat.double() - batch.theta.double()) / unit

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
 from foresolve.losses.traits import missing
@@ -33,7 +33,7 @@ class SolutionPool(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from foresolve.losses.pool import SolutionPool
+    >>> from foresolve.losses import SolutionPool
     >>> pool = SolutionPool()
     >>> pool.add(torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
     >>> pool.decisions
@@ -44,9 +44,9 @@ class SolutionPool(nn.Module):
     def __init__(self, solve_ratio: float = 1.0, capacity: int | None = 10_000, seed: int = 0) -> None:
         super().__init__()
         if not 0 <= solve_ratio <= 1:
-            raise _check.fail("solve_ratio", "in [0, 1]", str(solve_ratio))
+            raise checks.fail("solve_ratio", "in [0, 1]", str(solve_ratio))
         self.solve_ratio = float(solve_ratio)
-        self.capacity = None if capacity is None else _check.positive_int("capacity", capacity)
+        self.capacity = None if capacity is None else checks.positive_int("capacity", capacity)
         self.generator = torch.Generator().manual_seed(seed)
         self._decisions: Tensor | None = None
         self._keys: Tensor | None = None
@@ -68,7 +68,7 @@ class SolutionPool(nn.Module):
             old, known = self._decisions.to(new.device), self._keys.to(new.device)
             if old.shape[-1] != new.shape[-1]:
                 expected = f"(K, {old.shape[-1]}) like those in the pool"
-                raise _check.fail("decisions", expected, str(tuple(new.shape)), "Give each problem a pool of its own")
+                raise checks.fail("decisions", expected, str(tuple(new.shape)), "Give each problem a pool of its own")
             fresh = fresh[~torch.isin(keys[fresh], known)]
             new, keys = torch.cat([old, new[fresh]]), torch.cat([known, keys[fresh]])
         else:
@@ -115,7 +115,7 @@ class PoolLoss(Loss):
     def __init__(self, pool: SolutionPool | None = None) -> None:
         super().__init__()
         if pool is not None and not isinstance(pool, SolutionPool):
-            raise _check.fail("pool", "a SolutionPool", type(pool).__name__)
+            raise checks.fail("pool", "a SolutionPool", type(pool).__name__)
         self.pool = SolutionPool() if pool is None else pool
 
     def refuses(self, problem: Problem) -> str:
@@ -131,7 +131,7 @@ def scores(decisions: Tensor, theta: Tensor, problem: Problem) -> Tensor:
     values = problem.objective(x, theta.unsqueeze(1).expand(-1, many, *shape)).double()
     if theta.requires_grad and not values.requires_grad and torch.is_grad_enabled():
         remedy = "Write it with torch operations, or train with `ScoreFunction`, which needs values alone"
-        raise _check.fail("objective", "differentiable in `theta` for losses that rank decisions", "constants", remedy)
+        raise checks.fail("objective", "differentiable in `theta` for losses that rank decisions", "constants", remedy)
     return values
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from torch import Tensor
 from torch.nn import functional
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
 
@@ -27,8 +27,8 @@ class MSE(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.prediction import MSE
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import MSE
     >>> MSE()(torch.tensor([[1.0, 2.0]]), Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
     tensor([2.])
     """
@@ -60,10 +60,10 @@ class CrossEntropy(Loss):
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""
         theta = batch.theta.to(theta_hat.dtype)
-        _check.unit_interval("theta", theta)
+        checks.unit_interval("theta", theta)
         if self.logits:
             return _each(functional.binary_cross_entropy_with_logits(theta_hat, theta, reduction="none"))
-        _check.unit_interval("theta_hat", theta_hat)
+        checks.unit_interval("theta_hat", theta_hat)
         return _each(functional.binary_cross_entropy(theta_hat, theta, reduction="none"))
 
     def extra_repr(self) -> str:
@@ -83,8 +83,8 @@ class PredictionLoss(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.prediction import PredictionLoss
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import PredictionLoss
     >>> loss = PredictionLoss(torch.nn.L1Loss(reduction="none"))
     >>> loss(torch.tensor([[1.0, 2.0]]), Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
     tensor([1.])
@@ -93,11 +93,11 @@ class PredictionLoss(Loss):
     def __init__(self, torch_loss: Callable[[Tensor, Tensor], Tensor]) -> None:
         super().__init__()
         if not callable(torch_loss):
-            raise _check.fail("torch_loss", "a function of (theta_hat, theta)", type(torch_loss).__name__)
+            raise checks.fail("torch_loss", "a function of (theta_hat, theta)", type(torch_loss).__name__)
         reduction = getattr(torch_loss, "reduction", "none")
         if reduction != "none":
             remedy = f'Write {type(torch_loss).__name__}(reduction="none")'
-            raise _check.fail("torch_loss", "one that keeps the instances apart", f"reduction={reduction!r}", remedy)
+            raise checks.fail("torch_loss", "one that keeps the instances apart", f"reduction={reduction!r}", remedy)
         self.torch_loss = torch_loss
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
@@ -106,5 +106,5 @@ class PredictionLoss(Loss):
         if not isinstance(values, Tensor) or values.shape[:1] != theta_hat.shape[:1]:
             found = str(tuple(values.shape)) if isinstance(values, Tensor) else type(values).__name__
             expected = f"a function that gives a number, or several, for each of the {len(theta_hat)} instances"
-            raise _check.fail("torch_loss", expected, found, 'With a torch loss, pass reduction="none"')
+            raise checks.fail("torch_loss", expected, found, 'With a torch loss, pass reduction="none"')
         return _each(values)

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.losses.pool import PoolLoss, SolutionPool, scores
 
@@ -40,8 +40,8 @@ class PointwiseRanking(_Ranking):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.ranking import PointwiseRanking
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import PointwiseRanking
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
     >>> PointwiseRanking()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))  # (1^2 + 2^2) / 2
     tensor([2.5000])
@@ -77,8 +77,8 @@ class PairwiseRanking(_Ranking):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.ranking import PairwiseRanking
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import PairwiseRanking
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
     >>> PairwiseRanking(margin=0.5)(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))  # (0.5 + 1) / 2
     tensor([0.7500])
@@ -87,9 +87,9 @@ class PairwiseRanking(_Ranking):
     def __init__(self, pool: SolutionPool | None = None, *, margin: float = 0.1, kind: Comparison = "hinge") -> None:
         super().__init__(pool)
         if kind not in get_args(Comparison):
-            raise _check.fail("kind", f"one of {', '.join(map(repr, get_args(Comparison)))}", repr(kind))
+            raise checks.fail("kind", f"one of {', '.join(map(repr, get_args(Comparison)))}", repr(kind))
         if not 0 <= margin < float("inf"):
-            raise _check.fail("margin", "a finite number >= 0", str(margin))
+            raise checks.fail("margin", "a finite number >= 0", str(margin))
         self.margin, self.kind = float(margin), kind
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
@@ -126,8 +126,8 @@ class ListwiseRanking(_Ranking):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.ranking import ListwiseRanking
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import ListwiseRanking
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
     >>> ListwiseRanking()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))
     tensor([1.1941])
@@ -135,7 +135,7 @@ class ListwiseRanking(_Ranking):
 
     def __init__(self, pool: SolutionPool | None = None, *, temperature: float = 1.0) -> None:
         super().__init__(pool)
-        self.temperature = _check.positive("temperature", temperature)
+        self.temperature = checks.positive("temperature", temperature)
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         predicted, true = self._scores(theta_hat, batch)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
 
@@ -39,8 +39,8 @@ class ScoreFunction(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data.batch import Batch
-    >>> from foresolve.losses.score_function import ScoreFunction
+    >>> from foresolve.data import Batch
+    >>> from foresolve.losses import ScoreFunction
     >>> theta_hat = torch.tensor([[2.0, 1.0]], requires_grad=True)
     >>> batch = Batch(None, torch.tensor([[1.0, 3.0]]), foresolve.TopK(2, 1))
     >>> loss = ScoreFunction(sigma=1.0, samples=100)(theta_hat, batch)
@@ -56,7 +56,7 @@ class ScoreFunction(Loss):
     ) -> None:
         super().__init__()
         self.sigma = sigma
-        self.samples = _check.positive_int("samples", samples)
+        self.samples = checks.positive_int("samples", samples)
         self.bounds = as_bounds(bounds)
         self.generator = torch.Generator().manual_seed(seed)
 
@@ -67,23 +67,23 @@ class ScoreFunction(Loss):
 
     @sigma.setter
     def sigma(self, value: float) -> None:
-        self._sigma = _check.positive("sigma", value)
+        self._sigma = checks.positive("sigma", value)
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
-        problem, centre = batch.problem, theta_hat.double()
+        problem, center = batch.problem, theta_hat.double()
         best = batch.best()[1].double()
         # Drawn on the CPU whatever the device, so that a seed means the same everywhere.
         noise = torch.randn(self.samples, *theta_hat.shape, generator=self.generator, dtype=torch.float64)
         noise = noise.to(theta_hat.device)
         with torch.no_grad():
-            draws = centre + self.sigma * noise
+            draws = center + self.sigma * noise
             x = problem.solve(draws if self.bounds is None else draws.clamp(*self.bounds))
             regret = best - problem.objective(x, batch.theta.double().expand_as(draws)).double()
             value = regret.mean(0)
             # r_s less the mean of the others is S / (S - 1) times r_s less the mean of all.
             advantage = regret if self.samples == 1 else (regret - value) * self.samples / (self.samples - 1)
             slope = (advantage.reshape(advantage.shape + (1,) * (theta_hat.ndim - 1)) * noise).mean(0) / self.sigma
-        linear = (slope * (centre - centre.detach())).flatten(1).sum(-1)
+        linear = (slope * (center - center.detach())).flatten(1).sum(-1)
         return (value + linear).to(theta_hat.dtype)
 
     def get_extra_state(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def as_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
     try:
         low, high = (float(limit) for limit in bounds)
     except (TypeError, ValueError) as error:
-        raise _check.fail("bounds", "(low, high) or None", repr(bounds)) from error
+        raise checks.fail("bounds", "(low, high) or None", repr(bounds)) from error
     if not low < high:
-        raise _check.fail("bounds", "(low, high) with low < high", repr(bounds))
+        raise checks.fail("bounds", "(low, high) with low < high", repr(bounds))
     return low, high

@@ -1,0 +1,30 @@
+"""What is decided: linear programs and the catalogue on top of them, submodular problems, black boxes."""
+
+from foresolve.problems.base import Problem
+from foresolve.problems.black_box import OracleProblem
+from foresolve.problems.feasibility import Feasibility, Violation
+from foresolve.problems.flow import MaxFlow, MinCostFlow
+from foresolve.problems.knapsack import Knapsack
+from foresolve.problems.linear import LinearProgram
+from foresolve.problems.matching import Assignment, BipartiteMatching
+from foresolve.problems.shortest_path import ShortestPath
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.problems.top_k import TopK
+from foresolve.problems.travelling_salesman import TravellingSalesman
+
+__all__ = [
+    "Assignment",
+    "BipartiteMatching",
+    "Feasibility",
+    "Knapsack",
+    "LinearProgram",
+    "MaxFlow",
+    "MinCostFlow",
+    "OracleProblem",
+    "Problem",
+    "ShortestPath",
+    "SubmodularProblem",
+    "TopK",
+    "TravellingSalesman",
+    "Violation",
+]

@@ -9,9 +9,9 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from foresolve import _check
-from foresolve.solvers.rows import DenseRows, Rows
-from foresolve.solvers.sparse_rows import SparseRows
+from foresolve._base import checks
+from foresolve.solvers.projection.rows import DenseRows, Rows
+from foresolve.solvers.projection.sparse_rows import SparseRows
 
 # A dense matrix with fewer entries than this share is stored by its entries.
 SPARSE_SHARE = 0.1
@@ -31,8 +31,8 @@ class Block:
         elif isinstance(matrix, Tensor) and matrix.layout != torch.strided:
             self._from_torch_sparse(name, matrix)
         else:
-            self._from_dense(name, _check.as_tensor(name, matrix))
-        _check.finite(name, self.values)
+            self._from_dense(name, checks.as_tensor(name, matrix))
+        checks.finite(name, self.values)
 
     def _sparse(self, shape: tuple[int, ...], index: Tensor, values: Tensor) -> None:
         self.m, self.n = shape[-2:]
@@ -41,7 +41,7 @@ class Block:
 
     def _from_dense(self, name: str, matrix: Tensor) -> None:
         if matrix.ndim < 2:
-            raise _check.fail(name, "a matrix (*batch, rows, variables)", f"shape {tuple(matrix.shape)}")
+            raise checks.fail(name, "a matrix (*batch, rows, variables)", f"shape {tuple(matrix.shape)}")
         if matrix.ndim == 2 and not matrix.requires_grad and matrix.numel() >= SPARSE_SIZE:
             index = matrix.nonzero().T
             if index.shape[1] <= SPARSE_SHARE * matrix.numel():
@@ -58,7 +58,7 @@ class Block:
         if not values.is_floating_point():
             values = values.double()
         if entries.dense_dim() or entries.sparse_dim() not in {2, 3}:
-            raise _check.fail(name, "a sparse (rows, variables) or (batch, rows, variables)", str(tuple(matrix.shape)))
+            raise checks.fail(name, "a sparse (rows, variables) or (batch, rows, variables)", str(tuple(matrix.shape)))
         if entries.sparse_dim() == 2:
             self._sparse(tuple(matrix.shape), index, values)
             return
@@ -104,7 +104,7 @@ def split_bounds(bounds: Any) -> tuple[Any, Any]:
         return bounds
     pairs = np.asarray([[np.nan if b is None else b for b in pair] for pair in bounds], dtype=float)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise _check.fail("bounds", "a tuple (lower, upper) or a list of n (min, max) pairs", f"shape {pairs.shape}")
+        raise checks.fail("bounds", "a tuple (lower, upper) or a list of n (min, max) pairs", f"shape {pairs.shape}")
     return np.nan_to_num(pairs[:, 0], nan=-np.inf), np.nan_to_num(pairs[:, 1], nan=np.inf)
 
 
@@ -115,39 +115,39 @@ def count_variables(n: int | None, blocks: dict[str, Block], lower: Any, upper: 
         if np.ndim(bound.detach().cpu() if isinstance(bound, Tensor) else bound):
             sizes[name] = np.shape(bound)[-1]
     if n is not None:
-        sizes["n"] = _check.positive_int("n", n)
+        sizes["n"] = checks.positive_int("n", n)
     if not sizes:
-        raise _check.InvalidInputError(
+        raise checks.InvalidInputError(
             "the number of variables is unknown: give `n`, a constraint matrix or vector bounds"
         )
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise _check.InvalidInputError(f"the arguments disagree on the number of variables: {listed}")
+        raise checks.InvalidInputError(f"the arguments disagree on the number of variables: {listed}")
     return next(iter(sizes.values()))
 
 
 def right_hand_side(name: str, side: Any, block: Block) -> Tensor:
     """`(*batch, rows)`, checked against its matrix."""
-    tensor = _check.as_tensor(name, side)
+    tensor = checks.as_tensor(name, side)
     if tensor.ndim == 0:
         tensor = tensor[None]
-    _check.last_dim(name, tensor, block.m, f"the {block.m} rows of A{name[1:]}")
-    _check.finite(name, tensor)
+    checks.last_dim(name, tensor, block.m, f"the {block.m} rows of A{name[1:]}")
+    checks.finite(name, tensor)
     return tensor
 
 
 def as_bound(name: str, value: Any, n: int, device: torch.device) -> Tensor:
     """A bound as `(*batch, n)`; `None` is no bound."""
     value = (-np.inf if name == "lower" else np.inf) if value is None else value
-    tensor = _check.as_tensor(name, value)
+    tensor = checks.as_tensor(name, value)
     tensor = tensor.to(device) if not isinstance(value, Tensor) else tensor
     if tensor.ndim == 0:
         tensor = tensor.expand(n)
-    _check.last_dim(name, tensor, n, f"the {n} variables")
-    _check.finite(name, tensor, allow_infinite=True)
+    checks.last_dim(name, tensor, n, f"the {n} variables")
+    checks.finite(name, tensor, allow_infinite=True)
     impossible = np.inf if name == "lower" else -np.inf
     if bool((tensor == impossible).any()):
-        raise _check.fail(name, f"free of {impossible}", f"{impossible}")
+        raise checks.fail(name, f"free of {impossible}", f"{impossible}")
     return tensor
 
 
@@ -155,9 +155,9 @@ def as_integrality(value: Any, n: int) -> Tensor:
     """Flags `(n,)` of the integer variables."""
     flags = np.asarray(0 if value is None else value.cpu() if isinstance(value, Tensor) else value)
     if flags.shape not in {(), (n,)}:
-        raise _check.fail("integrality", f"a number or ({n},)", f"shape {flags.shape}")
+        raise checks.fail("integrality", f"a number or ({n},)", f"shape {flags.shape}")
     if not np.isin(flags, (0, 1)).all():
-        raise _check.fail("integrality", "0 (continuous) or 1 (integer) for each variable", str(np.unique(flags)))
+        raise checks.fail("integrality", "0 (continuous) or 1 (integer) for each variable", str(np.unique(flags)))
     flags = np.broadcast_to(flags, (n,))
     return torch.from_numpy(flags.astype(bool))
 
@@ -170,7 +170,7 @@ def common_device(blocks: dict[str, Block], rhs: list[Tensor], lower: Any, upper
     devices = set(found.values()) or {torch.device("cpu")}
     if len(devices) > 1:
         listed = ", ".join(f"{name} on {device}" for name, device in found.items())
-        raise _check.InvalidInputError(
+        raise checks.InvalidInputError(
             f"constraints must live on one device; got {listed}. Build on the CPU, then `.to()`"
         )
     return devices.pop()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from foresolve._check import instance_names
+from foresolve._base.checks import instance_names
 
 
 @dataclass(frozen=True)

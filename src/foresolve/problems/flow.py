@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve import _check
-from foresolve.problems.graph import as_arcs, as_ends, incidence
+from foresolve._base import checks
+from foresolve._base.graphs import as_arcs, as_ends
+from foresolve.problems.incidence import incidence
 from foresolve.problems.linear import LinearProgram, Sense
 
 
@@ -21,11 +22,11 @@ class _Flow(LinearProgram):
     ) -> None:
         self._tails, self._heads, self.n_nodes = ends
         self._row_nodes = nodes
-        upper = _check.as_tensor("capacity", capacity)
+        upper = checks.as_tensor("capacity", capacity)
         if bool((upper < 0).any()):
             where = (upper < 0).nonzero()[0].tolist()
-            raise _check.fail("capacity", ">= 0 on every arc", f"{upper[tuple(where)].item()} at {where}")
-        _check.same_device("capacity", upper, supply.device)
+            raise checks.fail("capacity", ">= 0 on every arc", f"{upper[tuple(where)].item()} at {where}")
+        checks.same_device("capacity", upper, supply.device)
         rows = incidence(self._tails, self._heads, nodes, self.n_nodes).to(supply.device)
         equality = torch.ones(len(nodes), dtype=torch.bool, device=supply.device)
         self._set(rows, torch.Size(), supply, equality, (0.0, upper), sense=sense)
@@ -65,7 +66,7 @@ class MaxFlow(_Flow):
     Examples
     --------
     >>> import torch, foresolve
-    >>> problem = foresolve.MaxFlow([(0, 1), (0, 2), (1, 3), (2, 3)], 0, 3, capacity=[2.0, 3.0, 1.0, 4.0])
+    >>> problem = foresolve.problems.MaxFlow([(0, 1), (0, 2), (1, 3), (2, 3)], 0, 3, capacity=[2.0, 3.0, 1.0, 4.0])
     >>> problem.solve(problem.flow_value_theta())
     tensor([1., 3., 1., 3.], dtype=torch.float64)
     """
@@ -102,27 +103,28 @@ class MinCostFlow(_Flow):
     Examples
     --------
     >>> import torch, foresolve
-    >>> problem = foresolve.MinCostFlow([(0, 1), (0, 2), (1, 2)], supply=[2.0, 0.0, -2.0], capacity=[9.0, 1.0, 9.0])
+    >>> arcs = [(0, 1), (0, 2), (1, 2)]
+    >>> problem = foresolve.problems.MinCostFlow(arcs, supply=[2.0, 0.0, -2.0], capacity=[9.0, 1.0, 9.0])
     >>> problem.solve(torch.tensor([1.0, 1.0, 1.0]))
     tensor([1., 1., 1.])
     """
 
     def __init__(self, arcs: Any, supply: Any, capacity: Any = np.inf, sense: Sense = "min") -> None:
-        amounts = _check.as_tensor("supply", supply)
+        amounts = checks.as_tensor("supply", supply)
         if not isinstance(supply, Tensor) and isinstance(capacity, Tensor):
             amounts = amounts.to(capacity.device)
         if not isinstance(capacity, Tensor):
-            capacity = _check.as_tensor("capacity", capacity).to(amounts.device)
+            capacity = checks.as_tensor("capacity", capacity).to(amounts.device)
         size = amounts.shape[-1] if amounts.ndim else 0
         ends = as_arcs(arcs, None)
         if size < ends[2]:
             expected = f"(*batch, n_nodes) with a number for each of the {ends[2]} nodes in `arcs`"
-            raise _check.fail("supply", expected, f"shape {tuple(amounts.shape)}")
-        _check.finite("supply", amounts)
+            raise checks.fail("supply", expected, f"shape {tuple(amounts.shape)}")
+        checks.finite("supply", amounts)
         total, scale = amounts.detach().sum(-1), amounts.detach().abs().sum(-1)
         if bool((total.abs() > 1e-6 * (1 + scale)).any()):
             worst = total.flatten()[total.abs().argmax()]
-            raise _check.fail(
+            raise checks.fail(
                 "supply", "such that it sums to 0 (what leaves arrives)", f"a sum of {worst.item():.6g}",
                 "Add a node that takes the surplus",
             )  # fmt: skip

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.problems.linear import LinearProgram
-from foresolve.solvers.knapsack import fill
+from foresolve.solvers.exact.knapsack import fill
 
 # Cells of the dynamic programme (items x capacity) up to which it beats branch and bound.
 MOST_CELLS = 10_000_000
@@ -40,21 +40,21 @@ class Knapsack(LinearProgram):
     """
 
     def __init__(self, weights: Any, capacity: Any) -> None:
-        rows, most = _check.as_tensor("weights", weights), _check.as_tensor("capacity", capacity)
+        rows, most = checks.as_tensor("weights", weights), checks.as_tensor("capacity", capacity)
         if rows.ndim == 0 or rows.shape[-1] == 0:
-            raise _check.fail("weights", "(n,) or (*batch, d, n)", f"shape {tuple(rows.shape)}")
+            raise checks.fail("weights", "(n,) or (*batch, d, n)", f"shape {tuple(rows.shape)}")
         if not isinstance(weights, Tensor) and isinstance(capacity, Tensor):
             rows = rows.to(most.device)
         if not isinstance(capacity, Tensor):
             most = most.to(rows.device)
         rows = rows[None] if rows.ndim == 1 else rows
         most = most.expand(rows.shape[-2]) if most.ndim == 0 else most
-        _check.last_dim("capacity", most, rows.shape[-2], f"the {rows.shape[-2]} rows of `weights`")
+        checks.last_dim("capacity", most, rows.shape[-2], f"the {rows.shape[-2]} rows of `weights`")
         for name, tensor in (("weights", rows), ("capacity", most)):
-            _check.finite(name, tensor)
+            checks.finite(name, tensor)
             if bool((tensor < 0).any()):
                 where = (tensor < 0).nonzero()[0].tolist()
-                raise _check.fail(name, ">= 0", f"{tensor[tuple(where)].item()} at {where}")
+                raise checks.fail(name, ">= 0", f"{tensor[tuple(where)].item()} at {where}")
         super().__init__(A_ub=rows, b_ub=most, bounds=(0.0, 1.0), integrality=1)
         self.weights, self.capacity = rows, most
         self._table = _integer_table(rows.detach(), most.detach())

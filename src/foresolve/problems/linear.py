@@ -12,7 +12,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.problems.base import Problem
 from foresolve.problems.constraints import (
     Block,
@@ -25,10 +25,10 @@ from foresolve.problems.constraints import (
     stack,
 )
 from foresolve.problems.feasibility import Feasibility, inspect
-from foresolve.solvers.highs import HighsPool
-from foresolve.solvers.mps import read_mps
-from foresolve.solvers.polytope import Polytope
-from foresolve.solvers.rows import Rows
+from foresolve.problems.mps import read_mps
+from foresolve.solvers.exact.highs import HighsPool
+from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.projection.rows import Rows
 
 Sense = Literal["max", "min"]
 
@@ -85,13 +85,13 @@ class LinearProgram(Problem):
         for name, side in sides.items():
             if (side is None) != ("A" + name[1:] not in blocks):
                 missing = name if side is None else "A" + name[1:]
-                raise _check.InvalidInputError(f"`{missing}` is missing: A and b of a block come together")
+                raise checks.InvalidInputError(f"`{missing}` is missing: A and b of a block come together")
         lower, upper = split_bounds(bounds)
         size = count_variables(n, blocks, lower, upper)
         rhs = [right_hand_side(name, sides[name], blocks["A" + name[1:]]) for name in ("b_eq", "b_ub")
                if "A" + name[1:] in blocks]  # fmt: skip
         device = common_device(blocks, rhs, lower, upper)
-        batch = _check.broadcast_batch({name: block.batch for name, block in blocks.items()}
+        batch = checks.broadcast_batch({name: block.batch for name, block in blocks.items()}
                                        | {f"b{i}": side.shape[:-1] for i, side in enumerate(rhs)})  # fmt: skip
         joined = torch.cat([side.double().expand(*batch, -1) for side in rhs], -1) if rhs else None
         equality = torch.zeros(sum(block.m for block in blocks.values()), dtype=torch.bool, device=device)
@@ -117,11 +117,11 @@ class LinearProgram(Problem):
         Where the rows imply the upper bounds (`implied_upper`), solvers are spared them: half their work.
         """
         if sense not in ("max", "min"):
-            raise _check.fail("sense", '"max" or "min"', repr(sense))
+            raise checks.fail("sense", '"max" or "min"', repr(sense))
         self.n, self.sense, self._sign = rows.n, sense, 1.0 if sense == "max" else -1.0
         self.names = None if names is None else tuple(names)
         if self.names is not None and len(self.names) != rows.n:
-            raise _check.fail("names", f"a name for each of the {rows.n} variables", f"{len(self.names)} names")
+            raise checks.fail("names", f"a name for each of the {rows.n} variables", f"{len(self.names)} names")
         self.device = equality.device
         self._rows, self._matrix_batch, self._equality = rows, matrix_batch, equality
         self._rhs = torch.zeros(rows.m, dtype=torch.float64, device=self.device) if rhs is None else rhs
@@ -130,12 +130,12 @@ class LinearProgram(Problem):
             where = (self.lower > self.upper).nonzero()[0].tolist()
             low, high = torch.broadcast_tensors(self.lower, self.upper)
             found = f"{low[tuple(where)].item()} > {high[tuple(where)].item()} at {where}"
-            raise _check.fail("bounds", "lower <= upper", found)
+            raise checks.fail("bounds", "lower <= upper", found)
         self._working_upper = (
             torch.where(self.upper > self.lower, torch.inf, self.upper) if implied_upper else self.upper
         )
         self.integrality = as_integrality(integrality, rows.n)
-        self.batch_shape = _check.broadcast_batch(
+        self.batch_shape = checks.broadcast_batch(
             {
                 "A": matrix_batch,
                 "b": self._rhs.shape[:-1],
@@ -154,7 +154,7 @@ class LinearProgram(Problem):
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
         """`theta'x` for `sense="max"`, `-theta'x` for costs; `(*batch,)`."""
         self.check_theta(theta)
-        _check.last_dim("x", x, self.n)
+        checks.last_dim("x", x, self.n)
         return (self.gain(theta) * x.to(theta.dtype)).sum(-1)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
@@ -187,11 +187,11 @@ class LinearProgram(Problem):
 
         `relaxed` leaves integrality aside, as layers do.
         """
-        x = _check.as_tensor("x", x)
-        _check.last_dim("x", x, self.n)
-        _check.same_device("x", x, self.device)
+        x = checks.as_tensor("x", x)
+        checks.last_dim("x", x, self.n)
+        checks.same_device("x", x, self.device)
         x = x.detach().double()
-        batch = _check.broadcast_batch({"x": x.shape[:-1], "the problem": self.batch_shape})
+        batch = checks.broadcast_batch({"x": x.shape[:-1], "the problem": self.batch_shape})
         excess = self._products(x.expand(*batch, -1)) - self._rhs.detach()
         amounts = {
             "A_eq": excess[..., self._equality].abs(),
@@ -256,7 +256,7 @@ class LinearProgram(Problem):
         if not self.batch_shape:
             return self
         if len(self.batch_shape) > 1:
-            raise _check.fail(
+            raise checks.fail(
                 "problem", "a batch of one dimension, to select from", f"a batch {tuple(self.batch_shape)}"
             )
         count, index = self.batch_shape.numel(), index.to(self.device)
@@ -281,7 +281,7 @@ class LinearProgram(Problem):
         model = read_mps(Path(path))
         problem = LinearProgram(
             **model.constraints, bounds=(model.lower, model.upper), integrality=model.integrality,
-            sense=sense or ("max" if model.maximise else "min"), n=len(model.coefficients), names=model.names,
+            sense=sense or ("max" if model.maximize else "min"), n=len(model.coefficients), names=model.names,
         )  # fmt: skip
         problem.coefficients = torch.from_numpy(model.coefficients)
         problem.offset = model.offset
@@ -306,13 +306,13 @@ class LinearProgram(Problem):
 
     def batch_for(self, theta: Tensor) -> torch.Size:
         """The batch shape of `theta` and the problem together."""
-        return _check.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": self.batch_shape})
+        return checks.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": self.batch_shape})
 
     def check_theta(self, theta: Tensor) -> Tensor:
         """`theta` as a floating tensor, or an error that says what is wrong with it."""
-        theta = _check.as_tensor("theta", theta)
-        _check.last_dim("theta", theta, self.n)
-        _check.finite("theta", theta)
+        theta = checks.as_tensor("theta", theta)
+        checks.last_dim("theta", theta, self.n)
+        checks.finite("theta", theta)
         return theta
 
     def _products(self, x: Tensor) -> Tensor:

@@ -9,9 +9,9 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.problems.linear import LinearProgram
-from foresolve.solvers.rows import BipartiteRows
+from foresolve.solvers.projection.rows import BipartiteRows
 
 
 class _Pairs(LinearProgram):
@@ -25,9 +25,9 @@ class _Pairs(LinearProgram):
 
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor; a matrix of weights is refused with the remedy."""
-        theta = _check.as_tensor("theta", theta)
+        theta = checks.as_tensor("theta", theta)
         if theta.shape[-1:] != (self.n,) and theta.shape[-2:] == (self.left, self.right):
-            raise _check.fail(
+            raise checks.fail(
                 "theta",
                 f"(*batch, {self.n}) to match the problem",
                 str(tuple(theta.shape)),
@@ -75,7 +75,7 @@ class BipartiteMatching(_Pairs):
     """
 
     def __init__(self, left: int, right: int) -> None:
-        left, right = _check.positive_int("left", left), _check.positive_int("right", right)
+        left, right = checks.positive_int("left", left), checks.positive_int("right", right)
         super().__init__(left, right, [False] * (left + right))
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
@@ -99,7 +99,7 @@ class Assignment(_Pairs):
     Examples
     --------
     >>> import torch, foresolve
-    >>> problem = foresolve.Assignment(2, 3)
+    >>> problem = foresolve.problems.Assignment(2, 3)
     >>> theta = -torch.tensor([[1.0, 2.0, 3.0], [1.0, 4.0, 5.0]])
     >>> problem.solve(theta.flatten()).reshape(2, 3)
     tensor([[0., 1., 0.],
@@ -107,8 +107,8 @@ class Assignment(_Pairs):
     """
 
     def __init__(self, left: int, right: int | None = None) -> None:
-        left = _check.positive_int("left", left)
-        right = left if right is None else _check.positive_int("right", right)
+        left = checks.positive_int("left", left)
+        right = left if right is None else checks.positive_int("right", right)
         super().__init__(left, right, [left <= right] * left + [right <= left] * right)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:

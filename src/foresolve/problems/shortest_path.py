@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve import _check
-from foresolve.problems.graph import as_arcs, as_ends, incidence
+from foresolve._base import checks
+from foresolve._base.graphs import as_arcs, as_ends
+from foresolve.problems.incidence import incidence
 from foresolve.problems.linear import LinearProgram
-from foresolve.solvers.paths import PathSolver
+from foresolve.solvers.exact.paths import PathSolver
 
 Moves = Literal["right-down", "4", "8"]
 
@@ -93,12 +94,12 @@ class ShortestPath(LinearProgram):
         tensor([1., 0., 1.])
         """
         if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-            raise _check.fail("graph", "a networkx graph", type(graph).__name__)
+            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
         nodes = list(graph.nodes)
         number = {node: i for i, node in enumerate(nodes)}
         for name, node in (("source", source), ("target", target)):
             if node not in number:
-                raise _check.fail(name, f"one of the {len(nodes)} nodes of `graph`", repr(node))
+                raise checks.fail(name, f"one of the {len(nodes)} nodes of `graph`", repr(node))
         edges = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges)
         if not graph.is_directed():
             edges = [arc for edge in edges for arc in (edge, (edge[1], edge[0], *edge[2:]))]
@@ -115,11 +116,11 @@ class ShortestPath(LinearProgram):
         "right-down" the `width - 1` to the right, then the `width` down to the next row; with "4" and "8" first these,
         then those back (and the diagonal ones), in the order of the nodes they leave.
         """
-        height, width = _check.positive_int("height", height), _check.positive_int("width", width)
+        height, width = checks.positive_int("height", height), checks.positive_int("width", width)
         if height * width < 2:
-            raise _check.fail("height", "such that the grid has two cells or more", f"{height} x {width}")
+            raise checks.fail("height", "such that the grid has two cells or more", f"{height} x {width}")
         if moves not in ("right-down", "4", "8"):
-            raise _check.fail("moves", '"right-down", "4" or "8"', repr(moves))
+            raise checks.fail("moves", '"right-down", "4" or "8"', repr(moves))
         right_down = [(0, 1), (1, 0)]
         arcs = _grid_arcs(height, width, right_down, by_row=True)
         if moves != "right-down":

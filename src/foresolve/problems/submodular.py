@@ -8,16 +8,16 @@ from typing import Any, Literal, Self, get_args
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.problems.base import Problem
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.submodular_exact import solve_exactly
 from foresolve.sets.continuous import continuous_greedy, projected_ascent
-from foresolve.sets.function import SetFunction
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.functions.sparse_coverage import SparseCoverage, is_sparse
 from foresolve.sets.greedy import greedy
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.matroids.matroid import Matroid
 from foresolve.sets.rounding import pipage, swap_rounding
-from foresolve.sets.sparse_coverage import SparseCoverage, is_sparse
 
 Method = Literal["greedy", "continuous_greedy", "ascent", "exact"]
 
@@ -53,9 +53,9 @@ class SubmodularProblem(Problem):
     Examples
     --------
     >>> import torch
-    >>> from foresolve.problems.submodular import SubmodularProblem
-    >>> from foresolve.sets.coverage import ProbabilisticCoverage
-    >>> from foresolve.sets.laminar import UniformMatroid
+    >>> from foresolve.problems import SubmodularProblem
+    >>> from foresolve.sets import ProbabilisticCoverage
+    >>> from foresolve.sets import UniformMatroid
     >>> problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(3, 2))
     >>> theta = torch.tensor([[0.5, 0.5], [0.0, 0.75], [0.5, 0.25]])
     >>> x = problem.solve(theta)
@@ -67,14 +67,14 @@ class SubmodularProblem(Problem):
         self, function: SetFunction, matroid: Matroid, method: Method = "greedy", *, time_limit: float = 300.0
     ) -> None:
         if not isinstance(function, SetFunction):
-            remedy = "Derive from `foresolve.SetFunction` and give `value(mask, theta)`"
-            raise _check.fail("function", "a SetFunction", _describe(function), remedy)
+            remedy = "Derive from `foresolve.sets.SetFunction` and give `value(mask, theta)`"
+            raise checks.fail("function", "a SetFunction", _describe(function), remedy)
         if not isinstance(matroid, Matroid):
             remedy = "For at most k of n items it is `UniformMatroid(n, k)`"
-            raise _check.fail("matroid", "a Matroid", _describe(matroid), remedy)
+            raise checks.fail("matroid", "a Matroid", _describe(matroid), remedy)
         self.function, self.matroid = function.to(matroid.device), matroid
         self.method: Method = _method(method)
-        self.time_limit = _check.positive("time_limit", time_limit)
+        self.time_limit = checks.positive("time_limit", time_limit)
         self.n, self.exact = matroid.n, method == "exact"
         self.batch_shape, self.device = torch.Size(), matroid.device
 
@@ -83,14 +83,14 @@ class SubmodularProblem(Problem):
 
         Differentiable in both (in sparse `theta` too, where it is torch's).
         """
-        x = _check.as_tensor("x", x)
-        _check.last_dim("x", x, self.n)
+        x = checks.as_tensor("x", x)
+        checks.last_dim("x", x, self.n)
         if is_sparse(theta):
             return SparseCoverage(self.function, theta, self.n, self.device).multilinear(x)
         theta = self.check_theta(theta)
-        _check.same_device("x", x, self.device)
+        checks.same_device("x", x, self.device)
         x = x.to(theta.dtype)
-        x = x.expand(*_check.broadcast_batch({"`x`": x.shape[:-1], "`theta`": self.batch_for(theta)}), -1)
+        x = x.expand(*checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": self.batch_for(theta)}), -1)
         if not self.function.sampled:
             return self.function.multilinear(x, theta)
         return self._estimated(x, theta)
@@ -118,11 +118,11 @@ class SubmodularProblem(Problem):
         """
         chosen: Method = self.method if method is None else _method(method)
         if generator is not None and not isinstance(generator, torch.Generator):
-            raise _check.fail("generator", "a torch.Generator", _describe(generator))
+            raise checks.fail("generator", "a torch.Generator", _describe(generator))
         if is_sparse(theta):
             if chosen != "greedy":
                 remedy = "Pass method='greedy', or a dense `theta`"
-                raise _check.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
+                raise checks.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
             return SparseCoverage(self.function, theta, self.n, self.device).greedy(self.matroid)
         theta = self.check_theta(theta)
         batch = self.batch_for(theta)
@@ -153,9 +153,9 @@ class SubmodularProblem(Problem):
 
         `relaxed` leaves integrality aside, as layers do. Bases are not asked for: a set may leave budget unspent.
         """
-        x = _check.as_tensor("x", x)
-        _check.last_dim("x", x, self.n)
-        _check.same_device("x", x, self.device)
+        x = checks.as_tensor("x", x)
+        checks.last_dim("x", x, self.n)
+        checks.same_device("x", x, self.device)
         x = x.detach().double()
         amounts = self.matroid.excess(x, base=False)
         if not relaxed:
@@ -165,14 +165,14 @@ class SubmodularProblem(Problem):
     def batch_for(self, theta: Tensor) -> torch.Size:
         """The batch shape of `theta` and the function together."""
         own = theta.shape[: theta.ndim - self.function.theta_dims]
-        return _check.broadcast_batch({"`theta`": own, "the function": self.function.batch_shape})
+        return checks.broadcast_batch({"`theta`": own, "the function": self.function.batch_shape})
 
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor, or an error that says what is wrong with it."""
-        theta = _check.as_tensor("theta", theta)
-        _check.same_device("theta", theta, self.device)
+        theta = checks.as_tensor("theta", theta)
+        checks.same_device("theta", theta, self.device)
         theta = self.function.check_theta(theta, self.n)
-        _check.finite("theta", theta)
+        checks.finite("theta", theta)
         return theta
 
     def to(self, device: torch.device | str) -> Self:
@@ -188,7 +188,7 @@ class SubmodularProblem(Problem):
 
 def _method(method: Any) -> Method:
     if method not in get_args(Method):
-        raise _check.fail("method", f"one of {', '.join(map(repr, get_args(Method)))}", repr(method))
+        raise checks.fail("method", f"one of {', '.join(map(repr, get_args(Method)))}", repr(method))
     return method
 
 

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._check import instance_names
+from foresolve._base.checks import instance_names
 from foresolve.errors import ForesolveError, SolverError
-from foresolve.sets.coverage import ProbabilisticCoverage
-from foresolve.sets.facility import FacilityLocation
-from foresolve.sets.function import SetFunction
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.greedy import addable_by
-from foresolve.sets.matroid import Matroid
-from foresolve.solvers.branch import CoverageStates, FacilityStates, States, ValueStates, branch_and_bound
-from foresolve.solvers.cuts import Bases, CoverageParts, FacilityParts, Parts, WholeParts, maximise_by_cuts
+from foresolve.sets.matroids.matroid import Matroid
+from foresolve.solvers.submodular.branch import CoverageStates, FacilityStates, States, ValueStates, branch_and_bound
+from foresolve.solvers.submodular.cuts import Bases, CoverageParts, FacilityParts, Parts, WholeParts, maximize_by_cuts
 
 # Multiplications of branch and bound, some seconds, before cuts are given a try; the value of a set counts as at least
 # so many of them. In multiplications, so that the way taken (and which of several optima) depends on no clock.
@@ -75,7 +75,7 @@ def solve_exactly(
                 f"branch and bound found no end, and {matroid!r} has no rows for a mixed-integer program. "
                 "Use method='greedy', whose value is at least half of the best"
             ) from error
-        return maximise_by_cuts(parts, bases, greedy, gap, deadline - time.monotonic())
+        return maximize_by_cuts(parts, bases, greedy, gap, deadline - time.monotonic())
 
     found = torch.zeros(len(theta), matroid.n, dtype=torch.bool)
     with ThreadPoolExecutor(max(1, min(len(theta), os.cpu_count() or 1))) as threads:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.problems.linear import LinearProgram
-from foresolve.solvers.rows import DenseRows
+from foresolve.solvers.projection.rows import DenseRows
 
 
 class TopK(LinearProgram):
@@ -29,9 +29,9 @@ class TopK(LinearProgram):
     """
 
     def __init__(self, n: int, k: int) -> None:
-        n, self.k = _check.positive_int("n", n), _check.positive_int("k", k)
+        n, self.k = checks.positive_int("n", n), checks.positive_int("k", k)
         if self.k > n:
-            raise _check.fail("k", f"at most `n` ({n})", str(k))
+            raise checks.fail("k", f"at most `n` ({n})", str(k))
         rows = DenseRows(torch.ones(1, n, dtype=torch.float64))
         rhs = torch.tensor([float(self.k)], dtype=torch.float64)
         self._set(rows, torch.Size(), rhs, torch.tensor([True]), (0.0, 1.0))

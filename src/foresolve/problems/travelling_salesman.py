@@ -9,11 +9,11 @@ import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.linear import LinearProgram
-from foresolve.solvers.sparse_rows import SparseRows
-from foresolve.solvers.tours import TourPool
+from foresolve.solvers.exact.tours import TourPool
+from foresolve.solvers.projection.sparse_rows import SparseRows
 
 
 class TravellingSalesman(LinearProgram):
@@ -39,7 +39,7 @@ class TravellingSalesman(LinearProgram):
     Examples
     --------
     >>> import torch
-    >>> from foresolve.problems.travelling_salesman import TravellingSalesman
+    >>> from foresolve.problems import TravellingSalesman
     >>> problem = TravellingSalesman(4)
     >>> lengths = torch.tensor([1.0, 9.0, 1.0, 1.0, 9.0, 1.0])     # around a square
     >>> x = problem.solve(lengths)
@@ -48,9 +48,9 @@ class TravellingSalesman(LinearProgram):
     """
 
     def __init__(self, cities: int) -> None:
-        self.cities = _check.positive_int("cities", cities)
+        self.cities = checks.positive_int("cities", cities)
         if self.cities < 3:
-            raise _check.fail("cities", "at least 3", str(cities))
+            raise checks.fail("cities", "at least 3", str(cities))
         self._ends = np.stack(np.triu_indices(self.cities, 1), 1)
         n = len(self._ends)
         index = torch.from_numpy(np.stack([self._ends.T.reshape(-1), np.tile(np.arange(n), 2)]))
@@ -67,20 +67,20 @@ class TravellingSalesman(LinearProgram):
 
     def edge_costs(self, distances: Any) -> Tensor:
         """`theta` of symmetric distances `(*batch, cities, cities)`."""
-        table = _check.as_tensor("distances", distances)
+        table = checks.as_tensor("distances", distances)
         if table.shape[-2:] != (self.cities, self.cities):
-            raise _check.fail("distances", f"(*batch, {self.cities}, {self.cities})", str(tuple(table.shape)))
+            raise checks.fail("distances", f"(*batch, {self.cities}, {self.cities})", str(tuple(table.shape)))
         if not torch.allclose(table, table.mT):
-            raise _check.fail("distances", "symmetric", "a table that is not", "Take the mean of both directions")
+            raise checks.fail("distances", "symmetric", "a table that is not", "Take the mean of both directions")
         first, second = torch.from_numpy(self._ends.T).to(table.device)
         return table[..., first, second]
 
     def tour(self, x: Tensor) -> Tensor:
         """The cities `(*batch, cities)` in the order of the tour, from city 0 towards its lower neighbour."""
-        x = _check.as_tensor("x", x)
+        x = checks.as_tensor("x", x)
         report = self.check(x)
         if not report:
-            raise _check.fail("x", "tours", f"decisions that are not ({report})")
+            raise checks.fail("x", "tours", f"decisions that are not ({report})")
         flat = x.detach().cpu().reshape(-1, self.n).numpy() > 0.5
         orders = [self._walk(self._ends[row]) for row in flat]
         found = torch.tensor(orders, dtype=torch.long, device=x.device)
@@ -104,7 +104,7 @@ class TravellingSalesman(LinearProgram):
         report = super().check(x, tol, relaxed=relaxed)
         if relaxed:
             return report
-        x = _check.as_tensor("x", x).detach()
+        x = checks.as_tensor("x", x).detach()
         flat = x.cpu().reshape(-1, self.n).numpy() > 0.5
         extra = torch.tensor([self._components(self._ends[row]) - 1.0 for row in flat], dtype=torch.float64)
         subtours = inspect({"subtours": extra.reshape(*x.shape[:-1], 1)}, tol, x.shape[:-1], lambda kind, index: "")

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from foresolve.sets.function import Local, SetFunction
-from foresolve.sets.laminar import PartitionMatroid, UniformMatroid
-from foresolve.sets.matroid import Matroid, Projection
+from foresolve.sets.functions.function import Local, SetFunction
+from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid, Projection
 
 SUFFICIENT = 1e-4  # share of gamma |step|^2 by which a Newton step must raise the objective
 ROUNDING = 1e-13  # relative error of an objective, below which steps are judged by their residual
@@ -43,9 +43,9 @@ class TangentSystem:
         free, group = free.gather(-1, index), group.gather(-1, index)
         alike = (group.unsqueeze(-1) == group.unsqueeze(-2)) & (free & (group >= 0)).unsqueeze(-1) & free.unsqueeze(-2)
         alike = alike.to(gamma)
-        self._centre = alike / -alike.sum(-1, keepdim=True).clamp_min(1)
-        self._centre.diagonal(dim1=-2, dim2=-1).add_(free)
-        self.matrix = -(self._centre @ self.hessian @ self._centre)
+        self._center = alike / -alike.sum(-1, keepdim=True).clamp_min(1)
+        self._center.diagonal(dim1=-2, dim2=-1).add_(free)
+        self.matrix = -(self._center @ self.hessian @ self._center)
         self.matrix.diagonal(dim1=-2, dim2=-1).add_(2 * gamma.unsqueeze(-1))
         self._factor, info = torch.linalg.cholesky_ex(self.matrix)
         self.definite = info == 0
@@ -60,20 +60,20 @@ class TangentSystem:
         return self._scatter(self._solve(product))
 
     def _solve(self, v: Tensor) -> Tensor:
-        centred = self._centre @ v.unsqueeze(-1)
+        centered = self._center @ v.unsqueeze(-1)
         # One matrix at a time is not worth its own path; where a factor broke down, zeros are as good as anything.
-        found = self._centre @ torch.cholesky_solve(centred, self._factor)
+        found = self._center @ torch.cholesky_solve(centered, self._factor)
         return torch.where(self.definite.unsqueeze(-1), found.squeeze(-1), 0.0)
 
     @property
     def movable(self) -> Tensor:
         """How many coordinates can move: the free ones that are not alone in a tight set, `(B,)`."""
-        return (self._centre.diagonal(dim1=-2, dim2=-1) > 0).sum(-1)
+        return (self._center.diagonal(dim1=-2, dim2=-1) > 0).sum(-1)
 
     def downhill(self) -> Tensor:
         """The eigenvectors `(B, n)` of the lowest eigenvalues: along them the objective is least concave."""
         _, vectors = torch.linalg.eigh(self.matrix)
-        lowest = (self._centre @ vectors[..., :1]).squeeze(-1)
+        lowest = (self._center @ vectors[..., :1]).squeeze(-1)
         return self._scatter(lowest)
 
     def _scatter(self, values: Tensor) -> Tensor:
@@ -92,7 +92,7 @@ class Optimum:
     iterations: Tensor
 
 
-def maximise(
+def maximize(
     function: SetFunction,
     matroid: Matroid,
     theta: Tensor,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning
-from foresolve.sets.function import SetFunction
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.matroids.matroid import Matroid
 
 STEPS = 100  # of continuous greedy
 MOST = 2000  # of ascent
@@ -25,7 +25,7 @@ def continuous_greedy(function: SetFunction, matroid: Matroid, theta: Tensor, co
     x = torch.zeros(count, matroid.n, dtype=torch.float64, device=theta.device)
     for step in range(steps):
         gradient = _fresh(function, step).local(x, theta).gradient
-        x = x + matroid.maximise(gradient) / steps
+        x = x + matroid.maximize(gradient) / steps
     return x.clamp_max(1.0)
 
 
@@ -47,13 +47,13 @@ def projected_ascent(function: SetFunction, matroid: Matroid, theta: Tensor, cou
     slope = here.gradient
     value, lipschitz = here.value, slope.abs().amax(-1).clamp_min(torch.finfo(slope.dtype).tiny)
     for step in range(steps + 1):
-        gap = (slope * (matroid.maximise(slope) - x)).sum(-1)
+        gap = (slope * (matroid.maximize(slope) - x)).sum(-1)
         open_ = gap > GAP * value.abs()
         if not bool(open_.any()):
             break
         if step == steps:
-            where = _check.instance_names(open_.nonzero()[:, 0].tolist(), (count,))
-            _check.warn(
+            where = checks.instance_names(open_.nonzero()[:, 0].tolist(), (count,))
+            checks.warn(
                 f"projected ascent stopped after {steps} steps for {where}, with a gap of {float(gap.max()):.2g} to "
                 "what a stationary point promises; the decision is feasible. Use another `method`",
                 ConvergenceWarning,

@@ -9,10 +9,10 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.errors import SolverError
-from foresolve.sets.laminar import LaminarMatroid
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.matroids.laminar import LaminarMatroid
+from foresolve.sets.matroids.matroid import Matroid
 
 # Numbers in [0, 1] as integers: sums of them are exact, so that no rounding decides whether a set is independent.
 ONE = 1 << 40
@@ -35,7 +35,7 @@ def decompose(x: Tensor, matroid: Matroid) -> Combination:
     --------
     >>> import torch
     >>> from foresolve.sets.decomposition import decompose
-    >>> from foresolve.sets.laminar import UniformMatroid
+    >>> from foresolve.sets import UniformMatroid
     >>> weights, sets = decompose(torch.tensor([0.75, 0.75, 0.5]), UniformMatroid(3, 2))
     >>> weights[0].tolist()
     [0.0, 0.5, 0.25, 0.25]
@@ -44,7 +44,7 @@ def decompose(x: Tensor, matroid: Matroid) -> Combination:
     """
     if isinstance(matroid, LaminarMatroid):
         return _systematic(units(x, matroid), matroid)
-    x = _check.as_tensor("x", x)
+    x = checks.as_tensor("x", x)
     flat, batch = matroid._take("x", x, check=True)
     _inside({"lower": -flat, "upper": flat - 1}, tolerance(x, matroid), batch)
     found = [columns(row, matroid) for row in flat.cpu().numpy()]
@@ -69,7 +69,7 @@ def units(x: Any, matroid: LaminarMatroid) -> Tensor:
     of them differ by an integer up to rounding, they are made to differ by that integer: then every `x(S)` is a
     difference of two `P`, and is at most the integer `c_S` exactly.
     """
-    x = _check.as_tensor("x", x)
+    x = checks.as_tensor("x", x)
     flat, batch = matroid._take("x", x, check=True)
     tol = tolerance(x, matroid)
     _inside(matroid.excess(flat, base=False), tol, batch)
@@ -146,7 +146,7 @@ def columns(x: np.ndarray, matroid: Matroid) -> tuple[float, np.ndarray, np.ndar
 
 
 def _greedy(gains: np.ndarray, matroid: Matroid) -> np.ndarray:
-    chosen = matroid.maximise(torch.from_numpy(gains).to(matroid.device), base=False)
+    chosen = matroid.maximize(torch.from_numpy(gains).to(matroid.device), base=False)
     return chosen.cpu().numpy() > 0
 
 
@@ -157,5 +157,5 @@ def _inside(excess: dict[str, Tensor], tol: float, batch: torch.Size) -> None:
             row, which = (int(i) for i in (amount > tol).nonzero()[0])
             verb = {"lower": "item {} is below 0", "upper": "item {} is above 1"}.get(kind, "set {} is exceeded")
             where = f"{verb.format(which)} by {float(amount[row, which]):.3g}"
-            name = _check.instance_names([row], batch)
-            raise _check.fail("x", "in the matroid's independence polytope", f"{name}, where {where}")
+            name = checks.instance_names([row], batch)
+            raise checks.fail("x", "in the matroid's independence polytope", f"{name}, where {where}")

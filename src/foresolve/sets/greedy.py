@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve.sets.coverage import ProbabilisticCoverage
-from foresolve.sets.facility import FacilityLocation
-from foresolve.sets.function import SetFunction
-from foresolve.sets.laminar import UniformMatroid
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid
 from foresolve.solvers.arrays import Array, to_array, to_tensor
-from foresolve.solvers.greedy import (
+from foresolve.solvers.submodular.greedy import (
     Addable,
     CoverageMarginals,
     DenseMarginals,

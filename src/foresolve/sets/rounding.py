@@ -19,11 +19,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foresolve import _check
+from foresolve._base import checks
 from foresolve.sets.decomposition import ONE, Combination, decompose, units
-from foresolve.sets.function import SetFunction
-from foresolve.sets.laminar import LaminarMatroid
-from foresolve.sets.matroid import Matroid
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.matroids.laminar import LaminarMatroid
+from foresolve.sets.matroids.matroid import Matroid
 
 # From `x` `(B, n + 1 or more)`, the items `i`, `j` `(B,)` and the lengths `up`, `down` `(B,)`: whether to go to
 # `x + up (e_i - e_j)`, or else to `x - down (e_i - e_j)`. Columns from `n` on are no items.
@@ -49,18 +49,18 @@ def swap_rounding(x: Tensor, matroid: Matroid, generator: torch.Generator) -> Te
     Examples
     --------
     >>> import torch
-    >>> from foresolve.sets.laminar import UniformMatroid
-    >>> from foresolve.sets.rounding import swap_rounding
+    >>> from foresolve.sets import UniformMatroid
+    >>> from foresolve.sets import swap_rounding
     >>> x = torch.tensor([1.0, 0.5, 0.25, 0.25])
     >>> swap_rounding(x, UniformMatroid(4, 2), torch.Generator().manual_seed(0))
     tensor([1., 0., 0., 1.])
     """
-    x = _check.as_tensor("x", x)
+    x = checks.as_tensor("x", x)
     found = _tournament(decompose(x, matroid), matroid, _random(generator))
     return found.reshape(x.shape).to(x.dtype)
 
 
-def randomised_pipage(x: Tensor, matroid: Matroid, generator: torch.Generator) -> Tensor:
+def randomized_pipage(x: Tensor, matroid: Matroid, generator: torch.Generator) -> Tensor:
     """Random independent sets with the mean `x` `(*batch, n)`, and `E f(S) >= F(x)` for every submodular `f`.
 
     For laminar matroids two fractional items at a time move against each other, by at most `n` steps; for others it is
@@ -68,7 +68,7 @@ def randomised_pipage(x: Tensor, matroid: Matroid, generator: torch.Generator) -
     """
     if not isinstance(matroid, LaminarMatroid):
         return swap_rounding(x, matroid, generator)
-    x = _check.as_tensor("x", x)
+    x = checks.as_tensor("x", x)
     return _walk(units(x, matroid), matroid, _random(generator)).reshape(x.shape).to(x.dtype)
 
 
@@ -87,11 +87,11 @@ def pipage(x: Tensor, function: SetFunction, theta: Tensor, matroid: Matroid) ->
     -------
     0/1 `(*batch, n)` in the dtype of `x`; the batch shapes of `x` and `theta` broadcast.
     """
-    x = _check.as_tensor("x", x)
+    x = checks.as_tensor("x", x)
     theta = function.check_theta(theta, matroid.n).detach()
-    _check.last_dim("x", x, matroid.n, "the matroid")
+    checks.last_dim("x", x, matroid.n, "the matroid")
     shapes = {"`x`": x.shape[:-1], "`theta`": theta.shape[: theta.ndim - function.theta_dims]}
-    batch = _check.broadcast_batch(shapes)
+    batch = checks.broadcast_batch(shapes)
     x = x.detach().expand(*batch, matroid.n)
 
     def better(x: Tensor, i: Tensor, j: Tensor, up: Tensor, down: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ def pipage(x: Tensor, function: SetFunction, theta: Tensor, matroid: Matroid) ->
 
 def _random(generator: Any) -> Choice:
     if not isinstance(generator, torch.Generator):
-        raise _check.fail("generator", "a torch.Generator", type(generator).__name__)
+        raise checks.fail("generator", "a torch.Generator", type(generator).__name__)
 
     def choose(x: Tensor, i: Tensor, j: Tensor, up: Tensor, down: Tensor) -> Tensor:
         draw = torch.rand(len(x), generator=generator, device=generator.device, dtype=torch.float64)

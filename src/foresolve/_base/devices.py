@@ -1,0 +1,23 @@
+"""Where tensors live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from foresolve._base import checks
+
+
+def find_device(device: Any, model: nn.Module) -> torch.device:
+    """The device that was asked for, or that of the model; an error where it is not there."""
+    if device is None:
+        first = next(iter([*model.parameters(), *model.buffers()]), None)
+        return torch.device("cpu") if first is None else first.device
+    try:
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        there = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+        reason = str(error).splitlines()[0]
+        raise checks.fail("device", f"one that is there ({', '.join(there)})", f"{device!r}: {reason}") from error

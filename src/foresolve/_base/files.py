@@ -1,0 +1,140 @@
+"""Files of tensors and JSON: written whole or not at all, read without running anything."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve._base.extras import need
+from foresolve.errors import ForesolveError
+
+MOST_JSON = 64 * 2**20
+_TENSOR, _TUPLE, _PAIRS, _COUNTER = "__tensor__", "__tuple__", "__pairs__", "__counter__"
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """The file appears whole, or the one before stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:  # Ctrl-C too
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor], document: Any = None) -> bytes:
+    """Safetensors; the document goes into its header as JSON."""
+    library = need("safetensors.torch", "saving", "learn")
+    sound = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    metadata = None if document is None else {"json": json.dumps(document)}
+    return library.save(sound, metadata=metadata)
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
+    """The tensors of a safetensors file on the CPU, and the document in its header."""
+    library = need("safetensors", "loading", "learn")
+    try:
+        with library.safe_open(str(path), framework="pt", device="cpu") as file:
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
+            metadata = file.metadata() or {}
+    except FileNotFoundError as error:
+        raise ForesolveError(f"{path} is not there") from error
+    except (library.SafetensorError, OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
+        raise ForesolveError(f"{path} is damaged or no safetensors file: {error}") from error
+    return tensors, parse_json(metadata["json"], path) if "json" in metadata else None
+
+
+def read_json(path: Path) -> Any:
+    """The document in a JSON file."""
+    try:
+        if path.stat().st_size > MOST_JSON:
+            raise ForesolveError(f"{path} is too large for a description ({path.stat().st_size} bytes)")
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ForesolveError(f"{path} is not there") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ForesolveError(f"{path} cannot be read: {error}") from error
+    return parse_json(text, path)
+
+
+def parse_json(text: str, path: Path) -> Any:
+    """JSON, or an error that names the file."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ForesolveError(f"{path} is damaged: it holds no sound JSON ({error})") from error
+
+
+def field(document: Any, name: str, kind: type | tuple[type, ...], path: Path) -> Any:
+    """An entry of a document, of the type it must have."""
+    if not isinstance(document, dict) or name not in document or not isinstance(document[name], kind):
+        kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        found = type(document[name]).__name__ if isinstance(document, dict) and name in document else "nothing"
+        raise ForesolveError(f"{path} is damaged: `{name}` must be {kinds}; got {found}")
+    return document[name]
+
+
+def pack(value: Any, tensors: dict[str, Tensor], name: str) -> Any:
+    """`value` as JSON; the tensors in it go to `tensors` under names that start with `name`."""
+    if isinstance(value, Tensor):
+        if value.layout != torch.strided:
+            raise ForesolveError(f"{name} is a sparse tensor, which cannot be saved: make it dense")
+        tensors[name] = value
+        return {_TENSOR: name}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        items = [pack(item, tensors, f"{name}.{i}") for i, item in enumerate(value)]
+        return items if isinstance(value, list) else {_TUPLE: items}
+    if isinstance(value, dict):
+        pairs = [(key, pack(item, tensors, f"{name}.{key}")) for key, item in value.items()]
+        plain = all(isinstance(key, str) and not key.startswith("__") for key in value)
+        if plain and not isinstance(value, Counter):
+            return dict(pairs)
+        return {_COUNTER if isinstance(value, Counter) else _PAIRS: [[pack(k, {}, name), item] for k, item in pairs]}
+    raise ForesolveError(f"{name} is a {type(value).__name__}, which cannot be saved without pickle")
+
+
+def unpack(value: Any, tensors: Mapping[str, Tensor], path: Path) -> Any:
+    """What `pack` was given."""
+    if isinstance(value, list):
+        return [unpack(item, tensors, path) for item in value]
+    if not isinstance(value, dict):
+        return value
+    mark = next(iter(value)) if len(value) == 1 else ""
+    inner = value.get(mark)
+    if mark == _TENSOR:
+        if not isinstance(inner, str) or inner not in tensors:
+            raise ForesolveError(f"{path} is damaged: it names a tensor {inner!r} that is not there")
+        return tensors[inner]
+    if mark in (_TUPLE, _PAIRS, _COUNTER):
+        if not isinstance(inner, list) or (
+            mark != _TUPLE and not all(isinstance(pair, list) and len(pair) == 2 for pair in inner)
+        ):
+            raise ForesolveError(f"{path} is damaged: {mark} must hold a list")
+        if mark == _TUPLE:
+            return tuple(unpack(item, tensors, path) for item in inner)
+        try:
+            found = {unpack(key, tensors, path): unpack(item, tensors, path) for key, item in inner}
+        except TypeError as error:
+            raise ForesolveError(f"{path} is damaged: {error}") from error
+        return Counter(found) if mark == _COUNTER else found
+    return {key: unpack(item, tensors, path) for key, item in value.items()}

@@ -1,0 +1,169 @@
+"""The best decisions of a whole data set: in chunks, with progress, kept on disk if asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve.errors import ForesolveWarning, MissingExtraError, SolverError
+from foresolve.problems.base import Problem
+
+Report = Callable[[int, int], Any]
+
+# Chunks grow from the first to the second size (in numbers) while they take less than the time: progress is seen, and
+# memory stays bounded. Multiples of 8, within which HiGHS goes from basis to basis: so the cuts change no decision.
+FIRST_CHUNK, MOST_NUMBERS, CHUNK_SECONDS = 32, 2**22, 0.5
+# A bar that would be gone at once is not shown.
+PATIENCE = 1.0
+KIND = "foresolve decisions 1"
+
+
+def solve_all(problem: Problem, theta: Tensor, report: Report) -> tuple[Tensor, dict[int, SolverError]]:
+    """Decisions `(N, n)`, zero where there is none, and the errors of the instances that failed."""
+    count, most = len(theta), max(8, MOST_NUMBERS // max(theta[0].numel(), 1) // 8 * 8)
+    parts: list[Tensor] = []
+    failed: dict[int, SolverError] = {}
+    size, start = min(FIRST_CHUNK, most), 0
+    while start < count:
+        began = time.monotonic()
+        index = torch.arange(start, min(start + size, count), device=theta.device)
+        part, errors = _solve_some(problem, theta, index)
+        parts += [part]
+        failed |= errors
+        start += len(index)
+        report(start, count)
+        if time.monotonic() - began < CHUNK_SECONDS:
+            size = min(2 * size, most)
+    width = max((part.shape[-1] for part in parts), default=0)
+    parts = [part if part.shape[-1] == width else part.new_zeros(len(part), width) for part in parts]
+    return torch.cat(parts), failed
+
+
+def _solve_some(problem: Problem, theta: Tensor, index: Tensor) -> tuple[Tensor, dict[int, SolverError]]:
+    """Decisions of some instances; those that the solver names are left out, and the rest is solved again."""
+    try:
+        return problem.select(index).solve(theta[index]).detach(), {}
+    except SolverError as error:
+        if len(index) == 1:
+            return theta.new_zeros(1, getattr(problem, "n", None) or 0), {int(index[0]): error}
+        named = sorted({i for i in error.instances if i < len(index)})
+    failing = torch.zeros(len(index), dtype=torch.bool, device=index.device)
+    failing[named] = True
+    # One that fails in company may well be solved alone; and a solver that names nobody is asked about each.
+    alone = index[failing] if named else index
+    pieces = {int(i): _solve_some(problem, theta, i[None]) for i in alone}
+    if named and not bool(failing.all()):
+        rest, errors = _solve_some(problem, theta, index[~failing])
+        pieces |= {int(i): (row[None], {}) for i, row in zip(index[~failing], rest)}
+        pieces[-1] = (rest[:0], errors)
+    failed = {i: error for _, errors in pieces.values() for i, error in errors.items()}
+    width = max(part.shape[-1] for part, _ in pieces.values())
+    found = theta.new_zeros(len(index), width)
+    for row, i in enumerate(index.tolist()):
+        if i not in failed:
+            found[row] = pieces[i][0][0]
+    return found, failed
+
+
+def failure(failed: dict[int, SolverError], count: int) -> SolverError:
+    """One error that names the instances of the data set, and the reason of the first."""
+    where = sorted(failed)
+    first = failed[where[0]]
+    kind = type(first) if type(first) in {SolverError, *SolverError.__subclasses__()} else SolverError
+    reason = str(first).replace("instance 0", "the instance")
+    return kind(
+        f"no best decision under the truth for {checks.instance_names(where, (count,))} of the data set: {reason}. "
+        'With `data.solve(on_failure="skip")` such instances are left out and counted',
+        where,
+    )
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def reporting(progress: bool | Report | None, what: str) -> Iterator[Report]:
+    """What to call with `(done, total)`: the caller's function, a bar on the terminal, or nothing."""
+    if callable(progress):
+        yield progress
+        return
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        yield lambda done, total: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError as error:
+        if progress:
+            raise MissingExtraError("a progress bar needs rich: `pip install foresolve[cli]`") from error
+        yield lambda done, total: None
+        return
+    began, bar = time.monotonic(), Progress(console=Console(stderr=True), transient=progress is None)
+    task = bar.add_task(what, total=None)
+
+    def report(done: int, total: int) -> None:
+        if progress or (done < total and time.monotonic() - began > PATIENCE):
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield report
+    finally:
+        bar.stop()
+
+
+# -- on disk -----------------------------------------------------------------------------------------------------------
+
+
+def load_decisions(path: Path, key: str) -> tuple[Tensor, Tensor] | None:
+    """What is kept for `key`, or `None`; a file that is not ours, or damaged, is refused rather than overwritten."""
+    if not path.exists():
+        return None
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            if str(stored["kind"]) != KIND:
+                raise ValueError(f"its kind is {str(stored['kind'])[:40]!r}")
+            if str(stored["key"]) != key:
+                checks.warn(
+                    f"{path} holds the decisions of other data or of another problem: they are worked out again, and "
+                    "the file is replaced. Give each data set a file of its own",
+                    ForesolveWarning,
+                )
+                return None
+            return torch.from_numpy(stored["decisions"]), torch.from_numpy(stored["values"])
+    except (ValueError, KeyError, EOFError, OSError, TypeError, zipfile.BadZipFile) as error:
+        raise checks.fail(
+            "cache", "a new file, or one that foresolve wrote", f"{path}: {error}", "Delete it, or choose another path"
+        ) from error
+
+
+def save_decisions(path: Path, key: str, decisions: Tensor, values: Tensor) -> None:
+    """Written whole or not at all."""
+    arrays = {"decisions": _storable(decisions), "values": _storable(values)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, kind=np.array(KIND), key=np.array(key), **arrays)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _storable(tensor: Tensor) -> np.ndarray:
+    """As NumPy, which has no bfloat16."""
+    tensor = tensor.detach().cpu()
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()

@@ -1,0 +1,64 @@
+"""Knapsacks whose values depend on features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from foresolve._base import checks
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.generated.polynomial import PolynomialRule, as_coefficients, bernoulli, check_rule, generate
+from foresolve.problems.knapsack import Knapsack
+
+
+def knapsack_data(
+    count: int,
+    *,
+    items: int = 32,
+    dimensions: int = 2,
+    capacity: float = 0.3,
+    features: int = 5,
+    degree: int = 4,
+    noise: float = 0.5,
+    generator: torch.Generator,
+    coefficients: Any = None,
+    weights: Any = None,
+) -> tuple[DecisionDataset, PolynomialRule]:
+    r"""0/1 knapsacks with several constraints; weights are known and shared, values depend on the features.
+
+    .. math::
+        v_i = 5 \left(\left(\tfrac{1}{\sqrt p} (B x)_i + 3\right)^{\deg} + 1\right) 3.5^{-\deg} \, \varepsilon_i, \quad
+        x \sim N(0, I_p), \; B_{ij} \sim \text{Bernoulli}(\tfrac12), \; \varepsilon_i \sim U[1 - w, 1 + w]
+
+    As in PyEPO (Tang and Khalil, "PyEPO", Mathematical Programming Computation, 2024), whose weights these are, without
+    its rounding of values to integers.
+
+    Parameters
+    ----------
+    count: how many instances, of training and test together.
+    capacity: the share of all weight that fits, in each dimension.
+    noise: the half-width `w`.
+    generator: the source of all randomness, on the CPU.
+    coefficients, weights: `B` `(items, features)` and `(dimensions, items)` of an earlier call (`rule.coefficients`,
+        `data.problem.weights`); weights are drawn from 3.00, 3.01, ..., 8.00.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.data import knapsack_data
+    >>> data, rule = knapsack_data(20, items=10, generator=torch.Generator().manual_seed(0))
+    >>> data.theta.shape, data.problem.weights.shape
+    (torch.Size([20, 10]), torch.Size([2, 10]))
+    """
+    check_rule(degree, noise, generator)
+    items, dimensions = checks.positive_int("items", items), checks.positive_int("dimensions", dimensions)
+    if not 0 < capacity <= 1:
+        raise checks.fail("capacity", "a share of all weight, above 0 and at most 1", str(capacity))
+    drawn = torch.randint(300, 801, (dimensions, items), generator=generator).double() / 100.0
+    table = drawn if weights is None else checks.as_tensor("weights", weights).double()
+    if table.shape != drawn.shape:
+        raise checks.fail("weights", str(tuple(drawn.shape)), str(tuple(table.shape)))
+    matrix = bernoulli(items, checks.positive_int("features", features), generator)
+    rule = PolynomialRule(as_coefficients(coefficients, matrix), degree, noise, scale=5.0 * 3.5**-degree, shift=1.0)
+    return generate(rule, Knapsack(table, capacity * table.sum(-1)), count, generator), rule

@@ -1,0 +1,63 @@
+"""From what users have (NumPy, torch, pandas, Arrow) to tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+
+
+def as_table(name: str, value: Any, device: torch.device) -> Tensor:
+    """`value` as a tensor `(N, ...)` of finite numbers.
+
+    Tensors keep dtype and device; everything else (NumPy, pandas, Arrow, lists) gets torch's default dtype and goes to
+    `device`.
+    """
+    if isinstance(value, Tensor):
+        table = value.detach()
+    else:
+        try:
+            array = np.asarray(_array(value), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise checks.fail(name, "an array of numbers, (N, ...)", f"{type(value).__name__} ({error})") from error
+        table = torch.tensor(array, dtype=torch.get_default_dtype(), device=device)
+    if table.ndim == 0:
+        raise checks.fail(name, "(N, ...), an entry for each instance", "a single number")
+    checks.finite(name, table)
+    return table
+
+
+def map_tables(function: Callable[[Any], Any], value: Any) -> Any:
+    """`function` of every array in a dict or tuple of arrays, or of `value` itself."""
+    if isinstance(value, dict):
+        return {key: map_tables(function, part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map_tables(function, part) for part in value)
+    return function(value)
+
+
+def first_table(value: Any) -> Any:
+    """Some array of a dict or tuple of arrays."""
+    while isinstance(value, dict | tuple):
+        value = next(iter(value.values() if isinstance(value, dict) else value))
+    return value
+
+
+def _array(value: Any) -> Any:
+    """As NumPy, by what the object can do: neither pandas nor Arrow is imported here."""
+    if hasattr(value, "to_numpy"):  # pandas, polars, and Arrow's arrays
+        try:
+            array = value.to_numpy(zero_copy_only=False)
+        except TypeError:
+            array = value.to_numpy()
+    elif hasattr(value, "column_names") and hasattr(value, "columns"):  # Arrow's tables
+        array = np.stack([_array(column) for column in value.columns], -1)
+    else:
+        return value
+    # A column of lists comes as an array of arrays.
+    return np.stack([np.asarray(row) for row in array]) if array.dtype == object and array.ndim == 1 else array

@@ -1,0 +1,51 @@
+"""What smoothed layers hand back beside the decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from foresolve.solvers.status import Status
+
+
+@dataclass(frozen=True)
+class Duals:
+    """Multipliers of the maximisation `max theta'x - gamma |x|^2`, all `>= 0` but those of equalities.
+
+    They satisfy `theta - 2 gamma x = A_eq' eq + A_ub' ub - lower + upper`.
+    """
+
+    eq: Tensor
+    ub: Tensor
+    lower: Tensor
+    upper: Tensor
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A batch of smoothed decisions with their certificates; every tensor is `(*batch, ...)`.
+
+    Attributes
+    ----------
+    x: the decisions, attached to the autograd graph.
+    duals: the multipliers (one valid choice where they are not unique).
+    status: `Status` codes.
+    residual: the largest violation of the optimality conditions, in units of `x`.
+    iterations: linear systems factorised.
+    free: coordinates that can still move when `theta` does; 0 means a vertex, with no gradient.
+    multipliers: of all rows, in the units of the projection; what a warm start continues from.
+    """
+
+    x: Tensor
+    duals: Duals
+    status: Tensor
+    residual: Tensor
+    iterations: Tensor
+    free: Tensor
+    multipliers: Tensor = field(repr=False)
+
+    @property
+    def converged(self) -> Tensor:
+        """Whether each instance reached its tolerance."""
+        return self.status == int(Status.CONVERGED)

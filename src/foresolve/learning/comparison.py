@@ -1,0 +1,163 @@
+"""Reports side by side, instance by instance."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foresolve._base import checks
+from foresolve._base.extras import need
+from foresolve.learning.metrics import interval, ratio
+from foresolve.learning.report import Report, check_columns, html_table, rich_table, text_table
+
+
+@dataclass(frozen=True)
+class Row:
+    """One report against the reference: the difference is its own less the reference's, mean over instances."""
+
+    name: str
+    mean: float
+    normalized_regret: float
+    normalized_interval: tuple[float, float] | None
+    difference: float
+    difference_interval: tuple[float, float] | None
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows in the order they were given; `print` it, or let a notebook show it.
+
+    Attributes
+    ----------
+    reference: the name of the report that the others are compared to.
+    measure: the column that is compared.
+    test: how the p-values come about, two-sided, paired by instance, not corrected for several comparisons.
+    """
+
+    reference: str
+    measure: str
+    test: str
+    confidence: float
+    rows: tuple[Row, ...]
+
+    def __getitem__(self, name: str) -> Row:
+        return {row.name: row for row in self.rows}[name]
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row a report."""
+        pandas = need("pandas", "a table", "learn")
+        return pandas.DataFrame([vars(row) for row in self.rows]).set_index("name")
+
+    def _headers(self) -> tuple[str, ...]:
+        level = f"{self.confidence:.0%}"
+        return ("", "normalised regret", level, self.measure, f"less {self.reference}", level, "p")
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        cells = []
+        for row in self.rows:
+            own = row.name == self.reference
+            difference = "" if own else f"{row.difference:+.4g}"
+            p = "" if own else f"{row.p_value:.2g}"
+            pair = None if own else row.difference_interval
+            normalized = _pair(row.normalized_interval, "{:.2%}")
+            cells.append(
+                (row.name, f"{row.normalized_regret:.2%}", normalized, f"{row.mean:.4g}", difference,
+                 _pair(pair, "{:+.4g}"), p)
+            )  # fmt: skip
+        return cells
+
+    def _title(self) -> str:
+        return f"paired {self.test} test against {self.reference}"
+
+    def __str__(self) -> str:
+        return text_table(self._title(), self._headers(), self._cells())
+
+    def __rich__(self) -> Any:
+        return rich_table(self._title(), self._headers(), self._cells())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), self._headers(), self._cells())
+
+
+def compare(
+    reports: Mapping[str, Report],
+    *,
+    reference: str | None = None,
+    measure: str = "regret",
+    test: str = "wilcoxon",
+    bootstrap: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Comparison:
+    """Compare reports of the same instances, paired: what varies between instances cancels.
+
+    Parameters
+    ----------
+    reports: by name.
+    reference: the one that the others are compared to; the first by default.
+    measure: a column of `report.table()`: "regret", "value", "relative_regret", "mse", ...
+    test: "wilcoxon" (signed ranks) or "t".
+    bootstrap, confidence, seed: of the intervals, as in `evaluate`.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.data import DecisionDataset
+    >>> from foresolve.learning import compare
+    >>> from foresolve.learning import evaluate
+    >>> theta = torch.rand(50, 4, generator=torch.Generator().manual_seed(0))
+    >>> data = DecisionDataset(theta, theta, foresolve.TopK(4, 2))
+    >>> comparison = compare({"truth": evaluate(lambda a: a, data), "nonsense": evaluate(lambda a: -a, data)})
+    >>> comparison["nonsense"].difference > 0, comparison["nonsense"].p_value < 1e-6
+    (True, True)
+    """
+    reports = dict(reports)
+    if not reports:
+        raise checks.fail("reports", "at least one report by name", "none")
+    if test not in ("wilcoxon", "t"):
+        raise checks.fail("test", '"wilcoxon" or "t"', repr(test))
+    reference = next(iter(reports)) if reference is None else reference
+    if reference not in reports:
+        raise checks.fail("reference", f"one of {', '.join(reports)}", repr(reference))
+    check_columns(reports, measure)
+    base = reports[reference].instances[measure].astype(float)
+    rows = []
+    for name, report in reports.items():
+        column = report.instances[measure].astype(float)
+        difference = column - base
+        difference = difference[~np.isnan(difference)]
+        scale = np.abs(report.instances["optimum"])
+        rows.append(
+            Row(
+                name,
+                float(np.nanmean(column)),
+                report.normalized_regret,
+                interval(ratio, (report.instances["regret"], scale), bootstrap, confidence, seed),
+                float(difference.mean()) if len(difference) else math.nan,
+                interval(lambda sample, axis=-1: sample.mean(axis), (difference,), bootstrap, confidence, seed),
+                _p_value(difference, test),
+            )
+        )
+    return Comparison(reference, measure, {"t": "t", "wilcoxon": "Wilcoxon"}[test], confidence, tuple(rows))
+
+
+def _p_value(difference: np.ndarray, test: str) -> float:
+    """Two-sided; 1 where nothing differs."""
+    if len(difference) < 2 or not difference.any():
+        return 1.0
+    stats = importlib.import_module("scipy.stats")
+    if test == "wilcoxon":
+        return float(stats.wilcoxon(difference).pvalue)
+    if np.ptp(difference) <= 1e-12 * np.abs(difference).max():
+        return 0.0  # the same difference everywhere: no spread to compare it with
+    return float(stats.ttest_1samp(difference, 0.0).pvalue)
+
+
+def _pair(pair: tuple[float, float] | None, form: str) -> str:
+    return "" if pair is None else f"{form.format(pair[0])} to {form.format(pair[1])}"

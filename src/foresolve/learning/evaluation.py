@@ -1,0 +1,191 @@
+"""Scoring decisions under the truth."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from foresolve._base import checks
+from foresolve._base.devices import find_device
+from foresolve.data.batch import Batch
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import SolverError
+from foresolve.layers.base import Layer
+from foresolve.learning.distributed import unwrap
+from foresolve.learning.metrics import auc, cross_entropy, worst_decision
+from foresolve.learning.policy import Policy
+from foresolve.learning.prediction import Model, inference, predict
+from foresolve.learning.report import Report
+from foresolve.learning.steps import kind_of
+from foresolve.problems.base import Problem
+
+Decide = Callable[[Tensor, Problem], Tensor]
+Repair = Callable[[Tensor, Problem], Tensor]
+
+
+def evaluate(
+    model: Model,
+    data: DecisionDataset,
+    decide: Decide | None = None,
+    *,
+    repair: Repair | None = None,
+    metrics: bool = True,
+    batch_size: int = 256,
+    bootstrap: int = 1000,
+    confidence: float = 0.95,
+    device: torch.device | str | None = None,
+    seed: int = 0,
+) -> Report:
+    """Decide on every instance from its features, and score the decisions under its true parameters.
+
+    Parameters
+    ----------
+    model: a module, a baseline, a `Policy`, or any function from features to `theta`. Modules are put into evaluation
+        mode for the time.
+    data: its best decisions under the truth are worked out, if they are not known.
+    decide: `decide(theta_hat, problem) -> x`, by default `problem.solve`, exact and discrete. A layer will do too: then
+        the fractional decisions of training are scored. One that predicts constraints builds its own problem, and
+        gets the true one only for its sizes.
+    repair: `repair(x, problem) -> x`, for decisions that are not feasible under the true problem; its own must be.
+    metrics: whether to score the predictions as well: mean squared error, and, where all true parameters are 0 or 1,
+        cross-entropy (of predictions in [0, 1]) and AUC; and the worst case over ties, which costs another solve.
+    batch_size: instances at a time.
+    bootstrap: resamples for the confidence intervals, over instances; 0 for none.
+    confidence: their level.
+    device: where to; that of the model by default.
+    seed: of the bootstrap.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.data import DecisionDataset
+    >>> from foresolve.learning import evaluate
+    >>> theta = torch.tensor([[1.0, 3.0], [4.0, 2.0]])
+    >>> data = DecisionDataset(torch.zeros(2, 1), theta, foresolve.TopK(2, 1))
+    >>> report = evaluate(lambda features: torch.tensor([[0.0, 1.0]]).expand(2, -1), data)
+    >>> report.value, report.optimum, round(report.normalized_regret, 4)
+    (2.5, 3.5, 0.2857)
+    """
+    if not isinstance(data, DecisionDataset):
+        raise checks.fail("data", "a DecisionDataset", type(data).__name__)
+    if isinstance(model, Policy):
+        decide, model = decide or model.decide, model.model
+    if not callable(model):
+        raise checks.fail("model", "callable on features", type(model).__name__)
+    model = unwrap(model) if isinstance(model, nn.Module) else model
+    data.solve()  # before it is moved: the caller's data set keeps what is found
+    if device is not None:
+        where = find_device(device, nn.Identity())
+        data = data.to(where)
+        if isinstance(model, nn.Module):
+            model.to(where)
+    elif isinstance(model, nn.Module) and next(model.parameters(), None) is not None:
+        data = data.to(find_device(None, model))
+    scorer = _Scorer(model, decide, repair, metrics)
+    with inference(model):
+        for index in torch.arange(len(data)).split(checks.positive_int("batch_size", batch_size)):
+            scorer.add(data[index])
+    return scorer.report(data.problem.exact, bootstrap, confidence, seed)
+
+
+def _named(error: SolverError, batch: Batch) -> SolverError:
+    """With the positions in the data set."""
+    rows = [row for row in error.instances if row < len(batch)] or range(len(batch))
+    where = list(rows) if batch.index is None else batch.index[list(rows)].tolist()
+    return kind_of(error)(f"no decision for {checks.instance_names(where, [0])} of the data: {error}", where)
+
+
+class _Scorer:
+    """Collects the columns of a report, batch by batch."""
+
+    def __init__(self, model: Model, decide: Decide | None, repair: Repair | None, metrics: bool) -> None:
+        self.model, self.decide, self.repair, self.metrics = model, decide, repair, metrics
+        self.columns: dict[str, list[np.ndarray]] = {}
+        self.seconds = {"prediction": 0.0, "decision": 0.0}
+        self.pairs: list[tuple[np.ndarray, np.ndarray]] | None = []  # of scores and labels, while all labels are 0/1
+
+    def add(self, batch: Batch) -> None:
+        theta_hat = self._timed("prediction", predict, self.model, batch.features)
+        batch.check_prediction(theta_hat)
+        theta_hat = theta_hat.to(batch.theta.device)
+        checks.finite("model(features)", theta_hat)
+        solve = self.decide or (lambda theta, problem: problem.solve(theta))
+        try:
+            x = self._timed("decision", solve, theta_hat, batch.problem)
+        except SolverError as error:
+            raise _named(error, batch) from error
+        if not isinstance(x, Tensor) or len(x) != len(batch):
+            found = str(tuple(x.shape)) if isinstance(x, Tensor) else type(x).__name__
+            raise checks.fail("decide(theta_hat, problem)", f"({len(batch)}, n)", found)
+        x = self._checked(x.detach().to(batch.theta), batch)
+        _, best = batch.best()
+        value = batch.problem.objective(x, batch.theta)
+        regret = best.double() - value.double()
+        self._put(value=value, optimum=best, regret=regret)
+        if self.metrics:
+            self._ties(theta_hat, batch, x, regret)
+            self._predictions(theta_hat.double(), batch.theta.double())
+
+    def _timed(self, what: str, function: Any, *arguments: Any) -> Any:
+        began = time.perf_counter()
+        result = function(*arguments)
+        if isinstance(result, Tensor) and result.is_cuda:
+            torch.cuda.synchronize(result.device)
+        self.seconds[what] += time.perf_counter() - began
+        return result
+
+    def _checked(self, x: Tensor, batch: Batch) -> Tensor:
+        """Feasible under the true problem, after repair where there is a rule for it."""
+        check = getattr(batch.problem, "check", None)
+        if self.decide is None or check is None:
+            return x
+        relaxed = {"relaxed": True} if isinstance(self.decide, Layer) else {}
+        feasible = check(x, **relaxed).feasible.to(x.device)
+        self._put(feasible=feasible)
+        if self.repair is None or bool(feasible.all()):
+            return x
+        x = torch.where(feasible.unsqueeze(-1), x, self.repair(x, batch.problem).to(x))
+        after = check(x, **relaxed)
+        if not after:
+            where = [] if batch.index is None else batch.index[~after.feasible.to(batch.index.device)].tolist()
+            names = checks.instance_names(where, [0])
+            raise checks.fail("repair(x, problem)", "feasible under the true problem", f"{names}: {after}")
+        return x
+
+    def _ties(self, theta_hat: Tensor, batch: Batch, x: Tensor, regret: Tensor) -> None:
+        problem = batch.problem
+        if self.decide is None and problem.linear and problem.exact:
+            worst = worst_decision(problem, theta_hat, batch.theta, x)
+            value = problem.objective(worst, batch.theta.double())
+            self._put(worst_case_regret=torch.maximum(batch.best()[1].double() - value, regret))
+
+    def _predictions(self, theta_hat: Tensor, theta: Tensor) -> None:
+        self._put(mse=(theta_hat - theta).square().reshape(len(theta), -1).mean(-1))
+        if self.pairs is not None and bool(((theta == 0) | (theta == 1)).all()):
+            self.pairs.append((theta_hat.cpu().numpy().ravel(), theta.cpu().numpy().ravel()))
+            if bool(((theta_hat >= 0) & (theta_hat <= 1)).all()):
+                self._put(cross_entropy=cross_entropy(theta_hat, theta))
+        else:
+            self.pairs = None
+
+    def _put(self, **columns: Tensor) -> None:
+        for name, column in columns.items():
+            array = column.detach().cpu().numpy()
+            self.columns.setdefault(name, []).append(array if array.dtype == bool else array.astype(np.float64))
+
+    def report(self, exact: bool, bootstrap: int, confidence: float, seed: int) -> Report:
+        table = {name: np.concatenate(parts) for name, parts in self.columns.items()}
+        count = len(table["value"])
+        table = {name: column for name, column in table.items() if len(column) == count}  # a batch may lack one
+        area = None
+        if self.metrics and self.pairs:
+            area = auc(*(np.concatenate(side) for side in zip(*self.pairs)))
+        if self.pairs is None:
+            table.pop("cross_entropy", None)
+        seconds = {name: total / count for name, total in self.seconds.items()}
+        return Report.of(table, area, seconds, exact, bootstrap, confidence, seed)

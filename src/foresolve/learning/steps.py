@@ -1,0 +1,241 @@
+"""The steps of training, and all that has to be remembered to go on with them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from foresolve._base import checks
+from foresolve._base.randomness import begin_epoch
+from foresolve.data.batch import Batch
+from foresolve.data.best import solve_all
+from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.errors import ForesolveError, SolverError
+from foresolve.learning.distributed import Workers, unwrap
+from foresolve.learning.prediction import inference, predict
+from foresolve.losses.base import Loss
+
+Schedule = Callable[[float], Any]
+
+
+@dataclass
+class Settings:
+    """What does not change during a run."""
+
+    epochs: int
+    batch_size: int
+    seed: int
+    clip: float | None
+    anneal: Mapping[str, Schedule]
+    on_failure: Failure
+
+
+class Trainer:
+    """A model, a loss, an optimiser and data; `epoch` and `validate` are what `fit` loops over."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss,
+        train: DecisionDataset,
+        optimizer: torch.optim.Optimizer,
+        scheduler: Any,
+        settings: Settings,
+        device: torch.device,
+    ) -> None:
+        self.module, self.loss, self.train = unwrap(model), loss, train
+        self.optimizer, self.scheduler, self.settings, self.device = optimizer, scheduler, settings, device
+        self.workers = Workers.here()
+        self.model = model if model is not self.module else self.workers.wrap(model, device)
+        self.skipped = 0
+        self._annealed = {name: _holders(loss, name) for name in settings.anneal}
+
+    # -- training ----------------------------------------------------------------------------------------------------
+
+    def epoch(self, epoch: int) -> float:
+        """Pass over the data once; the mean loss."""
+        self.skipped = 0
+        self._anneal(epoch)
+        begin_epoch(self.device, self.settings.seed, epoch, self.workers.rank)
+        self.model.train()
+        self.loss.train()
+        total, count = 0.0, 0
+        order = self.workers.order(len(self.train), self.settings.seed, epoch)
+        for number, index in enumerate(order.split(self.settings.batch_size)):
+            losses = self._step(self.train[index], epoch, number)
+            total, count = total + float(losses.sum()), count + len(losses)
+        total, count, skipped = self.workers.total([total, count, self.skipped], self.device)
+        self.skipped = int(skipped)
+        if not count:
+            raise SolverError(f"a solver failed on every training instance of epoch {epoch}")
+        return total / count
+
+    def _step(self, batch: Batch, epoch: int, number: int) -> Tensor:
+        self.optimizer.zero_grad()
+        theta_hat = predict(self.model, batch.features)
+        batch.check_prediction(theta_hat)
+        self._check_finite("the prediction", theta_hat, batch, epoch, number)
+        losses = self._losses(theta_hat, batch)
+        self._check_finite("the loss", losses, batch, epoch, number)
+        if len(losses) == 0 and self.workers.world == 1:
+            return losses
+        # The processes wait for each other's gradients: one without instances sends zeros.
+        (losses.mean() if len(losses) else 0.0 * theta_hat.sum()).backward()
+        gradients = [p.grad for p in self.module.parameters() if p.grad is not None]
+        if gradients and not bool(torch.isfinite(torch.stack([g.detach().sum() for g in gradients]).sum())):
+            raise ForesolveError(f"the gradient is not finite in {_place(epoch, number, batch.index)}. {_REMEDY}")
+        if self.settings.clip is not None:
+            nn.utils.clip_grad_norm_(self.module.parameters(), self.settings.clip)
+        self.optimizer.step()
+        return losses.detach()
+
+    def _losses(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """One loss for each instance that no solver failed on."""
+        try:
+            losses = self.loss(theta_hat, batch)
+            if losses.shape != (len(batch),):
+                expected = f"({len(batch)},), one number for each instance"
+                raise checks.fail("loss(theta_hat, batch)", expected, str(tuple(losses.shape)))
+            return losses
+        except SolverError as error:
+            if self.settings.on_failure == "raise":
+                raise self._named(error, theta_hat.detach(), batch) from error
+        found = []
+        for row, one in self._single(batch, range(len(batch))):
+            try:
+                found.append(self.loss(theta_hat[row : row + 1], one))
+            except SolverError:
+                self.skipped += 1
+        return torch.cat(found) if found else theta_hat.new_zeros(0)
+
+    def _single(self, batch: Batch, rows: Any) -> Iterator[tuple[int, Batch]]:
+        assert batch.index is not None
+        return ((row, self.train[batch.index[row : row + 1]]) for row in rows)
+
+    def _named(self, error: SolverError, theta_hat: Tensor, batch: Batch) -> SolverError:
+        """The error with the instance in it, by its place in the training data: the first that fails alone too."""
+        suspects = [row for row in error.instances if row < len(batch)]
+        kind = kind_of(error)
+        assert batch.index is not None
+        for row, one in self._single(batch, [*suspects, *(i for i in range(len(batch)) if i not in suspects)]):
+            try:
+                with torch.no_grad():
+                    self.loss(theta_hat[row : row + 1], one)
+            except SolverError as alone:
+                where = int(batch.index[row])
+                reason = str(alone).replace("instance 0", "the instance")
+                remedy = 'With on_failure="skip" such instances are left out and counted'
+                return kind(f"training instance {where}: {reason}. {remedy}", [where])
+        where = batch.index.tolist()
+        return kind(f"training {checks.instance_names(where, [len(self.train)])}: {error}", where)
+
+    def _check_finite(self, what: str, value: Tensor, batch: Batch, epoch: int, number: int) -> None:
+        if bool(torch.isfinite(value.detach().sum())):
+            return
+        bad = ~torch.isfinite(value.detach()).reshape(len(value), -1).all(-1)
+        if not bool(bad.any()):
+            return  # a sum of finite numbers that overflowed
+        index = batch.index[bad.to(batch.index.device)] if batch.index is not None and len(bad) == len(batch) else None
+        first = value.detach()[bad][0].flatten()
+        found = float(first[~torch.isfinite(first)][0])
+        raise ForesolveError(f"{what} is {found} in {_place(epoch, number, index)}. {_REMEDY}")
+
+    def _anneal(self, epoch: int) -> None:
+        progress = epoch / max(self.settings.epochs - 1, 1)
+        for name, schedule in self.settings.anneal.items():
+            for module in self._annealed[name]:
+                setattr(module, name, schedule(progress))
+
+    @property
+    def gamma(self) -> float | None:
+        """Of the first layer in the loss that has a number for it."""
+        for module in self.loss.modules():
+            value = getattr(module, "gamma", None)
+            if isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1):
+                return float(value)
+        return None
+
+    # -- validation --------------------------------------------------------------------------------------------------
+
+    def validate(self, valid: DecisionDataset, monitor: str) -> float:
+        """The normalised regret of exact decisions, or the mean loss."""
+        mine = torch.arange(len(valid))[self.workers.rank :: self.workers.world]
+        sums = [0.0, 0.0]
+        state = copy.deepcopy(self.loss.state_dict()) if monitor == "loss" else None
+        self.loss.eval()
+        with inference(self.module):
+            for index in mine.split(max(self.settings.batch_size, 32)):
+                batch = valid[index]
+                theta_hat = predict(self.module, batch.features)
+                batch.check_prediction(theta_hat)
+                score = self._valid_regret if monitor == "regret" else self._valid_loss
+                sums = [a + b for a, b in zip(sums, score(theta_hat, batch))]
+        if state is not None:
+            self.loss.load_state_dict(state)  # what a loss draws or collects in validation does not touch training
+        above, below = self.workers.total(sums, self.device)
+        if monitor == "regret" and below == 0:
+            below = len(valid)  # all optima are zero: nothing to divide by
+        if not below:
+            raise SolverError("a solver failed on every validation instance")
+        return above / below
+
+    def _valid_loss(self, theta_hat: Tensor, batch: Batch) -> tuple[float, float]:
+        losses = self.loss(theta_hat, replace(batch, index=None))  # positions are those of another data set
+        return float(losses.sum()), len(losses)
+
+    def _valid_regret(self, theta_hat: Tensor, batch: Batch) -> tuple[float, float]:
+        if self.settings.on_failure == "skip":
+            x, failed = solve_all(batch.problem, theta_hat, lambda done, total: None)
+        else:
+            x, failed = batch.problem.solve(theta_hat), {}
+        _, best = batch.best()
+        kept = torch.ones(len(batch), dtype=torch.bool, device=best.device)
+        kept[list(failed)] = False
+        best = best.double()[kept]
+        value = batch.problem.objective(x.to(batch.theta), batch.theta).double()[kept]
+        return float((best - value).sum()), float(best.abs().sum())
+
+    # -- memory ------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All that `load_state` needs to go on as if nothing had happened; the same in every process but the loss."""
+        return {
+            "model": dict(self.module.state_dict()),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": None if self.scheduler is None else self.scheduler.state_dict(),
+            "losses": self.workers.gather(dict(self.loss.state_dict())),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self.module.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.scheduler is not None and state["scheduler"] is not None:
+            self.scheduler.load_state_dict(state["scheduler"])
+        losses = state["losses"]
+        self.loss.load_state_dict(losses[self.workers.rank if self.workers.rank < len(losses) else 0])
+
+
+def kind_of(error: SolverError) -> type[SolverError]:
+    """Its class, if that is one of foresolve's own, which take a message and positions."""
+    return type(error) if type(error) in {SolverError, *SolverError.__subclasses__()} else SolverError
+
+
+_REMEDY = "The weights are those before this batch: look at the instances, lower `lr` or set `clip`"
+
+
+def _place(epoch: int, number: int, index: Tensor | None) -> str:
+    where = "" if index is None else f" (training {checks.instance_names(index.tolist(), [0])})"
+    return f"epoch {epoch}, batch {number}{where}"
+
+
+def _holders(loss: nn.Module, name: str) -> list[nn.Module]:
+    """The layers in a loss whose `name` can be set."""
+    found = [module for module in loss.modules() if hasattr(module, name)]
+    if not found:
+        raise checks.fail("anneal", "for a loss with a layer that it can anneal", f"no layer with `{name}` in the loss")
+    return found

@@ -1,0 +1,143 @@
+"""Random forests, grown by scikit-learn and kept as tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve._base.extras import need
+from foresolve.errors import ForesolveError
+from foresolve.models.baselines import CHUNK, Baseline
+
+
+class RandomForest(Baseline):
+    """A random forest of scikit-learn's `RandomForestRegressor`.
+
+    Once grown it is a few tensors: it predicts on any device, and a saved policy holds neither pickles nor anything
+    that needs scikit-learn.
+
+    Parameters
+    ----------
+    trees: the number of trees.
+    multi_output: one forest for all outputs of a row, or one for each of them.
+    max_rows: at most so many rows to grow from, drawn at random; a table of pairs can be large.
+    seed: `random_state` of the forests.
+    options: further arguments of `RandomForestRegressor`, for example `{"max_depth": 5}`.
+    """
+
+    _buffers_of_fit = ("roots", "left", "right", "feature", "threshold", "value")
+    roots: Tensor  # (forests, trees)
+    left: Tensor  # (nodes,); a leaf is its own child
+    right: Tensor
+    feature: Tensor
+    threshold: Tensor
+    value: Tensor  # (nodes, outputs of a forest)
+
+    def __init__(
+        self,
+        trees: int = 100,
+        multi_output: bool = True,
+        max_rows: int | None = None,
+        seed: int = 0,
+        options: dict[str, Any] | None = None,
+        fitted: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(fitted)
+        self._config = {
+            "trees": checks.positive_int("trees", trees),
+            "multi_output": bool(multi_output),
+            "max_rows": None if max_rows is None else checks.positive_int("max_rows", max_rows),
+            "seed": seed,
+            "options": dict(options or {}),
+        }
+
+    def _fit(self, x: Tensor, y: Tensor) -> None:
+        ensemble = need("sklearn.ensemble", "a random forest", "learn")
+        config = self._config
+        rows, outputs = x.cpu().numpy(), y.cpu().numpy()
+        if config["max_rows"] is not None and len(rows) > config["max_rows"]:
+            kept = np.random.default_rng(config["seed"]).choice(len(rows), config["max_rows"], replace=False)
+            rows, outputs = rows[kept], outputs[kept]
+        parts = [outputs] if config["multi_output"] else [outputs[:, i : i + 1] for i in range(outputs.shape[1])]
+        trees = []
+        for part in parts:
+            forest = ensemble.RandomForestRegressor(config["trees"], random_state=config["seed"], **config["options"])
+            forest.fit(rows, part.ravel() if part.shape[1] == 1 else part)
+            trees += [tree.tree_ for tree in forest.estimators_]
+        sizes = [tree.node_count for tree in trees]
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        own = np.arange(sum(sizes))
+
+        def joined(name: str) -> np.ndarray:
+            return np.concatenate([getattr(tree, name) for tree in trees])
+
+        leaf, offset = joined("children_left") < 0, np.repeat(starts, sizes)
+        arrays = {
+            "roots": starts.reshape(len(parts), -1),
+            "left": np.where(leaf, own, joined("children_left") + offset),
+            "right": np.where(leaf, own, joined("children_right") + offset),
+            "feature": np.where(leaf, 0, joined("feature")),
+            "threshold": joined("threshold"),
+            "value": joined("value")[:, :, 0],
+        }
+        for name, array in arrays.items():
+            setattr(self, name, torch.from_numpy(np.ascontiguousarray(array)).to(x.device))
+
+    def _predict(self, x: Tensor) -> Tensor:
+        forests, trees = self.roots.shape
+        x = x.float().double()  # scikit-learn compares features in single precision
+        found = []
+        for part in x.split(max(1, CHUNK // (forests * trees))):
+            node = self.roots.reshape(1, -1).expand(len(part), -1)
+            while True:
+                goes_left = part.gather(1, self.feature[node]) <= self.threshold[node]
+                child = torch.where(goes_left, self.left[node], self.right[node])
+                if torch.equal(child, node):
+                    break
+                node = child
+            mean = torch.stack([self.value[leaf].mean(1) for leaf in node.split(trees, 1)], 1)
+            found.append(mean.flatten(1))
+        return torch.cat(found)
+
+    def validate(self) -> None:
+        own = torch.arange(len(self.left), device=self.left.device)
+        sound = (
+            self.roots.ndim == 2
+            and self.roots.numel() > 0
+            and len({len(b) for name, b in self._fitted_buffers() if name != "roots"}) == 1
+            and bool(((self.roots >= 0) & (self.roots < len(own))).all())
+            and all(bool(((side >= own) & (side < len(own))).all()) for side in (self.left, self.right))
+            and bool((self.feature >= 0).all())
+        )  # children come after their parents: no walk goes round in circles
+        if not sound:
+            raise ForesolveError("the nodes of RandomForest do not make trees")
+
+
+class ScikitLearn(Baseline):
+    """Any regressor of scikit-learn (or with its interface) that predicts several outputs.
+
+    A policy with it is saved through skops, where skops holds all its types safe to load; otherwise it says so.
+
+    Parameters
+    ----------
+    estimator: an unfitted regressor; `fit` fits a clone of it.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        super().__init__()
+        if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+            raise checks.fail("estimator", "a regressor with `fit` and `predict`", type(estimator).__name__)
+        self.estimator = estimator
+
+    def _fit(self, x: Tensor, y: Tensor) -> None:
+        outputs = y.cpu().numpy()
+        self.fitted = need("sklearn.base", "a regressor of scikit-learn", "learn").clone(self.estimator)
+        self.fitted.fit(x.cpu().numpy(), outputs.ravel() if outputs.shape[1] == 1 else outputs)
+
+    def _predict(self, x: Tensor) -> Tensor:
+        found = np.asarray(self.fitted.predict(x.cpu().numpy()), dtype=np.float64)
+        return torch.from_numpy(found).reshape(len(x), -1).to(x.device)

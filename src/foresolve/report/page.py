@@ -1,0 +1,229 @@
+"""One page of HTML about one or more runs: what was run, the tables, the figures, and what falls short."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from foresolve.errors import MissingExtraError
+from foresolve.report import figures, findings, html, published, tables
+from foresolve.report.summary import OPT
+from foresolve.report.table import Block, Cell, Table
+from foresolve.report.view import RunView
+
+TITLE = "Decision-focused against two-stage training"
+IDEA = (
+    "In each domain a model sees features and predicts the unknown parameters theta of a decision problem, a solver "
+    "decides by the prediction, and the decision is scored under the true theta. Two-stage training fits the "
+    "predictions to theta; decision-focused training maximises what the decisions are worth, through a layer that "
+    "stands in for the solver and has a gradient. Names: NN1 and NN2 are networks with one and two layers, RF a random "
+    "forest; -Decision and -2Stage say how they were trained; Random decides by chance, OPT is the best decision known "
+    "under the truth, and Chosen takes in each split the method that did best on validation instances."
+)
+READING = (
+    "A value is the mean over random splits of the mean over test instances. Its interval is a 95 % percentile "
+    "bootstrap over splits; splits share instances, so it covers the choice of the split and of initial weights, not "
+    "that of the data. A published figure and ours are told apart where they differ by more than their half widths "
+    "combined, sqrt(h1^2 + h2^2)."
+)
+PROTOCOLS = {
+    "exact": (
+        "Protocol exact: exact layers, settings chosen on validation instances, feasible (rounded) decisions. The "
+        "published figures of the two coverage domains are of fractional decisions, as far as the paper and its code "
+        "tell; those of matching are of exact ones."
+    ),
+    "paper": (
+        "Protocol paper: the published recipe. In the two coverage domains decisions are those of the layer "
+        "(fractional), which need not be feasible choices; methods without a layer are scored on rounded ones. "
+        "Matchings are exact."
+    ),
+}
+RULES = (
+    "Listed by rule: learned methods below the published figure, trainings that are behind their two-stage reference "
+    "or not told apart from it, choices that are behind a heuristic or not told apart from it, and heuristics that no "
+    "learned method reaches."
+)
+
+
+def write_report(runs: Sequence[RunView], path: Path) -> Path:
+    """Write the page, whole or not at all."""
+    return html.write_whole(path, report_html(runs))
+
+
+def report_html(runs: Sequence[RunView]) -> str:
+    """The page as text; it needs no other file and no network."""
+    sections = [
+        ("In short", _short(runs)),
+        ("Where it falls short", _short_of(runs)),
+        ("What was run", _run(runs)),
+        *((run.info.title, _domain(run)) for run in runs),
+        ("Versions", _versions(runs)),
+    ]
+    return html.page(TITLE, sections)
+
+
+def command(run: RunView) -> str:
+    """What gives the same figures again; the folder of data is the reader's own."""
+    if run.command:
+        return run.command
+    config = run.config
+    words = ["foresolve", "reproduce", config.domain, "--protocol", config.protocol, "--splits", str(config.splits)]
+    if config.ks:
+        words += ["--k", ",".join(str(k) for k in config.ks)]
+    if config.methods:
+        words += ["--methods", ",".join(config.methods)]
+    words += ["--seed", str(config.seed), "--device", config.device]
+    words += ["--quick"] if config.quick else []
+    words += ["--data", "DIR"] if config.data is not None else []
+    return shlex.join(words)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> duration(7500)
+    '2 h 5 min'
+    """
+    minutes = round(seconds / 60)
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _short(runs: Sequence[RunView]) -> list[str]:
+    pieces: list[str] = []
+    for run in runs:
+        said = findings.headline(run)
+        pieces += [html.subheading(run.info.title), html.bullets(said or ["There are no records yet."])]
+    return pieces
+
+
+def _short_of(runs: Sequence[RunView]) -> list[str]:
+    pieces = [html.paragraph(RULES)]
+    for run in runs:
+        said = findings.shortfalls(run) or ["Nothing, by these rules."]
+        pieces += [html.subheading(run.info.title), html.bullets([*said, *findings.limits(run)])]
+    return pieces
+
+
+def _run(runs: Sequence[RunView]) -> list[str]:
+    protocols = dict.fromkeys(run.config.protocol for run in runs)
+    settings = [
+        ("protocol", [run.config.protocol for run in runs]),
+        ("data", [run.config.source or "generated" for run in runs]),
+        ("instances", ["quick" if run.config.quick else "full size" for run in runs]),
+        ("splits", [str(run.config.splits) for run in runs]),
+        ("k", [", ".join(str(k) for k in run.config.ks) or "none" for run in runs]),
+        ("seed", [str(run.config.seed) for run in runs]),
+        ("device", [run.config.device for run in runs]),
+        ("duration", [duration(run.seconds) for run in runs]),
+    ]
+    headers = ["setting", *(run.info.title for run in runs)]
+    pieces = [html.paragraph(text) for text in (IDEA, READING, *(PROTOCOLS[p] for p in protocols))]
+    if any(run.config.domain in published.DOMAINS for run in runs):
+        pieces.append(html.paragraph(f"The paper, and the published figures: {published.CITATION}"))
+    pieces += [html.scrolled(html.table(headers, [(name, *values) for name, values in settings]))]
+    pieces += [html.paragraph("To get these figures again:")]
+    return [*pieces, html.code("\n".join(dict.fromkeys(command(run) for run in runs)))]
+
+
+def _domain(run: RunView) -> list[str]:
+    pieces = [html.paragraph(text) for text in run.info.story]
+    if not run.rows:
+        return [*pieces, html.paragraph("There are no records yet.")]
+    pieces += _table(tables.table1([run]))
+    if run.comparable:
+        pieces += [html.subheading("Beside the published figures"), *_published(run)]
+    if run.differences:
+        pieces += _table(tables.difference_table([run]))
+        said = findings.difference_sentences(run.differences, tables.digits(run))
+        pieces.append(html.folded("The same in words", [html.bullets(said)]))
+    accuracy = tables.table2([run])
+    if accuracy.blocks:
+        pieces += _table(accuracy)
+    pieces += _figures(run)
+    return [*pieces, html.folded("Time and share of the best", [_details(run)])]
+
+
+def _published(run: RunView) -> list[str]:
+    learned = (found for found in findings.comparisons(run) if run.learned(found[0]))
+    said = findings.comparison_sentences(learned, tables.digits(run))
+    alike = findings.alikeness(run)
+    pieces = [html.bullets(said)] if said else []
+    if alike:
+        pieces.append(html.paragraph("Whether the data are alike, by random decisions: " + " ".join(alike)))
+    return pieces
+
+
+def _figures(run: RunView) -> list[str]:
+    two_stage, decision = run.info.figure_methods
+    k = "" if run.accuracy_k is None else f" (k = {run.accuracy_k})"
+    diamonds = " Diamonds: published figures." if run.comparable else ""
+    captions = {
+        "values": f"Table 1 as a chart: mean and 95 % interval; dashed: the best decisions known.{diamonds}",
+        "heat-maps": (
+            f"Figure 1{k}: theta of one test instance, as it is and as {two_stage} and {decision} predict it; dark is "
+            f"high, each map on its own scale. {run.info.rows.capitalize()} are in the order of their true row sums."
+        ),
+        "out-weights": (
+            f"Figure 2{k}: predicted against true row sums of theta for all {run.info.rows} of the test instances of "
+            "one split; r² is the squared correlation."
+        ),
+    }
+    try:
+        drawn = figures.draw(run)
+        prefix = f"{run.config.domain}-{run.config.protocol}"
+        return [
+            html.figure(figures.to_svg(figure, f"{prefix}-{name}-"), captions[name]) for name, figure in drawn.items()
+        ]
+    except MissingExtraError as error:
+        return [html.paragraph(f"There are no figures: {error}. The same command then draws them without new work.")]
+
+
+def _details(run: RunView) -> str:
+    """How near the best each method comes, and what it costs."""
+    rows = [
+        (
+            row.method,
+            tables.budget(row.k),
+            "" if (share := row.share()) is None else f"{100 * share:.1f} %",
+            str(row.value.splits),
+            "" if row.method == OPT else f"{row.seconds:.1f}",
+        )
+        for row in run.rows
+    ]
+    return html.scrolled(html.table(("method", "k", "share of the best (rounded)", "splits", "seconds a split"), rows))
+
+
+def _versions(runs: Sequence[RunView]) -> list[str]:
+    names = list(dict.fromkeys(name for run in runs for name in run.versions))
+    rows = [(name, *(str(run.versions.get(name, "")) for run in runs)) for name in names]
+    pieces = [html.scrolled(html.table(("", *(run.info.title for run in runs)), rows))]
+    files = [(run.info.title, name, digest) for run in runs for name, digest in run.config.files.items()]
+    if files:
+        pieces += [html.subheading("Files that were read")]
+        pieces += [html.scrolled(html.table(("domain", "file", "sha256"), files))]
+    return pieces
+
+
+def _table(table: Table) -> list[str]:
+    pieces = [html.subheading(table.title)]
+    pieces += [html.scrolled(_block(block)) for block in table.blocks]
+    return [*pieces, f'<p class="note">{escape(table.caption)}</p>']
+
+
+def _block(block: Block) -> str:
+    def cell(entry: Cell) -> str:
+        mean, bracket, rest = escape(entry.text).partition(" [")
+        text = f"<b>{mean}</b>" if entry.bold else mean
+        text += f'<span class="paper">[{rest}</span>' if bracket else ""
+        paper = f'<span class="paper">{escape(entry.published)}</span>' if entry.published else ""
+        return f"<td>{text}{paper}</td>"
+
+    head = "".join(f"<th>{escape(text)}</th>" for text in ("method", *block.headers))
+    body = "\n".join(
+        f"<tr><td>{escape(name)}</td>" + "".join(cell(entry) for entry in cells) + "</tr>" for name, cells in block.rows
+    )
+    return f'<table class="figures">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'

@@ -1,0 +1,245 @@
+"""Records of many splits made into means, intervals and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, get_args
+
+import numpy as np
+
+from foresolve.report.records import Measure, Protocol, Record
+
+RESAMPLES = 10_000
+CHOSEN, RANDOM, OPT = "Chosen", "Random", "OPT"
+TWO_STAGE = "2Stage"
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+TIE = 1e-9  # two ways of adding up the same numbers differ by less than this share of them
+Basis = Literal["rounded", "fractional"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over splits with its bootstrapped 95 % interval, which fewer than two splits do not have."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    splits: int
+
+    @property
+    def half(self) -> float | None:
+        """Half the width of the interval: what the paper writes behind its plus-minus sign."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one method did with one budget, over all splits that are there.
+
+    Attributes
+    ----------
+    value, fractional, optimum: of the records; `fractional` is `None` unless every split has one.
+    measures: those of the predictions that at least one split has.
+    seconds: the mean of a split.
+    """
+
+    method: str
+    k: int | None
+    value: Estimate
+    fractional: Estimate | None
+    optimum: Estimate
+    measures: dict[Measure, Estimate]
+    seconds: float
+
+    def share(self, protocol: Protocol = "exact") -> float | None:
+        """The mean that is shown, as a share of the mean of the best decisions known, where that is positive."""
+        return self.shown(protocol).mean / self.optimum.mean if self.optimum.mean > 0 else None
+
+    def shown(self, protocol: Protocol) -> Estimate:
+        """What a table shows: feasible decisions, or under the paper's protocol fractional ones where there are any."""
+        return self.fractional if protocol == "paper" and self.fractional is not None else self.value
+
+    def basis(self, protocol: Protocol) -> Basis:
+        """Which of the two `shown` gives."""
+        return "fractional" if protocol == "paper" and self.fractional is not None else "rounded"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Method minus reference, paired over the splits that both have."""
+
+    method: str
+    reference: str
+    k: int | None
+    estimate: Estimate
+    basis: Basis
+
+    @property
+    def verdict(self) -> Literal["ahead", "behind", "not told apart", "unknown"]:
+        """By whether the interval lies on one side of zero."""
+        if self.estimate.low is None or self.estimate.high is None:
+            return "unknown"
+        if self.estimate.low > 0:
+            return "ahead"
+        return "behind" if self.estimate.high < 0 else "not told apart"
+
+
+def estimate(sample: Iterable[float], *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
+    """The mean of one number per split, with the percentile bootstrap interval.
+
+    >>> estimate([1.0, 2.0, 3.0]).mean
+    2.0
+    >>> estimate([1.0]).low is None
+    True
+    """
+    values = np.asarray(list(sample), dtype=np.float64)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return Estimate(mean, None, None, len(values))
+    low, high = np.quantile(_weights(len(values), seed, resamples) @ values, (0.025, 0.975))
+    return Estimate(mean, min(float(low), mean), max(float(high), mean), len(values))
+
+
+def summary(records: Sequence[Record], methods: Sequence[str] = (), *, seed: int = 0) -> list[Row]:
+    """One row for each method and budget, "Chosen" among them.
+
+    Parameters
+    ----------
+    records: of one domain; of two with the same split, method and budget the last one counts.
+    methods: the order of the rows; methods that it does not name follow.
+    seed: of the bootstrap.
+    """
+    known = [*_distinct(records), *chosen(records, methods)]
+    groups: dict[tuple[str, int | None], list[Record]] = {}
+    for record in known:
+        groups.setdefault((record.method, record.k), []).append(record)
+    order = {method: i for i, method in enumerate(_order(known, methods))}
+    keys = sorted(groups, key=lambda key: (order[key[0]], key[1] or 0))
+    return [_row(groups[key], seed) for key in keys]
+
+
+def chosen(records: Sequence[Record], methods: Sequence[str] = ()) -> list[Record]:
+    """For each split and budget the record of the method with the largest validation value, under the name "Chosen".
+
+    Every method with a validation value takes part, heuristics too, but not the best decision; ties go to the first in
+    `methods`. A split counts once all that take part are finished, so that a run that was stopped does not choose among
+    fewer; a choice between fewer than two is none. `setting["method"]` names the one chosen.
+    """
+    order = {method: i for i, method in enumerate(_order(records, methods))}
+    entrants = [r for r in _distinct(records) if r.validation is not None and r.method not in (OPT, CHOSEN)]
+    groups: dict[tuple[int | None, int], list[Record]] = {}
+    taking_part: dict[int | None, set[str]] = {}
+    for record in entrants:
+        groups.setdefault((record.k, record.split), []).append(record)
+        taking_part.setdefault(record.k, set()).add(record.method)
+    found: list[Record] = []
+    for (k, _), group in sorted(groups.items(), key=lambda entry: (entry[0][0] or 0, entry[0][1])):
+        if len(group) == len(taking_part[k]) >= 2:
+            best = max(group, key=lambda r: (r.validation, -order[r.method]))
+            found.append(replace(best, method=CHOSEN, setting={"method": best.method, **best.setting}))
+    return found
+
+
+def pairs(methods: Sequence[str], heuristics: Sequence[str]) -> list[tuple[str, str]]:
+    """Method and reference of every difference that is looked at.
+
+    Each way of training against the two-stage training of the same architecture (what stands before the last hyphen),
+    and the method chosen on validation data against each heuristic.
+
+    >>> pairs(["NN1-Decision", "NN1-2Stage", "TF-IDF", "Chosen"], ["TF-IDF"])
+    [('NN1-Decision', 'NN1-2Stage'), ('Chosen', 'TF-IDF')]
+    """
+    found: list[tuple[str, str]] = []
+    for method in methods:
+        architecture, _, training = method.rpartition("-")
+        reference = f"{architecture}-{TWO_STAGE}"
+        if training != TWO_STAGE and reference in methods and method not in heuristics:
+            found.append((method, reference))
+    if CHOSEN in methods:
+        found += [(CHOSEN, name) for name in methods if name in heuristics and name not in (RANDOM, OPT)]
+    return found
+
+
+def differences(
+    records: Sequence[Record],
+    methods: Sequence[str] = (),
+    heuristics: Sequence[str] = (),
+    *,
+    protocol: Protocol = "exact",
+    seed: int = 0,
+) -> list[Difference]:
+    """The paired differences of `pairs`, for every budget.
+
+    Under the paper's protocol they are those of fractional decisions where both methods have them in every split.
+    """
+    known = [*_distinct(records), *chosen(records, methods)]
+    table: dict[tuple[str, int | None], dict[int, Record]] = {}
+    for record in known:
+        table.setdefault((record.method, record.k), {})[record.split] = record
+    budgets = sorted({record.k for record in known}, key=lambda k: k or 0)
+    found: list[Difference] = []
+    for method, reference in pairs(_order(known, methods), heuristics):
+        for k in budgets:
+            ours, theirs = table.get((method, k), {}), table.get((reference, k), {})
+            both = [(ours[split], theirs[split]) for split in sorted(ours.keys() & theirs.keys())]
+            if both:
+                found.append(_difference(both, method, reference, protocol, seed))
+    return found
+
+
+def _difference(
+    both: Sequence[tuple[Record, Record]], method: str, reference: str, protocol: Protocol, seed: int
+) -> Difference:
+    basis: Basis = "rounded"
+    first = np.array([a.value for a, _ in both])
+    second = np.array([b.value for _, b in both])
+    if protocol == "paper" and all(r.fractional is not None for pair in both for r in pair):
+        basis = "fractional"
+        first = np.array([a.fractional for a, _ in both], dtype=np.float64)
+        second = np.array([b.fractional for _, b in both], dtype=np.float64)
+    gap = first - second
+    gap[np.abs(gap) <= TIE * np.maximum(np.abs(first), np.abs(second))] = 0.0
+    return Difference(method, reference, both[0][0].k, estimate(gap, seed=seed), basis)
+
+
+def _row(records: Sequence[Record], seed: int) -> Row:
+    fractional = [record.fractional for record in records if record.fractional is not None]
+    measures: dict[Measure, Estimate] = {}
+    for measure in MEASURES:
+        sample = [float(getattr(record, measure)) for record in records if getattr(record, measure) is not None]
+        if sample:
+            measures[measure] = estimate(sample, seed=seed)
+    return Row(
+        records[0].method,
+        records[0].k,
+        estimate((record.value for record in records), seed=seed),
+        estimate(fractional, seed=seed) if len(fractional) == len(records) else None,
+        estimate((record.optimum for record in records), seed=seed),
+        measures,
+        float(np.mean([record.seconds for record in records])),
+    )
+
+
+def _distinct(records: Sequence[Record]) -> list[Record]:
+    """The last record of each split, method and budget, by split: sums then do not depend on the order of arrival."""
+    last = {record.key: record for record in records}
+    return sorted(last.values(), key=lambda record: record.split)
+
+
+def _order(records: Sequence[Record], methods: Sequence[str]) -> list[str]:
+    """The names of all methods, "Chosen" before random and best decisions."""
+    names = list(dict.fromkeys([*methods, *sorted({record.method for record in records})]))
+    present = {record.method for record in records}
+    last = [name for name in (CHOSEN, RANDOM, OPT) if name in names]
+    return [name for name in names if name in present and name not in last] + [n for n in last if n in present]
+
+
+@lru_cache(maxsize=4)
+def _weights(size: int, seed: int, resamples: int) -> np.ndarray:
+    """How often each of `size` entries is drawn in each resample, as shares: resampled means are one product."""
+    drawn = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=resamples)
+    weights = drawn / size
+    weights.flags.writeable = False  # it is shared by all who ask
+    return weights

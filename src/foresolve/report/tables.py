@@ -1,0 +1,244 @@
+"""The paper's tables from our records, with the published figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from foresolve.report import published
+from foresolve.report.html import write_whole
+from foresolve.report.published import Published
+from foresolve.report.records import Measure
+from foresolve.report.summary import CHOSEN, Difference, Estimate, Row
+from foresolve.report.table import Block, Cell, Table
+from foresolve.report.view import RunView as RunView
+
+PLUS_MINUS = "±"
+MEASURE_NAMES: dict[Measure, str] = {"mse": "MSE (x 1e-2)", "cross_entropy": "CE", "auc": "AUC"}
+MEASURE_SCALES: dict[Measure, float] = {"mse": 100.0, "cross_entropy": 1.0, "auc": 1.0}
+MEASURE_DIGITS: dict[Measure, int] = {"mse": 4, "cross_entropy": 3, "auc": 3}
+
+
+def table1(runs: Sequence[RunView]) -> Table:
+    """Solution quality: a row for each method, a column for each budget, a block for each domain."""
+    caption = _sentences(
+        f"What decisions are worth under the truth: mean over random splits {PLUS_MINUS} half the width of a "
+        "bootstrapped 95 % interval.",
+        _bases(runs),
+        _published_note(runs),
+        "Bold: the largest mean of what is learned.",
+    )
+    columns = ("domain", "protocol", "method", "k", "splits", *_names("value"), *_names("fractional"), "optimum",
+               "shown", "published", "published_half_width", "seconds")  # fmt: skip
+    lines = [_line1(run, row) for run in runs for row in run.rows]
+    return Table("Table 1: solution quality", caption, tuple(_block1(run) for run in runs), columns, tuple(lines))
+
+
+def table2(runs: Sequence[RunView]) -> Table:
+    """Accuracy of the predictions: MSE, cross-entropy (CE) and AUC."""
+    runs = [run for run in runs if _accurate(run)]
+    caption = _sentences(
+        "How good predictions are by themselves, whatever is decided by them; a decision-focused model is not asked to "
+        f"predict well. Mean {PLUS_MINUS} half width, as in Table 1.",
+        _published_note(runs),
+        "Bold: the best of what is learned (small MSE and CE, large AUC).",
+    )
+    columns = ("domain", "protocol", "method", "k", "measure", "splits", *_names("value"), "published",
+               "published_half_width")  # fmt: skip
+    lines = [
+        (run.config.domain, run.config.protocol, row.method, row.k, measure, found.splits, *_numbers(found),
+         *_pair(_published2(run, row.method, measure)))
+        for run in runs for row in _accurate(run) for measure, found in row.measures.items()
+        if measure in run.info.measures
+    ]  # fmt: skip
+    return Table("Table 2: accuracy", caption, tuple(_block2(run) for run in runs), columns, tuple(lines))
+
+
+def difference_table(runs: Sequence[RunView]) -> Table:
+    """Paired differences over the splits, method minus reference."""
+    runs = [run for run in runs if run.differences]
+    caption = (
+        "Method minus reference in the same split, averaged over splits, with a bootstrapped 95 % interval. An "
+        "interval that holds zero does not tell the two apart."
+    )
+    columns = ("domain", "protocol", "method", "reference", "k", "splits", *_names("difference"), "shown", "verdict")
+    lines = [
+        (run.config.domain, run.config.protocol, d.method, d.reference, d.k, d.estimate.splits, *_numbers(d.estimate),
+         d.basis, d.verdict)
+        for run in runs for d in run.differences
+    ]  # fmt: skip
+    blocks = tuple(_difference_block(run) for run in runs)
+    return Table("Paired differences", caption, blocks, columns, tuple(lines))
+
+
+def write_tables(runs: Sequence[RunView], folder: Path) -> list[Path]:
+    """Write every table as CSV and Markdown into a folder; give the paths back."""
+    found: list[Path] = []
+    for name, table in (
+        ("table1", table1(runs)),
+        ("table2", table2(runs)),
+        ("differences", difference_table(runs)),
+    ):
+        found.append(write_whole(folder / f"{name}.csv", table.csv()))
+        found.append(write_whole(folder / f"{name}.md", table.markdown()))
+    return found
+
+
+def number(value: float | None, half: float | None, digits: int = 2, scale: float = 1.0) -> str:
+    """A mean with its half width, as the paper writes them.
+
+    >>> number(6.149, 0.38)
+    '6.15 ± 0.38'
+    """
+    if value is None:
+        return ""
+    mean = f"{scale * value:.{digits}f}"
+    return mean if half is None else f"{mean} {PLUS_MINUS} {scale * half:.{digits}f}"
+
+
+def budget(k: int | None) -> str:
+    """The head of a column."""
+    return "value" if k is None else f"k = {k}"
+
+
+def digits(run: RunView) -> int:
+    """Two places behind the point as in the paper, four where all values are small."""
+    return 4 if all(abs(row.value.mean) < 1 for row in run.rows) else 2
+
+
+def _block1(run: RunView) -> Block:
+    best = {
+        k: max((r.shown(run.scored).mean for r in run.rows if r.k == k and run.learned(r.method)), default=None)
+        for k in run.ks
+    }
+    rows: list[tuple[str, tuple[Cell, ...]]] = []
+    for method in run.methods:
+        cells: list[Cell] = []
+        for k in run.ks:
+            row, paper = run.row(method, k), run.published(method, k)
+            theirs = "" if paper is None else number(paper.mean, paper.half)
+            if row is None:
+                cells.append(Cell("", theirs))
+                continue
+            ours = row.shown(run.scored)
+            bold = run.learned(method) and ours.mean == best[k]
+            cells.append(Cell(number(ours.mean, ours.half, digits(run)), theirs, bold))
+        rows.append((method, tuple(cells)))
+    return Block(_title(run), tuple(budget(k) for k in run.ks), tuple(rows))
+
+
+def _block2(run: RunView) -> Block:
+    rows = _accurate(run)
+    best: dict[Measure, float] = {}
+    for measure in run.info.measures:
+        means = [row.measures[measure].mean for row in rows if measure in row.measures and run.learned(row.method)]
+        if means:
+            best[measure] = max(means) if measure == "auc" else min(means)
+    drawn: list[tuple[str, tuple[Cell, ...]]] = []
+    for row in rows:
+        cells: list[Cell] = []
+        for measure in run.info.measures:
+            places, scale = MEASURE_DIGITS[measure], MEASURE_SCALES[measure]
+            ours, theirs = row.measures.get(measure), _published2(run, row.method, measure)
+            text = "" if ours is None else number(ours.mean, ours.half, places, scale)
+            paper = "" if theirs is None else number(theirs.mean, theirs.half, places, scale)
+            bold = ours is not None and run.learned(row.method) and ours.mean == best[measure]
+            cells.append(Cell(text, paper, bold))
+        drawn.append((row.method, tuple(cells)))
+    at = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
+    headers = tuple(MEASURE_NAMES[measure] for measure in run.info.measures)
+    return Block(_title(run) + at, headers, tuple(drawn))
+
+
+def _difference_block(run: RunView) -> Block:
+    by_pair: dict[tuple[str, str], dict[int | None, Difference]] = {}
+    for difference in run.differences:
+        by_pair.setdefault((difference.method, difference.reference), {})[difference.k] = difference
+    rows = tuple(
+        (f"{method} - {reference}", tuple(Cell(signed(by_k.get(k), digits(run))) for k in run.ks))
+        for (method, reference), by_k in by_pair.items()
+    )
+    return Block(_title(run), tuple(budget(k) for k in run.ks), rows)
+
+
+def signed(difference: Difference | None, places: int = 2) -> str:
+    """A difference with its interval, for example `+1.20 [+0.90, +1.50]`."""
+    if difference is None:
+        return ""
+    found = difference.estimate
+    mean = f"{found.mean:+.{places}f}"
+    return mean if found.low is None else f"{mean} [{found.low:+.{places}f}, {found.high:+.{places}f}]"
+
+
+def _accurate(run: RunView) -> list[Row]:
+    """The rows of Table 2."""
+    return [
+        row
+        for row in run.rows
+        if row.k == run.accuracy_k and row.method != CHOSEN and any(m in row.measures for m in run.info.measures)
+    ]
+
+
+def _published2(run: RunView, method: str, measure: Measure) -> Published | None:
+    alike = run.comparable and run.accuracy_k == run.info.table2_k
+    return published.accuracy(run.config.domain, method, measure) if alike else None
+
+
+def _line1(run: RunView, row: Row) -> tuple[Any, ...]:
+    fractional = (None, None, None) if row.fractional is None else _numbers(row.fractional)
+    config = run.config
+    return (
+        *(config.domain, config.protocol, row.method, row.k, row.value.splits, *_numbers(row.value), *fractional),
+        *(row.optimum.mean, row.basis(run.scored), *_pair(run.published(row.method, row.k)), row.seconds),
+    )
+
+
+def _names(name: str) -> tuple[str, str, str]:
+    return name, f"{name}_low", f"{name}_high"
+
+
+def _numbers(found: Estimate) -> tuple[float, float | None, float | None]:
+    return found.mean, found.low, found.high
+
+
+def _pair(figure: Published | None) -> tuple[float | None, float | None]:
+    return (None, None) if figure is None else (figure.mean, figure.half)
+
+
+def _title(run: RunView) -> str:
+    source = "generated data" if run.config.data is None else "real data"
+    splits = max((row.value.splits for row in run.rows), default=0)
+    size = ", quick" if run.config.quick else ""
+    return f"{run.info.title} ({source}{size}, {splits} {'split' if splits == 1 else 'splits'})"
+
+
+def _bases(runs: Sequence[RunView]) -> str:
+    """Which decisions are scored."""
+    fractional = [run for run in runs if run.scored == "paper"]
+    said = "Decisions are feasible (rounded)." if len(fractional) < len(runs) else ""
+    if fractional:
+        names = ", ".join(run.info.title for run in fractional)
+        said += f" In {names} they are those of the layer (fractional), and rounded for methods that have no layer."
+    return said.strip()
+
+
+def _published_note(runs: Sequence[RunView]) -> str:
+    """Where the paper's figures are, or why they are not there."""
+    known = [run for run in runs if run.config.domain in published.DOMAINS]
+    small = [run for run in known if not run.comparable]
+    if not known:
+        return ""
+    if not small:
+        return "The second figure, where there is one, is the paper's."
+    if len(small) == len(known):
+        return "A quick run has smaller instances or models than the paper, so its figures are left out."
+    names = ", ".join(run.info.title for run in small)
+    return (
+        "The second figure, where there is one, is the paper's; left out, since quick runs have smaller instances or "
+        f"models than the paper: {names}."
+    )
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(part for part in parts if part)

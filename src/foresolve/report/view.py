@@ -1,0 +1,93 @@
+"""A run as tables, figures and pages see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from foresolve._base.checks import fail
+from foresolve.report import published
+from foresolve.report.published import Published
+from foresolve.report.records import Config, DomainInfo, Protocol, Record
+from foresolve.report.summary import CHOSEN, OPT, RANDOM, Difference, Row, differences, summary
+
+
+@dataclass(frozen=True)
+class RunView:
+    """All that tables, figures and pages need of a finished or half finished run.
+
+    Attributes
+    ----------
+    versions: of packages and machine, as the run folder has them.
+    records: of `config.domain` only.
+    pictures: for each method the arrays of `Outcome.picture`.
+    seconds: what the run took, or the sum of its jobs.
+    command: what was typed; worked out from `config` where it is empty.
+    """
+
+    config: Config
+    versions: Mapping[str, Any]
+    records: Sequence[Record]
+    pictures: Mapping[str, Mapping[str, np.ndarray]]
+    info: DomainInfo
+    seconds: float = 0.0
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        strangers = {record.domain for record in self.records} - {self.config.domain}
+        if strangers:
+            raise fail("records", f"of the domain {self.config.domain}", ", ".join(sorted(strangers)))
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Means and intervals of every method and budget."""
+        return summary(self.records, self.config.methods, seed=self.config.seed)
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Paired differences, see `summary.pairs`."""
+        config = self.config
+        return differences(self.records, config.methods, self.info.heuristics, protocol=self.scored, seed=config.seed)
+
+    @property
+    def scored(self) -> Protocol:
+        """The protocol whose decisions are shown: the paper's own only where it scores fractional ones."""
+        return self.config.protocol if self.info.fractional else "exact"
+
+    @property
+    def comparable(self) -> bool:
+        """Whether instances have the size of the paper's, so that its figures say something about ours."""
+        return not self.config.quick and self.config.domain in published.DOMAINS
+
+    @property
+    def methods(self) -> list[str]:
+        """Those with records, in the order of the tables."""
+        return list(dict.fromkeys(row.method for row in self.rows))
+
+    @property
+    def ks(self) -> list[int | None]:
+        """The budgets with records."""
+        return sorted({row.k for row in self.rows}, key=lambda k: k or 0)
+
+    @property
+    def accuracy_k(self) -> int | None:
+        """The budget of Table 2 and the figures: the domain's, or the first there is."""
+        if self.info.table2_k in self.ks or not self.ks:
+            return self.info.table2_k
+        return self.ks[0]
+
+    def learned(self, method: str) -> bool:
+        """Whether it learns: not a heuristic, not a reference, not a choice among others."""
+        return method not in (*self.info.heuristics, CHOSEN, RANDOM, OPT)
+
+    def row(self, method: str, k: int | None) -> Row | None:
+        """The row of a method and a budget, where there is one."""
+        return next((row for row in self.rows if row.method == method and row.k == k), None)
+
+    def published(self, method: str, k: int | None) -> Published | None:
+        """The paper's figure, where it says something about ours."""
+        return published.quality(self.config.domain, method, k) if self.comparable else None

@@ -1,0 +1,85 @@
+"""What the two coverage domains, budget allocation and recommendation, have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from foresolve.layers.multilinear import MultilinearRelaxation
+from foresolve.layers.smoothing import Relative
+from foresolve.layers.wilder import WilderMultilinear
+from foresolve.learning.steps import Schedule
+from foresolve.losses.base import Loss
+from foresolve.losses.decision import DecisionLoss
+from foresolve.models.networks import MLP
+from foresolve.problems.base import Problem
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.reproduce.domains.methods import Instances, Network, Setting
+from foresolve.reproduce.domains.networks import Rectified, start_at
+from foresolve.schedules import geometric
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
+
+HIDDEN = 200
+
+
+def problems(items: int, ks: Sequence[int]) -> dict[int | None, Problem]:
+    """Choose `k` of the items, for each `k`."""
+    return {k: SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(items, k)) for k in ks}
+
+
+def random_sets(problem: Problem, count: int, generator: torch.Generator) -> Tensor:
+    """Sets of `k` items, each as likely as any other."""
+    assert isinstance(problem, SubmodularProblem)
+    noise = torch.rand(count, problem.n, generator=generator)
+    return torch.zeros(count, problem.n).scatter_(1, noise.topk(problem.matroid.rank).indices, 1.0)
+
+
+def network(layers: int, head: str = "probability"):
+    """The paper's network for rows of `theta`: 1 layer, or 2 with 200 hidden units.
+
+    Head "probability" starts at the mean of the parameters; "plain" and "relu" are those of the published code.
+    """
+
+    def make(data: Instances, generator: torch.Generator, mean: float) -> nn.Module:
+        inputs, outputs = data.features.shape[-1], data.theta.shape[-1]
+        hidden = (HIDDEN,) * (layers - 1)
+        if head == "relu":
+            return Rectified(MLP(inputs, outputs, hidden, generator=generator))
+        made = MLP(inputs, outputs, hidden, "probability", generator)
+        return made if head == "plain" else start_at(made, mean)
+
+    return make
+
+
+def through_layer(setting: Setting) -> Loss:
+    """The value of the exact layer's decision."""
+    return DecisionLoss(MultilinearRelaxation(Relative(setting["gamma"])))
+
+
+def through_recipe(setting: Setting) -> Loss:
+    """The value of the published layer's decision."""
+    return DecisionLoss(WilderMultilinear())
+
+
+def annealing(setting: Setting) -> Schedule:
+    """From strong to weak smoothing."""
+    ratio = geometric(setting["gamma"], setting["gamma"] / 10)
+    return lambda progress: Relative(ratio(progress))  # type: ignore[return-value]
+
+
+def drawn(layers: int, loss: Loss | None, head: str, *, draws: int, lr: float = 1e-3) -> Network:
+    """As published: single instances drawn at random, Adam, no validation; without a loss, through the recipe."""
+    return Network(
+        network(layers, head),
+        through_recipe if loss is None else lambda setting: loss,
+        WilderMultilinear,
+        ({"lr": lr},),
+        epochs=1,
+        batch_size=1,
+        per_k=loss is None,
+        draws=draws,
+        validate=False,
+    )

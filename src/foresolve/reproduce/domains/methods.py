@@ -1,0 +1,125 @@
+"""What a method of an experiment is: a network and how it is trained, a forest, a fixed rule, chance, or the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from foresolve.data.dataset import DecisionDataset
+from foresolve.layers.base import Layer
+from foresolve.learning.steps import Schedule
+from foresolve.losses.base import Loss
+from foresolve.models.baselines import Baseline
+from foresolve.problems.base import Problem
+
+Setting = Mapping[str, Any]
+"""What is chosen on validation data, for example `{"lr": 1e-3, "gamma": 0.3}`."""
+
+
+@dataclass
+class Instances:
+    """The instances of a domain, for every budget.
+
+    Attributes
+    ----------
+    features, theta: as of `DecisionDataset`.
+    problems: by budget, `None` where there is none.
+    random: `random(problem, count, generator)`: decisions `(count, n)` by chance alone.
+    shape: rows and columns of one `theta`, for the figures; `None` for no figures.
+    extra: whatever else the methods of the domain want.
+    """
+
+    features: Any
+    theta: Tensor
+    problems: Mapping[int | None, Problem]
+    random: Callable[[Problem, int, torch.Generator], Tensor]
+    shape: tuple[int, int] | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._datasets: dict[int | None, DecisionDataset] = {}
+
+    def __len__(self) -> int:
+        return len(self.theta)
+
+    def dataset(self, k: int | None) -> DecisionDataset:
+        """With the best decisions under the truth."""
+        if k not in self._datasets:
+            self._datasets[k] = DecisionDataset(self.features, self.theta, self.problems[k]).solve(progress=False)
+        return self._datasets[k]
+
+
+def adam(model: nn.Module, setting: Setting) -> torch.optim.Optimizer:
+    """Adam, with decoupled weight decay where the setting has one."""
+    return torch.optim.AdamW(model.parameters(), lr=setting["lr"], weight_decay=setting.get("decay", 0.0))
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network trained by `fit`, once for each setting; validation chooses the setting and the epoch.
+
+    Attributes
+    ----------
+    model: from the instances, a generator of weights, and the mean of the parameters in training.
+    loss: from a setting.
+    layer: makes the fractional decisions that are recorded beside the discrete ones.
+    folds: 1 for a validation part of the training instances, whose best epoch's weights are kept; more for
+        cross-validation, after which the chosen setting is trained on all training instances for the chosen number of
+        epochs: for domains with few instances.
+    per_k: whether there is a training for each budget, or one for all.
+    draws: in place of epochs over the training data, so many instances drawn with replacement.
+    validate: whether there is a validation part at all; without, there must be one setting.
+    """
+
+    model: Callable[[Instances, torch.Generator, float], nn.Module]
+    loss: Callable[[Setting], Loss]
+    layer: Callable[[], Layer]
+    settings: tuple[dict[str, Any], ...]
+    epochs: int
+    batch_size: int
+    patience: int | None = None
+    optimizer: Callable[[nn.Module, Setting], torch.optim.Optimizer] = adam
+    anneal: Callable[[Setting], Schedule] | None = None
+    folds: int = 1
+    per_k: bool = True
+    draws: int | None = None
+    validate: bool = True
+
+
+@dataclass(frozen=True)
+class Forest:
+    """A baseline with a fit of its own, such as a random forest; all training instances are used."""
+
+    model: Callable[[Instances, int], Baseline]
+    layer: Callable[[], Layer] | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A fixed function from features to parameters: it learns nothing."""
+
+    model: Callable[[Instances], Callable[[Any], Tensor]]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Random decisions; the value is the mean over `draws` of them for each instance."""
+
+    draws: int = 20
+
+
+@dataclass(frozen=True)
+class Best:
+    """The decisions for the true parameters: exact for linear problems, greedy for submodular ones."""
+
+
+Method = Network | Forest | Rule | Chance | Best
+
+
+def depends_on_k(method: Method) -> bool:
+    """Whether each budget is a job of its own."""
+    return isinstance(method, Network) and method.per_k

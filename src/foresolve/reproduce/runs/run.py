@@ -1,0 +1,108 @@
+"""Running: the jobs that a folder lacks, done by an engine, written down as they finish."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from foresolve.report.html import write_whole
+from foresolve.report.records import Config, Job
+from foresolve.reproduce.runs.engines import Engine, JobError, Task, Work, job_name
+from foresolve.reproduce.runs.folder import Run
+
+Progress = Callable[[int, int, str], None]  # jobs done, jobs in all, the job that was last done
+
+
+class RunStopped(KeyboardInterrupt):
+    """Ctrl-C, with a message that says how far the run is and how to go on."""
+
+
+def run(config: Config, folder: Path | str, engine: Engine, progress: Progress | None = None, **how: Any) -> Run:
+    """Do what is missing in a folder; `how` as for `run_all`.
+
+    Example
+    -------
+    >>> from foresolve.reproduce.runs import engines, run, trial                         # doctest: +SKIP
+    >>> config = trial.plan("matching", quick=True)                                   # doctest: +SKIP
+    >>> run.run(config, "my-run", engines.LocalEngine(workers=2)).records[0].value    # doctest: +SKIP
+    """
+    return run_all([(config, folder)], engine, progress, **how)[0]
+
+
+def run_all(
+    wanted: Sequence[tuple[Config, Path | str]],
+    engine: Engine,
+    progress: Progress | None = None,
+    *,
+    work: Work | None = None,
+    jobs: Callable[[Config], list[Job]] | None = None,
+) -> list[Run]:
+    """Do what is missing in several folders, with one crew of workers.
+
+    Results are written as they come. An error in a job, and Ctrl-C, stop everything; what is finished is kept, and the
+    same call goes on from there. The runs that are returned are closed: to be read, not to be added to.
+
+    Parameters
+    ----------
+    wanted: configs, and the folders of their runs.
+    progress: called with the number of finished jobs, of all jobs, and the name of the last one.
+    work, jobs: what does a job, and what lists them; those of `trial.py` by default.
+    """
+    if work is None or jobs is None:
+        from foresolve.reproduce.runs import trial  # brings every domain with it
+
+        work, jobs = work or trial.work, jobs or trial.jobs
+    runs: list[Run] = []
+    try:
+        tasks: list[tuple[Run, Job]] = []
+        total = 0
+        for config, folder in wanted:
+            opened = Run.open(folder, config)
+            runs.append(opened)
+            listed = jobs(config)
+            total += len(listed)
+            tasks += [(opened, left) for job in listed if (left := opened.missing(job))]
+        _work_off(tasks, total, engine, work, progress or (lambda done, total, label: None))
+    finally:
+        for opened in runs:
+            opened.close()
+    return runs
+
+
+def _work_off(tasks: Sequence[tuple[Run, Job]], total: int, engine: Engine, work: Work, progress: Progress) -> None:
+    done = total - len(tasks)
+    progress(done, total, "")
+    folders = {opened.folder: opened for opened, _ in tasks}
+    for opened in folders.values():
+        opened.begin_session(engine)
+        (opened.folder / "error.txt").unlink(missing_ok=True)
+    handed: list[Task] = [(opened.config, job) for opened, job in tasks]
+    results = iter(engine.map(work, handed)) if handed else iter(())
+    last = time.monotonic()
+    try:
+        for position, result in results:
+            opened, job = tasks[position]
+            if isinstance(result, JobError):
+                raise _explained(result, opened.folder)
+            now = time.monotonic()
+            opened.add(job, result, now - last)
+            last, done = now, done + 1
+            progress(done, total, job_name(job))
+    except KeyboardInterrupt:
+        where = ", ".join(str(folder) for folder in folders)
+        raise RunStopped(
+            f"stopped with {done} of {total} jobs done. They are kept in {where}; the same command goes on from there"
+        ) from None
+    finally:
+        getattr(results, "close", lambda: None)()
+
+
+def _explained(error: JobError, folder: Path) -> JobError:
+    """The error of a job, its traceback in a file."""
+    text = f"{error}. What is finished is kept in {folder}"
+    if error.trace:
+        path = write_whole(folder / "error.txt", error.trace)
+        text += f"; the traceback is in {path.name} there"
+    return JobError(text, error.trace)

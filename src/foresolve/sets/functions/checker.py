@@ -1,0 +1,211 @@
+"""Is a set function monotone and submodular, and does its extension belong to it?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve.sets.functions.function import SetFunction
+
+EXHAUSTIVE = 10  # items up to which all sets are tested
+CHUNK = 2**22  # numbers that `value` is given at once
+
+
+@dataclass(frozen=True)
+class CounterExample:
+    """One thing that a set function promises and does not keep.
+
+    Attributes
+    ----------
+    kind: "empty set", "monotone", "submodular", "extension at a set" or "extension".
+    instance: the position in the batch of `theta`.
+    amount: by how much.
+    detail: the sets or the point, and the values there.
+    """
+
+    kind: str
+    instance: tuple[int, ...]
+    amount: float
+    detail: str
+
+    def __str__(self) -> str:
+        where = f"instance {', '.join(map(str, self.instance))}: " if self.instance else ""
+        return f"{where}{self.kind} is broken by {self.amount:.3g}: {self.detail}"
+
+
+@dataclass(frozen=True)
+class SetFunctionReport:
+    """Truthy where nothing was found; prints the counter-examples, the worst of each kind and instance.
+
+    Attributes
+    ----------
+    exhaustive: whether all sets were tested, so that a good report is a proof up to rounding; random ones otherwise.
+    tests: how many inequalities were tested.
+    failures: the counter-examples.
+    """
+
+    exhaustive: bool
+    tests: int
+    failures: tuple[CounterExample, ...]
+
+    def __bool__(self) -> bool:
+        return not self.failures
+
+    def __str__(self) -> str:
+        how = "all sets" if self.exhaustive else "random sets"
+        if self:
+            return f"monotone and submodular: {self.tests} inequalities hold ({how})"
+        return "\n".join([f"not as promised ({how}, {self.tests} inequalities):", *(f"  {f}" for f in self.failures)])
+
+
+def check_set_function(
+    function: SetFunction, n: int, theta: Any, *, trials: int = 1000, seed: int = 0, tol: float = 1e-9
+) -> SetFunctionReport:
+    r"""Look for sets of `n` items that show that a set function is not what the algorithms assume.
+
+    .. math::
+        f(\emptyset) = 0, \quad f(S + i) \ge f(S), \quad f(S + i) - f(S) \ge f(S + i + l) - f(S + l)
+
+    For `n <= 10` all sets and pairs are tested, beyond that random ones. Where the extension is not estimated by
+    sampling, it is also compared with `value` at these sets, and for `n <= 10` with its definition at a random point.
+    Every instance of a batch is tested, in float64, with the same sets.
+
+    Parameters
+    ----------
+    theta: parameters `(*batch, *shape)`.
+    trials: random triples `(S, i, l)` for each instance where `n > 10`.
+    seed: of the random sets.
+    tol: rounding errors up to `tol` times the largest value seen are forgiven.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.sets import SetFunction
+    >>> class Squared(SetFunction):
+    ...     def value(self, mask, theta):
+    ...         return (mask * theta).sum(-1) ** 2
+    >>> print(check_set_function(Squared(), 2, torch.tensor([1.0, 2.0])))
+    not as promised (all sets, 7 inequalities):
+      submodular is broken by 4: f({0}) - f({}) = 1 - 0 < f({0, 1}) - f({1}) = 9 - 4
+    """
+    n, trials = checks.positive_int("n", n), checks.positive_int("trials", trials)
+    theta = function.check_theta(theta, n).detach().double()
+    batch = theta.shape[: theta.ndim - function.theta_dims]
+    rows = theta.reshape(-1, *theta.shape[len(batch) :])
+    exhaustive = n <= EXHAUSTIVE
+    sets, first, second = _all_triples(n) if exhaustive else _random_triples(n, trials, seed)
+    failures: list[CounterExample] = []
+    tests = 0
+    for number, one in enumerate(rows):
+        test = _Test(function, one, tol, tuple(int(k) for k in np.unravel_index(number, tuple(batch))) if batch else ())
+        test.inequalities(sets, first, second)
+        if not function.sampled:
+            test.extension(sets, seed if exhaustive else None)
+        failures += test.failures
+        tests += test.count
+    return SetFunctionReport(exhaustive, tests, tuple(failures))
+
+
+class _Test:
+    """The tests of one instance."""
+
+    def __init__(self, function: SetFunction, theta: Tensor, tol: float, instance: tuple[int, ...]) -> None:
+        self.function, self.theta, self.tol, self.instance = function, theta, tol, instance
+        self.failures: list[CounterExample] = []
+        self.count = 0
+        self.scale = 0.0
+
+    def values(self, sets: Tensor, multilinear: bool = False) -> Tensor:
+        step = max(1, CHUNK // max(sets.shape[-1], self.theta.numel()))
+        call = self.function.multilinear if multilinear else self.function.value
+        masks = sets.to(self.theta)
+        with torch.no_grad():
+            parts = [call(part, self.theta.expand(len(part), *self.theta.shape)) for part in masks.split(step)]
+        return torch.cat(parts).double().cpu()
+
+    def report(self, kind: str, excess: Tensor, detail: Any) -> None:
+        """The worst of some amounts, where it is more than rounding; NaN is as bad as can be."""
+        self.count += len(excess)
+        if len(excess):
+            worst = int(excess.nan_to_num(nan=torch.inf).argmax())
+            if not float(excess[worst]) <= self.tol * self.scale:
+                self.failures.append(CounterExample(kind, self.instance, float(excess[worst]), detail(worst)))
+
+    def inequalities(self, sets: Tensor, first: Tensor, second: Tensor) -> None:
+        with_first, with_second = _join(sets, first), _join(sets, second)
+        none, one, other, both = (self.values(s) for s in (sets, with_first, with_second, _join(with_first, second)))
+        empty = self.values(torch.zeros_like(sets[:1]))
+        self.scale = max(float(v.abs().amax()) for v in (none, one, other, both, empty)) or 1.0
+        self.report("empty set", empty.abs(), lambda k: f"f({{}}) = {float(empty[k]):.6g}, not 0")
+        self.report(
+            "monotone",
+            none - one,
+            lambda k: f"f({_show(with_first[k])}) = {one[k]:.6g} < f({_show(sets[k])}) = {none[k]:.6g}",
+        )
+        proper = (first != second).nonzero()[:, 0]
+        excess = ((both - other) - (one - none))[proper]
+
+        def detail(k: int) -> str:
+            k = int(proper[k])
+            left = f"f({_show(with_first[k])}) - f({_show(sets[k])}) = {one[k]:.6g} - {none[k]:.6g}"
+            full, part = _join(with_first, second)[k], with_second[k]
+            return f"{left} < f({_show(full)}) - f({_show(part)}) = {both[k]:.6g} - {other[k]:.6g}"
+
+        self.report("submodular", excess, detail)
+
+    def extension(self, sets: Tensor, seed: int | None) -> None:
+        """`F` at sets, and, where all sets are few, at a random point by its definition."""
+        sets = sets.unique(dim=0)
+        values, extended = self.values(sets), self.values(sets, multilinear=True)
+        self.report(
+            "extension at a set",
+            (values - extended).abs(),
+            lambda k: f"F({_show(sets[k])}) = {extended[k]:.6g}, but f({_show(sets[k])}) = {values[k]:.6g}",
+        )
+        if seed is None:
+            return
+        n = sets.shape[-1]
+        every = _all_sets(n)
+        x = torch.rand(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        chance = torch.where(every, x, 1 - x).prod(-1)
+        mean = (chance * self.values(every)).sum().reshape(1)
+        found = self.values(x.unsqueeze(0), multilinear=True)
+        at = ", ".join(f"{v:.4f}" for v in x)
+        self.report(
+            "extension", (mean - found).abs(), lambda k: f"F = {found[k]:.6g} at x = [{at}], E f(S) = {mean[k]:.6g}"
+        )
+
+
+def _all_sets(n: int) -> Tensor:
+    return (torch.arange(2**n).unsqueeze(-1) >> torch.arange(n)) % 2 == 1
+
+
+def _all_triples(n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """All sets with all pairs `i < l` that are not in them; `l = i` where one item is missing alone."""
+    sets = _all_sets(n)
+    first, second = torch.triu_indices(n, n)
+    outside = ~sets[:, first] & ~sets[:, second]
+    which, pair = outside.nonzero().unbind(-1)
+    return sets[which], first[pair], second[pair]
+
+
+def _random_triples(n: int, trials: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Sets of all sizes from none to all but two, and a pair of items outside each."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.rand(trials, n, generator=generator).argsort(-1)
+    size = torch.randint(0, n - 1, (trials, 1), generator=generator)
+    sets = torch.zeros(trials, n, dtype=torch.bool).scatter(-1, order, torch.arange(n) < size)
+    return sets, order[:, -1], order[:, -2]
+
+
+def _join(sets: Tensor, items: Tensor) -> Tensor:
+    return sets.scatter(-1, items.unsqueeze(-1), True)
+
+
+def _show(mask: Tensor) -> str:
+    return "{" + ", ".join(str(int(i)) for i in mask.nonzero()[:, 0]) + "}"

@@ -1,0 +1,228 @@
+r"""Extensions without a formula: by random sets, or by autograd through a formula that the user gives.
+
+With `S` a random set that holds item `i` with probability `x_i`, and `S ^ i` the set with `i` put in or taken out,
+
+    F                        = E f(S)
+    dF/dx_i                  = E s_i (f(S ^ i) - f(S))                                       s_i = 1 - 2 [i in S]
+    d2F/dx_i dx_l            = E s_i s_l (f(S ^ i ^ l) - f(S ^ i) - f(S ^ l) + f(S))          for i != l.
+
+The differences do not depend on whether `i` itself was drawn, so these means are unbiased, and each sample needs one
+more value per item instead of two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve.sets.functions.function import Local, SetFunction
+
+CHUNK = 2**22  # numbers (entries of a set or of its parameters, whichever are more) that `value` is given at once
+
+
+class SampledLocal(Local):
+    """Estimates from `function.samples` random sets; nothing is evaluated before it is asked for.
+
+    `value` `(B,)` and `gradient` `(B, n)` come with their standard errors, `value_error` and `error`.
+    """
+
+    def __init__(self, function: SetFunction, x: Tensor, theta: Tensor) -> None:
+        self.function, self.x, self.theta = function, x, theta
+        self.batch, self.n = x.shape
+        self._cost = max(self.n, theta[:1].numel(), 1)
+
+    @cached_property
+    def _first(self) -> tuple[Tensor, Tensor]:
+        means = _Moments()
+        for part in self._parts(self.function.samples, self.batch):
+            means.add(self._evaluate(self._sets(part), self.theta))
+        return means.mean, means.error
+
+    @cached_property
+    def _second(self) -> tuple[Tensor, Tensor]:
+        index = torch.arange(self.n, device=self.x.device).expand(self.batch, -1)
+        found = []
+        for some in self._parts(self.n, self.batch):
+            means = _Moments()
+            for part in self._parts(self.function.samples, self.batch * (some.stop - some.start)):
+                means.add(self._differences(self._sets(part), index[:, some], self.theta))
+            found.append((means.mean, means.error))
+        return torch.cat([mean for mean, _ in found], -1), torch.cat([error for _, error in found], -1)
+
+    @property
+    def value(self) -> Tensor:  # type: ignore[override]
+        return self._first[0]
+
+    @property
+    def value_error(self) -> Tensor:
+        """`(B,)`: the standard error of `value`."""
+        return self._first[1]
+
+    @property
+    def gradient(self) -> Tensor:  # type: ignore[override]
+        return self._second[0]
+
+    @property
+    def error(self) -> Tensor:
+        """`(B, n)`: the standard error of `gradient`."""
+        return self._second[1]
+
+    def hessian(self, index: Tensor) -> Tensor:
+        f = index.shape[-1]
+        total = self.x.new_zeros(self.batch, f, f)
+        for part in self._parts(self.function.samples, self.batch * max(f, 1)):
+            sets = self._sets(part)
+            alone = self._differences(sets, index, self.theta)
+            inside = sets.gather(-1, index.expand(len(sets), -1, -1))
+            for a in range(f - 1):
+                moved = _flip(sets, index[:, a : a + 1])[..., 0, :]
+                both = self._differences(moved, index[:, a + 1 :], self.theta)
+                total[:, a, a + 1 :] += ((1 - 2 * inside[..., a : a + 1]) * (both - alone[..., a + 1 :])).sum(0)
+        return (total + total.mT) / self.function.samples
+
+    def product(self, v: Tensor) -> Tensor:
+        """Through the whole Hessian, of `n^2 / 2` values per sample."""
+        index = torch.arange(self.n, device=self.x.device).expand(self.batch, -1)
+        return (self.hessian(index) @ v.unsqueeze(-1)).squeeze(-1)
+
+    def cross(self, v: Tensor) -> Tensor:
+        wanted = (v != 0).any(0).nonzero()[:, 0]
+        index = wanted.expand(self.batch, -1)
+        leaf, total = self._leaf()
+        for some in self._parts(len(wanted), self.batch):
+            weight = v[:, wanted[some]]
+            for part in self._parts(self.function.samples, self.batch * (some.stop - some.start)):
+                with torch.enable_grad():
+                    differences = self._differences(self._sets(part), index[:, some], leaf)
+                    _accumulate(total, (weight * differences).sum(), leaf)
+        return total / self.function.samples
+
+    def slope(self) -> Tensor:
+        leaf, total = self._leaf()
+        for part in self._parts(self.function.samples, self.batch):
+            with torch.enable_grad():
+                _accumulate(total, self._evaluate(self._sets(part), leaf).sum(), leaf)
+        return total / self.function.samples
+
+    def _leaf(self) -> tuple[Tensor, Tensor]:
+        leaf = self.theta.detach().expand(self.batch, *self.theta.shape[1:]).clone()
+        return leaf.requires_grad_(), torch.zeros_like(leaf)
+
+    @cached_property
+    def _uniforms(self) -> Tensor:
+        generator = torch.Generator().manual_seed(self.function.seed)
+        return torch.rand(self.function.samples, self.n, generator=generator, dtype=torch.float64).to(self.x.device)
+
+    def _sets(self, part: slice) -> Tensor:
+        return (self._uniforms[part, None] < self.x).to(self.x.dtype)
+
+    def _parts(self, count: int, sets_of_one: int) -> Iterator[slice]:
+        """Slices of `count` things, each of which takes the value of some sets."""
+        step = max(1, CHUNK // max(1, sets_of_one * self._cost))
+        return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+    def _evaluate(self, masks: Tensor, theta: Tensor) -> Tensor:
+        """`f` of the sets `(k, B, ..., n)`."""
+        shape = theta.shape[1:]
+        rows = theta.reshape(1, theta.shape[0], *[1] * (masks.ndim - 3), *shape)
+        found = self.function.value(masks, rows.expand(*masks.shape[:-1], *shape))
+        if found.shape != masks.shape[:-1]:
+            expected = f"{tuple(masks.shape[:-1])} for sets {tuple(masks.shape)}"
+            remedy = "Sum over the last dimensions only; those in front are the batch"
+            raise checks.fail(f"{type(self.function).__name__}.value(...)", expected, str(tuple(found.shape)), remedy)
+        return found.double()
+
+    def _differences(self, sets: Tensor, index: Tensor, theta: Tensor) -> Tensor:
+        """`f(S + i) - f(S - i)` `(k, B, f)` for sets `(k, B, n)` and items `(B, f)`."""
+        sign = 1 - 2 * sets.gather(-1, index.expand(len(sets), -1, -1))
+        moved = self._evaluate(_flip(sets, index), theta)
+        return sign * (moved - self._evaluate(sets, theta).unsqueeze(-1))
+
+
+class AutogradLocal(Local):
+    """Derivatives of `function.multilinear` by autograd, wherever it is asked: inside of a backward pass too."""
+
+    @torch.enable_grad()
+    def __init__(self, function: SetFunction, x: Tensor, theta: Tensor) -> None:
+        self._x = x.detach().clone().requires_grad_()
+        self._theta = theta.detach().expand(len(x), *theta.shape[1:]).clone().requires_grad_()
+        self._value = function.multilinear(self._x, self._theta)
+        if self._value.shape != x.shape[:-1]:
+            name = f"{type(function).__name__}.multilinear(...)"
+            raise checks.fail(name, f"{tuple(x.shape[:-1])} for x {tuple(x.shape)}", str(tuple(self._value.shape)))
+        self._gradient = _grad(self._value.sum(), self._x, create_graph=True)
+        self.value, self.gradient = self._value.detach(), self._gradient.detach()
+
+    def hessian(self, index: Tensor) -> Tensor:
+        zero = torch.zeros_like(self.gradient)
+        columns = [self.product(zero.scatter(-1, i.unsqueeze(-1), 1.0)) for i in index.unbind(-1)]
+        if not columns:
+            return self.gradient.new_zeros(*index.shape, 0)
+        return torch.stack(columns, -1).gather(-2, index.unsqueeze(-1).expand(*index.shape, index.shape[-1]))
+
+    @torch.enable_grad()
+    def product(self, v: Tensor) -> Tensor:
+        return _grad((self._gradient * v).sum(), self._x)
+
+    @torch.enable_grad()
+    def cross(self, v: Tensor) -> Tensor:
+        return _grad((self._gradient * v).sum(), self._theta)
+
+    @torch.enable_grad()
+    def slope(self) -> Tensor:
+        return _grad(self._value.sum(), self._theta)
+
+
+class _Moments:
+    """Mean and its standard error over the leading dimension, of parts that come one by one."""
+
+    def __init__(self) -> None:
+        self.count, self.shift, self.total, self.square = 0, torch.empty(0), torch.empty(0), torch.empty(0)
+
+    def add(self, part: Tensor) -> None:
+        if self.count == 0:
+            self.shift = part[0]  # deviations from a sample: sums of squares then lose no digits
+            self.total, self.square = torch.zeros_like(part[0]), torch.zeros_like(part[0])
+        self.count += len(part)
+        self.total += (part - self.shift).sum(0)
+        self.square += (part - self.shift).square().sum(0)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.shift + self.total / self.count
+
+    @property
+    def error(self) -> Tensor:
+        """Infinite for a single sample, of which nothing can be told."""
+        if self.count == 1:
+            return torch.full_like(self.total, math.inf)
+        spread = (self.square - self.total.square() / self.count).clamp_min(0)
+        return (spread / (self.count * (self.count - 1))).sqrt()
+
+
+def _flip(sets: Tensor, index: Tensor) -> Tensor:
+    """Sets `(k, B, n)` with each of the items `(B, f)` put in or taken out, `(k, B, f, n)`."""
+    items = index.expand(len(sets), *index.shape)
+    other = 1 - sets.gather(-1, items)
+    copies = sets.unsqueeze(-2).repeat(1, 1, index.shape[-1], 1)
+    return copies.scatter_(-1, items.unsqueeze(-1), other.unsqueeze(-1))
+
+
+def _grad(scalar: Tensor, by: Tensor, *, create_graph: bool = False) -> Tensor:
+    """The derivative, zero where there is no dependence (a modular function's Hessian, for example)."""
+    if not scalar.requires_grad:
+        return torch.zeros_like(by)
+    (found,) = torch.autograd.grad(scalar, by, retain_graph=True, create_graph=create_graph, allow_unused=True)
+    return torch.zeros_like(by) if found is None else found
+
+
+def _accumulate(total: Tensor, scalar: Tensor, by: Tensor) -> None:
+    if scalar.requires_grad:
+        (found,) = torch.autograd.grad(scalar, by, allow_unused=True)
+        if found is not None:
+            total += found

@@ -1,0 +1,112 @@
+"""Forests of a graph."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve.errors import ForesolveError
+from foresolve.sets.decomposition import columns
+from foresolve.sets.matroids.matroid import Matroid
+
+
+class GraphicMatroid(Matroid):
+    r"""Sets of edges of an undirected graph without a cycle; its bases are the spanning trees of each component.
+
+    The items are the edges. Several may join the same two nodes; one from a node to itself is never taken. The polytope
+    has a constraint for every set of nodes, `x(E(U)) <= |U| - 1`, so `project` and `rows` are not offered.
+
+    Parameters
+    ----------
+    edges: `(n, 2)` integers, the two nodes of each edge.
+    n_nodes: the number of nodes; the largest in `edges` plus 1, unless given.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.sets import GraphicMatroid
+    >>> triangle = GraphicMatroid([(0, 1), (1, 2), (2, 0)])
+    >>> triangle.maximize(torch.tensor([1.0, 3.0, 2.0]))
+    tensor([0., 1., 1.])
+    """
+
+    def __init__(self, edges: Any, n_nodes: int | None = None) -> None:
+        found = np.asarray(edges.cpu() if isinstance(edges, Tensor) else edges)
+        if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu" or len(found) == 0:
+            raise checks.fail("edges", "integers of shape (n, 2), n >= 1", f"{found.dtype} of shape {found.shape}")
+        self.n_nodes = int(found.max()) + 1 if n_nodes is None else checks.positive_int("n_nodes", n_nodes)
+        bad = (found < 0) | (found >= self.n_nodes)
+        if bad.any():
+            i = int(bad.any(1).argmax())
+            raise checks.fail(
+                "edges", f"of nodes from 0 to {self.n_nodes - 1}", f"edge {i}: {tuple(found[i].tolist())}"
+            )
+        self.n, self.device = len(found), torch.device("cpu")
+        self.edges = torch.from_numpy(found.astype(np.int64))
+        self.rank = int(self.maximize(torch.zeros(self.n)).sum())
+
+    def __repr__(self) -> str:
+        return f"GraphicMatroid(n={self.n}, nodes={self.n_nodes}, rank={self.rank})"
+
+    def to(self, device: torch.device | str) -> Self:
+        moved = copy.copy(self)
+        moved.edges = self.edges.to(device)
+        moved.device = moved.edges.device
+        return moved
+
+    def independent(self, mask: Tensor) -> Tensor:
+        flat, batch = self._mask(mask, check=True)
+        return (self._forest(flat)[0] == flat).all(-1).reshape(batch)
+
+    def addable(self, mask: Tensor) -> Tensor:
+        flat, batch = self._mask(mask, check=False)
+        component = self._forest(flat)[1]
+        ends = component[:, self.edges]
+        return ((ends[..., 0] != ends[..., 1]) & ~flat).reshape(*batch, self.n)
+
+    def maximize(self, gains: Tensor, *, base: bool = True, check: bool = True) -> Tensor:
+        gains = checks.as_tensor("gains", gains)
+        flat, batch = self._take("gains", gains, check=check)
+        allowed = torch.ones_like(flat, dtype=torch.bool) if base else flat > 0
+        taken, _ = self._forest(allowed, flat.argsort(dim=1, descending=True, stable=True))
+        return taken.reshape(*batch, self.n).to(gains.dtype)
+
+    def excess(self, x: Tensor, *, base: bool = True) -> dict[str, Tensor]:
+        """As for other matroids; `sets` is one number, the largest `x(A) - r(A)` of all sets of edges (0 if none is
+        positive), by a linear programme for each instance."""
+        flat, batch = self._take("x", x, check=True)
+        most = torch.tensor([[columns(row, self)[0]] for row in flat.cpu().numpy()], dtype=torch.float64)
+        found = {"lower": -flat, "upper": flat - 1, "sets": most.reshape(-1, 1).to(flat)}
+        if base:
+            found["base"] = (flat.sum(-1, keepdim=True) - self.rank).abs()
+        return {kind: amount.reshape(*batch, amount.shape[-1]) for kind, amount in found.items()}
+
+    def project(self, y: Tensor, *, base: bool = True, check: bool = True) -> NoReturn:
+        raise ForesolveError(
+            "the projection onto the polytope of forests is not offered: it has a constraint for every set of nodes. "
+            "Use methods that only maximise over it, such as the greedy algorithm, or a laminar matroid"
+        )
+
+    def rows(self) -> NoReturn:
+        raise ForesolveError(
+            "the polytope of forests has a constraint for every set of nodes, too many for a list of rows. "
+            "Use `maximize` to optimise over it, and `excess` to see whether a point is inside"
+        )
+
+    def _forest(self, allowed: Tensor, order: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Kruskal's algorithm: the edges taken `(B, n)` of those allowed, and the component of each node."""
+        count = len(allowed)
+        component = torch.arange(self.n_nodes, device=allowed.device).expand(count, -1)
+        taken = torch.zeros_like(allowed)
+        for place in range(self.n):
+            edge = order[:, place] if order is not None else torch.full((count,), place, device=allowed.device)
+            ends = component.gather(1, self.edges[edge])
+            joins = (ends[:, :1] != ends[:, 1:]) & allowed.gather(1, edge[:, None])
+            component = torch.where(joins & (component == ends[:, 1:]), ends[:, :1], component)
+            taken = taken.scatter(1, edge[:, None], joins)
+        return taken, component

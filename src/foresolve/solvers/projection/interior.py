@@ -1,0 +1,229 @@
+"""An interior point method for Euclidean projection, whose only linear systems are `C D C' + diag(e)`.
+
+The programme is `min |x - s|^2 / 2` over a `Polytope`. With `w` the slack of the inequalities, its optimality
+conditions are
+
+    x - s + C'y - z_l + z_u = 0,    C x + w = rhs (w = 0 on equalities),
+    z_l (x - l) = 0,  z_u (u - x) = 0,  y w = 0,      all of them >= 0 (y free on equalities).
+
+Collect the pairs that exist in `S = [x - l | u - x | w]` and `Z = [z_l | z_u | y]`. Every
+product is relaxed to `mu`, and Mehrotra's predictor-corrector drives `mu` to 0. A
+Newton step towards `S Z = c` eliminates all but `dy`:
+
+    M dy = C d r - (rhs - C x - w) + (c / Z on rows),   r = dual residual + (c / S on lower) - (c / S on upper),
+    dx = d (r - C'dy),    d = 1 / (1 + z_l / (x - l) + z_u / (u - x)),    e = w / y on inequalities.
+
+Two facts save most of the arithmetic. Both residuals are linear, so a step of length `a` shrinks them by exactly
+`1 - a` and they need not be computed anew. And in the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the
+longest step, the `mu` ahead and the corrector's `dS dZ = -S Z p (1 + p)` all follow from `p`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from foresolve.solvers.arrays import Array, namespace
+from foresolve.solvers.projection.polytope import Polytope
+
+# A diagonal that keeps M positive definite where a row has no weight at all, relative to the squared row norm.
+FLOOR = 1e-20
+# Added to the diagonal of C D C' in proportion to it: far above rounding (1e-16 m), far below what a Newton step
+# notices, and what lets dependent rows through a Cholesky factorisation.
+LIFT = 1e-11
+# Below this share of the multipliers' size, mu is rounding.
+VANISHED = 1e-18
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which blocks `S` and `Z` have, each of `n` columns: `x - l` (sign 1), `u - x` (sign -1); then `w` if `rows`."""
+
+    n: int
+    signs: tuple[int, ...]
+    rows: bool
+    full: bool  # every pair of every block exists, in every instance
+
+    def bounds(self, pairs: Array) -> Array:
+        """The columns of the bounds."""
+        return pairs[:, : len(self.signs) * self.n]
+
+    def slack(self, pairs: Array) -> Array:
+        """The columns of the rows."""
+        return pairs[:, len(self.signs) * self.n :]
+
+    def parts(self, pairs: Array) -> list[tuple[int, Array]]:
+        """The blocks of the bounds with their signs."""
+        return [(sign, pairs[:, i * self.n : (i + 1) * self.n]) for i, sign in enumerate(self.signs)]
+
+    def signed_sum(self, pairs: Array, start: Array) -> Array:
+        """`start` plus the block of the lower bounds minus that of the upper ones."""
+        for sign, block in self.parts(pairs):
+            start = start + block if sign > 0 else start - block
+        return start
+
+
+@dataclass
+class InteriorState:
+    """Iterates of a batch, and what stays fixed along them."""
+
+    layout: Layout
+    x: Array
+    y: Array
+    S: Array
+    Z: Array
+    live: Array  # pairs that exist, as 0/1: a finite bound of a variable that is not fixed, an inequality row
+    count: Array  # how many they are, (B, 1)
+    movable: Array  # variables that are not fixed, as 0/1
+    scale: Array  # the size of the multipliers, (B, 1)
+    error: Array  # (B,)
+
+    def select(self, index: Array) -> InteriorState:
+        return InteriorState(self.layout, *(getattr(self, field.name)[index] for field in fields(self)[1:]))
+
+    def put(self, index: Array, other: InteriorState) -> None:
+        """Take over the iterates of a part; what is fixed along them stays."""
+        for name in ("x", "y", "S", "Z", "error"):
+            getattr(self, name)[index] = getattr(other, name)
+
+
+def initial_state(point: Array, polytope: Polytope) -> InteriorState:
+    """A point well inside the bounds, with multipliers of the size of `point`: both matter to the iteration count."""
+    xp = namespace(point)
+    lower, upper, norms = polytope.lower, polytope.upper, polytope.rows.norms
+    width = upper - lower
+    reach = xp.at_least(xp.amax(abs(polytope.rhs) / norms, keepdims=True), 1.0)
+    inset = xp.minimum(width / 2, reach)
+    movable = width > 0
+    x = xp.where(movable, xp.minimum(xp.maximum(0.0 * point, lower + inset), upper - inset), lower)
+    size = xp.total(abs(point)) / max(point.shape[-1], 1) + 0.5
+    inequality = ~polytope.equality & (polytope.rhs == polytope.rhs)
+    y = xp.where(inequality, size / norms, 0.0)
+    slope = x - point + polytope.rows.adjoint(y)
+    slack = polytope.rhs - polytope.rows.apply(x)
+    slack = xp.maximum(slack, norms * xp.at_least(-xp.amax(-inset, keepdims=True), 1e-3))
+    blocks = (
+        (1, xp.isfinite(lower) & movable, x - lower, xp.at_least(slope, 0.0) + size),
+        (-1, xp.isfinite(upper) & movable, upper - x, xp.at_least(-slope, 0.0) + size),
+        (0, inequality, slack, y),
+    )
+    blocks = [block for block in blocks if bool(block[1].any())]
+    live = xp.cat([block[1] for block in blocks]) if blocks else movable[:, :0]
+    S = xp.where(live, xp.cat([block[2] for block in blocks]), 1.0) if blocks else x[:, :0]
+    Z = xp.where(live, xp.cat([block[3] for block in blocks]), 0.0) if blocks else x[:, :0]
+    signs = tuple(block[0] for block in blocks if block[0])
+    layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()))
+    live, scale = xp.real(live), xp.at_least(xp.amax(abs(point), keepdims=True), 1.0)
+    count = xp.at_least(xp.total(live), 1.0)
+    error = xp.full_like(scale[:, 0], float("inf"))
+    return InteriorState(layout, x, y, S, Z, live, count, xp.real(movable), scale, error)
+
+
+def interior_point(point: Array, polytope: Polytope, state: InteriorState, accuracy: float, max_iter: int) -> Array:
+    """Advance `state` in place until every instance has `error <= accuracy`; returns iterations per instance.
+
+    Instances that are done leave the working batch as soon as they are a fair share of it, so that one hard instance
+    costs only itself.
+    """
+    xp = namespace(point)
+    spent = xp.counts(point)
+    index = xp.nonzero(spent == 0)
+    work, set_ = state, polytope
+    dual, primal = _residuals(point, polytope, state)
+    gap = _gap(polytope, state, dual, primal)
+    for _ in range(max_iter):
+        product = work.S * work.Z
+        mu = xp.total(product) / work.count
+        work.error = xp.maximum(gap, mu[:, 0] / work.scale[:, 0])
+        # NaN counts as stopped, and so does a mu so small that only rounding is left: neither can improve.
+        running = (work.error > accuracy) & (mu > VANISHED * work.scale)[:, 0]
+        remaining = int(running.sum())
+        if remaining == 0:
+            break
+        if remaining <= 0.75 * running.shape[0]:
+            if work is not state:
+                state.put(index, work)
+            keep = xp.nonzero(running)
+            index, work, set_ = index[keep], work.select(keep), set_.select(keep)
+            dual, primal, gap, product, mu, running = (a[keep] for a in (dual, primal, gap, product, mu, running))
+        spent[index] += running
+        step = _advance(set_, work, dual, primal, product, mu, running)
+        dual, primal, gap = dual * (1 - step), primal * (1 - step), gap * (1 - step[:, 0])
+    if work is not state:
+        state.put(index, work)
+    return spent
+
+
+def _residuals(point: Array, polytope: Polytope, state: InteriorState) -> tuple[Array, Array]:
+    layout = state.layout
+    dual = layout.signed_sum(state.Z, point - state.x - polytope.rows.adjoint(state.y)) * state.movable
+    primal = polytope.rhs - polytope.rows.apply(state.x)
+    if layout.rows:
+        primal = primal - layout.slack(state.S) * layout.slack(state.live)
+    return dual, primal
+
+
+def _gap(polytope: Polytope, state: InteriorState, dual: Array, primal: Array) -> Array:
+    """How far the linear conditions are from holding, in the units of `accuracy`."""
+    xp = namespace(dual)
+    unit = polytope.rows.norms * (1 + abs(polytope.rhs))
+    return xp.maximum(xp.amax(abs(dual)) / state.scale[:, 0], xp.at_least(xp.amax(abs(primal) / unit), 0.0))
+
+
+def _advance(
+    polytope: Polytope, state: InteriorState, dual: Array, primal: Array, product: Array, mu: Array, running: Array
+) -> Array:
+    """One predictor-corrector step of the instances that are `running`; returns its length, `(B, 1)`."""
+    layout, rows, S, Z = state.layout, polytope.rows, state.S, state.Z
+    xp = namespace(S)
+    inverse = 1 / S
+    ratio = Z * inverse
+    bound_ratio = layout.bounds(ratio)
+    weight = 1.0
+    for _, block in layout.parts(ratio):
+        weight = weight + block
+    d = state.movable / weight
+    e = row_live = 0.0 * primal
+    if layout.rows:
+        # Rows that are equalities have no pair: a multiplier of 1 in its place keeps the arithmetic finite.
+        row_S, row_live = layout.slack(S), layout.slack(state.live)
+        row_inverse = 1 / (layout.slack(Z) + (1 - row_live))
+        e = row_live * row_S * row_inverse
+    solve = rows.factor(d, e + FLOOR * rows.weights, lift=LIFT)
+
+    def existing(pairs: Array) -> Array:
+        return pairs if layout.full else pairs * state.live
+
+    def newton(aim: Array) -> tuple[Array, Array, Array]:
+        """From `c / S` to `dx`, `dy`, `dS`."""
+        r = layout.signed_sum(aim, dual)
+        right = rows.apply(d * r) - primal
+        row_pull = layout.slack(aim) * e if layout.rows else None
+        dy = solve(right if row_pull is None else right + row_pull)
+        dx = d * (r - rows.adjoint(dy))
+        parts = [dx if sign > 0 else -dx for sign in layout.signs]
+        parts += [] if row_pull is None else [row_pull - e * dy]
+        return dx, dy, existing(xp.cat(parts)) if parts else S
+
+    _, _, dS = newton(-Z)
+    p = dS * inverse
+    bend = existing(p * (p + 1))
+    # max(-p, 1 + p) over the pairs is |p + 1/2| + 1/2 = sqrt(p (1 + p) + 1/4) + 1/2.
+    furthest = xp.at_least(xp.amax(bend, keepdims=True), 0.0)
+    step = 1 / xp.at_least((furthest + 0.25) ** 0.5 + 0.5, 1.0)
+    ahead = (1 - step) * mu - step**2 * xp.total(product * bend) / state.count
+    centring = xp.at_most(xp.at_least(ahead / mu, 0.0), 1.0) ** 3 * mu
+    aim = existing(centring * inverse) - Z * (1 - bend)
+    dx, dy, dS = newton(aim)
+    parts = [layout.bounds(aim) - bound_ratio * layout.bounds(dS)]
+    dZ = xp.cat([*parts, dy * row_live]) if layout.rows else parts[0]
+    blocking = -xp.minimum(xp.amin(dS * inverse), xp.amin(dZ / (Z if layout.full else Z + (1 - state.live))))
+    step = 1 / xp.at_least(blocking, 1.0)
+    shorten = xp.at_most(xp.at_least(1 - mu / state.scale, 0.9), 0.9999)
+    step = xp.where(step < 1, step * shorten, 0.9999)
+    moves = xp.isfinite(blocking[:, 0]) & running  # whatever went wrong with a step shows in its length
+    if not bool(moves.all()):
+        step = xp.where(moves[:, None], step, 0.0)
+        dx, dy, dS, dZ = map(xp.clean, (dx, dy, dS, dZ))
+    state.x, state.y = state.x + step * dx, state.y + step * dy
+    state.S, state.Z = S + step * dS, Z + step * dZ
+    return step

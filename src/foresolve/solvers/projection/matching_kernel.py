@@ -1,0 +1,82 @@
+"""Matchings on a GPU, one instance a block: a good guess of the multipliers in a single launch.
+
+A batch of small instances keeps a GPU waiting for its host: hundreds of launches for each iteration, of a few
+microseconds each. The kernel in `matching.cu` does all that `interior.py` and `active_set.py` do, for rows that form a
+bipartite graph and variables with lower bounds only. Its answer is taken as a warm start: `projection.project` checks
+every instance, and solves by the general code those that are not exact yet.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from foresolve.solvers.projection.active_set import SHIFT
+from foresolve.solvers.projection.interior import FLOOR, LIFT, VANISHED
+from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.projection.rows import BipartiteRows
+
+THREADS = 256  # these two as in matching.cu
+SIDE = 64
+STEPS = 4
+
+_log = logging.getLogger(__name__)
+
+
+@cache
+def _kernel(device: torch.device) -> Any:
+    """The compiled kernel, by the run-time compiler that comes with torch; None where there is none."""
+    source = Path(__file__).with_name("matching.cu").read_text(encoding="utf-8")
+    with torch.cuda.device(device):
+        try:
+            return torch.cuda._compile_kernel(source, "matching")
+        except (AttributeError, OSError, RuntimeError) as error:
+            _log.info("matchings are solved without the fused kernel, more slowly: %s", error)
+            return None
+
+
+def _bytes(left: int, right: int) -> int:
+    return 8 * (4 * left * right + 2 * SIDE + THREADS + 6 * (left + right) + THREADS // 32)
+
+
+def applies(point: Any, polytope: Polytope) -> bool:
+    """Whether the kernel serves this batch; if not, the general code does, with the same result."""
+    rows = polytope.rows
+    if not isinstance(point, Tensor) or point.device.type != "cuda" or torch.version.hip is not None:
+        return False
+    if not isinstance(rows, BipartiteRows) or 0 in point.shape or rows.right > SIDE or rows.m > 2 * THREADS:
+        return False
+    room = torch.cuda.get_device_properties(point.device).shared_memory_per_block_optin
+    bounded_below = torch.isfinite(polytope.lower) & torch.isposinf(polytope.upper)
+    return _bytes(rows.left, rows.right) <= room and bool(bounded_below.all()) and _kernel(point.device) is not None
+
+
+def guess(
+    point: Tensor, polytope: Polytope, tolerance: Tensor, accuracy: float, max_iter: int
+) -> tuple[Tensor, Tensor]:
+    """Multipliers `(B, m)`, exact for most instances, and the linear systems solved for each."""
+    rows = polytope.rows
+    assert isinstance(rows, BipartiteRows)
+    point = point.contiguous()
+    lower, rhs = (a if a.stride(-1) == 1 else a.contiguous() for a in (polytope.lower, polytope.rhs))
+    y = point.new_empty(point.shape[0], rows.m)
+    spent = torch.empty(point.shape[0], dtype=torch.int64, device=point.device)
+    kernel, shared = _kernel(point.device), _bytes(rows.left, rows.right)
+    with torch.cuda.device(point.device):
+        kernel.set_shared_memory_config(max(shared, kernel._max_shared_mem_bytes))
+        kernel(
+            grid=(point.shape[0], 1, 1),
+            block=(THREADS, 1, 1),
+            shared_mem=shared,
+            args=[
+                *(point, lower, rhs, polytope.equality.to(torch.int8), tolerance.contiguous(), y, spent),
+                *(rows.left, rows.right, lower.stride(0), rhs.stride(0), max_iter, STEPS),
+                *(accuracy, FLOOR, LIFT, VANISHED, SHIFT),
+            ],
+        )
+    return torch.nan_to_num(y), spent

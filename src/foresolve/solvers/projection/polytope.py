@@ -1,0 +1,57 @@
+"""A polytope (or a batch of them) in the form the solvers work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from foresolve.solvers.arrays import Array, to_array
+from foresolve.solvers.projection.rows import Rows
+
+
+@dataclass(frozen=True)
+class Polytope:
+    """`{x : C x = rhs on `equality`, C x <= rhs elsewhere, lower <= x <= upper}`.
+
+    `rhs`, `lower` and `upper` are `(B, ...)`, where `B` may be 1 for data shared by a batch. They are tensors where a
+    problem made the polytope, and arrays of the solvers in `numeric()`.
+    """
+
+    rows: Rows
+    rhs: Any
+    equality: Any
+    lower: Any
+    upper: Any
+
+    def expand(self, batch: int) -> Polytope:
+        """Views with an explicit leading dimension `batch`."""
+        expanded = (tensor.expand(batch, -1) for tensor in (self.rhs, self.lower, self.upper))
+        rhs, lower, upper = expanded
+        return Polytope(self.rows, rhs, self.equality, lower, upper)
+
+    def select(self, index: Array) -> Polytope:
+        """The polytopes of some instances of an expanded batch."""
+        rows = self.rows.select(index)
+        return Polytope(rows, self.rhs[index], self.equality, self.lower[index], self.upper[index])
+
+    def numeric(self) -> Polytope:
+        """The same numbers as the solvers want them, out of the autograd graph."""
+        rhs, equality, lower, upper = map(to_array, (self.rhs, self.equality, self.lower, self.upper))
+        return Polytope(self.rows.numeric, rhs, equality, lower, upper)
+
+    def detach(self) -> Polytope:
+        """The same tensors, out of the autograd graph."""
+        values, rhs, lower, upper = (tensor.detach() for tensor in self.tensors())
+        return Polytope(self.rows.with_values(values), rhs, self.equality, lower, upper)
+
+    def to(self, device: torch.device) -> Polytope:
+        """The same polytope on another device."""
+        tensors = (tensor.to(device) for tensor in (self.rhs, self.equality, self.lower, self.upper))
+        return Polytope(self.rows.to(device), *tensors)
+
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What gradients may be asked for: the entries of the rows, `rhs`, `lower`, `upper`."""
+        return self.rows.values, self.rhs, self.lower, self.upper

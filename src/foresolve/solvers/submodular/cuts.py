@@ -1,0 +1,254 @@
+r"""Exact maximisation of monotone submodular functions over the bases of a matroid, by cuts and HiGHS.
+
+A function is given as a sum of parts `f = sum_p f_p`, each with linear bounds `f_p(S) <= c + a'1_S` that hold for all
+sets, and with equality for the set they are made for. So
+
+    max sum_p eta_p   s.t.   eta_p <= c + a'x  for all bounds so far,   x a base
+
+is an upper bound, and its solution asks for further ones, until the best set seen has that value (Nemhauser and Wolsey,
+"Maximizing submodular set functions: formulations and analysis of algorithms", 1981; bounds per part are far tighter
+than bounds on the sum).
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from foresolve.errors import SolverError
+from foresolve.solvers.exact.highs import OPTIMAL, load_highspy, new_highs
+
+SCALE = 1e3  # what f of all items is brought to: HiGHS' tolerances are absolute
+TOLERANCE = 1e-9
+MOST_LINEAR = 30  # rounds of cuts at fractional points before the first search
+MOST_ROUNDS = 500
+
+Cut = tuple[np.ndarray, np.ndarray]  # constants (P,) and slopes (P, n)
+
+
+class Parts(ABC):
+    """`f = sum_p f_p`, `P` parts over `n` items, each monotone and submodular with `f_p(empty) = 0`."""
+
+    count: int
+    n: int
+
+    @abstractmethod
+    def values(self, mask: np.ndarray) -> np.ndarray:
+        """`f_p(S)` `(P,)` of the set `mask` `(n,)`."""
+
+    @abstractmethod
+    def at_set(self, mask: np.ndarray) -> list[Cut]:
+        """Bounds of which the first holds with equality at the set."""
+
+    @abstractmethod
+    def at_point(self, x: np.ndarray) -> list[Cut]:
+        """Bounds that cut off what they can at a fractional `x` `(n,)`."""
+
+
+class CoverageParts(Parts):
+    """`f_j(S) = w_j (1 - prod_{i in S} (1 - theta_ij))`: one part per target, `theta` `(n, P)`."""
+
+    def __init__(self, theta: np.ndarray, weights: np.ndarray) -> None:
+        self.theta, self.weights = theta, weights
+        self.n, self.count = theta.shape
+        # A part is a concave function of a sum, w (1 - exp(-a'x)), and its tangents bound it; 2^-53 is zero beside 1.
+        self._rate = -np.log1p(-np.minimum(theta, 1 - 2**-53))
+
+    def values(self, mask: np.ndarray) -> np.ndarray:
+        return self.weights * (1 - (1 - self.theta[mask]).prod(0))
+
+    def at_set(self, mask: np.ndarray) -> list[Cut]:
+        left = self.weights * (1 - self.theta[mask]).prod(0)
+        return [(self.weights - left, np.where(mask, 0.0, (self.theta * left).T))]
+
+    def at_point(self, x: np.ndarray) -> list[Cut]:
+        reach = x @ self._rate
+        left = self.weights * np.exp(-reach)
+        return [(self.weights - left * (1 + reach), (self._rate * left).T), *self.at_set(x > 0.5)]
+
+
+class FacilityParts(Parts):
+    """`f_j(S) = max_{i in S} theta_ij`: one part per target, `theta >= 0` `(n, P)`.
+
+    For every level `c >= 0`, `f_j(S) <= c + sum_i max(theta_ij - c, 0) [i in S]`. The best level at `x` is the worth of
+    the item at which the best items add up to 1.
+    """
+
+    def __init__(self, theta: np.ndarray) -> None:
+        self.theta = theta
+        self.n, self.count = theta.shape
+        self._order = np.argsort(-theta, axis=0, kind="stable")
+        self._sorted = np.take_along_axis(theta, self._order, 0)
+
+    def values(self, mask: np.ndarray) -> np.ndarray:
+        return self.theta[mask].max(0, initial=0.0)
+
+    def at_set(self, mask: np.ndarray) -> list[Cut]:
+        return self._at_level(self.values(mask))
+
+    def at_point(self, x: np.ndarray) -> list[Cut]:
+        full = x[self._order].cumsum(0) >= 1 - 1e-9
+        last = full.argmax(0)
+        return self._at_level(np.where(full[-1], self._sorted[last, np.arange(self.count)], 0.0))
+
+    def _at_level(self, level: np.ndarray) -> list[Cut]:
+        return [(level, np.maximum(self.theta - level, 0.0).T)]
+
+
+class WholeParts(Parts):
+    """Any function, in one part: `value` gives `f` `(N,)` of sets `(N, n)`.
+
+    With `g_i(S) = f(S + i) - f(S)`, for all sets `T`
+
+        f(T) <= f(S) + sum_{i in T - S} g_i(S) - sum_{i in S - T} g_i(all - i)
+        f(T) <= f(S) + sum_{i in T - S} g_i(empty) - sum_{i in S - T} g_i(S - i).
+    """
+
+    count = 1
+
+    def __init__(self, value: Callable[[np.ndarray], np.ndarray], n: int) -> None:
+        self.n, self._empty = n, float(value(np.zeros((1, n), dtype=bool))[0])
+        self.value = lambda masks: value(masks) - self._empty
+        every = np.ones(n, dtype=bool)
+        self._first = self.value(np.eye(n, dtype=bool))
+        self._last = self.value(every[None])[0] - self.value(~np.eye(n, dtype=bool))
+
+    def values(self, mask: np.ndarray) -> np.ndarray:
+        return self.value(mask[None])
+
+    def at_set(self, mask: np.ndarray) -> list[Cut]:
+        have = self.values(mask)
+        turned = self.value(mask ^ np.eye(self.n, dtype=bool)) - have  # each item put in or taken out
+        return [
+            (have - last[mask].sum(), np.where(mask, last, gains)[None])
+            for gains, last in ((turned, self._last), (self._first, -turned))
+        ]
+
+    def at_point(self, x: np.ndarray) -> list[Cut]:
+        return self.at_set(x > 0.5)
+
+
+class Bases(NamedTuple):
+    """`{x 0/1 : A x <= b, sum x = rank}`."""
+
+    matrix: scipy.sparse.csr_array
+    rhs: np.ndarray
+    rank: int
+
+
+def maximize_by_cuts(parts: Parts, bases: Bases, start: np.ndarray, gap: float, time_limit: float) -> np.ndarray:
+    """A base `(n,)` whose value is within `gap` (relative) of the best, from a base `start`.
+
+    Raises `SolverError` where the time (seconds) is up before that is known. To be called on a fresh thread: HiGHS
+    refuses `threads=1` on one where another user of it chose otherwise.
+    """
+    return _Search(parts, bases, start, gap, time_limit).run()
+
+
+class _Search:
+    def __init__(self, parts: Parts, bases: Bases, start: np.ndarray, gap: float, time_limit: float) -> None:
+        self.parts, self.bases, self.gap, self.deadline = parts, bases, gap, time.monotonic() + time_limit
+        self.best, self.value = start.astype(bool), float(parts.values(start.astype(bool)).sum())
+        self.most = parts.values(np.ones(parts.n, dtype=bool))
+        self.scale = SCALE / max(float(self.most.sum()), np.finfo(np.float64).tiny)
+        self.rows: list[tuple[scipy.sparse.csr_array, np.ndarray]] = []
+        self.highs: Any = None
+
+    def run(self) -> np.ndarray:
+        if self.most.sum() <= 0 or self.bases.rank == 0:
+            return self.best
+        empty = self.parts.at_set(np.zeros(self.parts.n, dtype=bool))
+        first = self._violated([*empty, *self.parts.at_set(self.best)], None)
+        self._load(integer=False, cuts=first)
+        for _ in range(MOST_LINEAR):
+            point = self._solve()
+            found = self._violated(self.parts.at_point(point[: self.parts.n]), point)
+            if found is None:
+                break
+            self._add(found)
+        self._load(integer=True, cuts=None)
+        bound = np.inf
+        for _ in range(MOST_ROUNDS):
+            point = self._solve()
+            bound = min(bound, self.highs.getInfo().mip_dual_bound / self.scale)
+            mask = point[: self.parts.n] > 0.5
+            value = float(self.parts.values(mask).sum())
+            if value > self.value:
+                self.best, self.value = mask, value
+            found = None
+            if bound - self.value > self.gap * abs(self.value):
+                found = self._violated(self.parts.at_set(mask), point)
+            if found is None:  # the bound is met, or the best point is a set with its very value
+                return self.best
+            self._add(found)
+        raise self._stopped(f"{MOST_ROUNDS} rounds of cuts", bound)
+
+    def _violated(self, cuts: list[Cut], point: np.ndarray | None) -> tuple[scipy.sparse.csr_array, np.ndarray] | None:
+        """Rows `eta_p - a'x <= c` that `point` breaks (all of them without one)."""
+        blocks, sides = [], []
+        n, count = self.parts.n, self.parts.count
+        for constants, slopes in cuts:
+            which = np.arange(count)
+            if point is not None:
+                bound = (constants + slopes @ point[:n]) * self.scale
+                which = np.flatnonzero(point[n:] > bound + 10 * TOLERANCE * np.maximum(1.0, np.abs(bound)))
+            eta = scipy.sparse.csr_array((np.ones(len(which)), (np.arange(len(which)), which)), (len(which), count))
+            blocks.append(scipy.sparse.hstack([scipy.sparse.csr_array(-slopes[which] * self.scale), eta]))
+            sides.append(constants[which] * self.scale)
+        side = np.concatenate(sides)
+        return (scipy.sparse.csr_array(scipy.sparse.vstack(blocks)), side) if len(side) else None
+
+    def _load(self, *, integer: bool, cuts: tuple[scipy.sparse.csr_array, np.ndarray] | None) -> None:
+        """A new model with the matroid's rows and all cuts so far."""
+        if cuts is not None:
+            self.rows.append(cuts)
+        highspy, n, count = load_highspy(), self.parts.n, self.parts.count
+        pad = scipy.sparse.csr_array((len(self.bases.rhs) + 1, count))
+        own = scipy.sparse.vstack([self.bases.matrix, scipy.sparse.csr_array(np.ones((1, n)))])
+        stack = scipy.sparse.vstack([scipy.sparse.hstack([own, pad]), *(rows for rows, _ in self.rows)])
+        matrix = scipy.sparse.csr_array(stack)
+        upper = np.concatenate([self.bases.rhs, [self.bases.rank], *(side for _, side in self.rows)])
+        lower = np.full(len(upper), -np.inf)
+        lower[len(self.bases.rhs)] = self.bases.rank
+        tolerances = dict.fromkeys(
+            ("primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_feasibility_tolerance"), TOLERANCE
+        )
+        self.highs = new_highs({**tolerances, "mip_abs_gap": 0.0})
+        self.highs.passModel(
+            n + count, len(upper), matrix.nnz, int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMaximize),
+            0.0, np.repeat([0.0, 1.0], [n, count]), np.zeros(n + count),
+            np.concatenate([np.ones(n), self.most * self.scale]), lower, upper, matrix.indptr.astype(np.int32),
+            matrix.indices.astype(np.int32), matrix.data, np.repeat(np.array([integer, 0], dtype=np.int32), [n, count]),
+        )  # fmt: skip
+
+    def _add(self, cuts: tuple[scipy.sparse.csr_array, np.ndarray]) -> None:
+        rows, side = cuts
+        self.rows.append(cuts)
+        self.highs.addRows(
+            len(side), np.full(len(side), -np.inf), side, rows.nnz, rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32), rows.data,
+        )  # fmt: skip
+
+    def _solve(self) -> np.ndarray:
+        left = self.deadline - time.monotonic()
+        if left > 0:
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + left)
+            self.highs.run()
+            status = self.highs.modelStatusToString(self.highs.getModelStatus())
+            if status == OPTIMAL:
+                return np.array(self.highs.getSolution().col_value)
+            if status != "Time limit reached":
+                raise SolverError(f"HiGHS stopped without an optimum (status: {status!r}). Use another `method`")
+        raise self._stopped("the time limit", np.inf)
+
+    def _stopped(self, what: str, bound: float) -> SolverError:
+        known = f" of at most {bound:.6g}" if np.isfinite(bound) else ""
+        return SolverError(
+            f"the exact method met {what} before it could prove an optimum{known}; the best set so far has the value "
+            f"{self.value:.6g}. Raise `time_limit`, or use method='greedy'"
+        )

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import InvalidInputError, SolverError
+from foresolve.layers.quadratic import QuadraticRelaxation
+from foresolve.learning.comparison import compare
+from foresolve.learning.evaluation import evaluate
+from foresolve.learning.metrics import auc
+from foresolve.learning.policy import Policy
+from foresolve.problems.base import Problem
+from foresolve.problems.knapsack import Knapsack
+from foresolve.problems.linear import LinearProgram
+from foresolve.problems.matching import BipartiteMatching
+from foresolve.problems.shortest_path import ShortestPath
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.problems.top_k import TopK
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
+from learning.instances import top_k_data
+
+
+def identity_data(theta: Tensor, problem: Problem) -> DecisionDataset:
+    """The features are the predictions to be made."""
+    return DecisionDataset(theta, theta, problem)
+
+
+def random_theta(*shape: int, seed: int = 0) -> Tensor:
+    return torch.rand(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_numbers() -> None:
+    data, net = top_k_data(40), nn.Linear(3, 5)
+    report = evaluate(net, data, batch_size=7, bootstrap=200)
+    with torch.no_grad():
+        x = data.problem.solve(net(data.features))
+    value, best = data.problem.objective(x, data.theta).double(), data.values.double()
+    assert report.value == pytest.approx(float(value.mean()), rel=1e-5)
+    assert report.optimum == pytest.approx(float(best.mean()), rel=1e-5)
+    assert report.regret == pytest.approx(float((best - value).mean()), rel=1e-5)
+    assert report.normalized_regret == pytest.approx(float((best - value).sum() / best.abs().sum()), rel=1e-5)
+    assert report.relative_regret == pytest.approx(float(((best - value) / best.abs()).mean()), rel=1e-5)
+    assert report.worst_case_regret == pytest.approx(report.regret, abs=1e-5)
+    with torch.no_grad():
+        assert report.mse == pytest.approx(float((net(data.features) - data.theta).square().mean()), rel=1e-5)
+    assert report.auc is None
+    assert report.feasible is None
+    assert len(report) == 40
+    low, high = report.intervals["normalized_regret"]
+    assert low < report.normalized_regret < high
+    assert report.intervals == evaluate(net, data, bootstrap=200).intervals
+
+
+def test_the_truth_has_no_regret_and_the_mode_is_put_back() -> None:
+    data = identity_data(random_theta(10, 6), TopK(6, 2))
+    net = nn.Sequential(nn.Dropout(0.9), nn.Identity()).train()
+    net[1].eval()
+    report = evaluate(net, data)
+    assert report.regret == pytest.approx(0.0)
+    assert net[0].training
+    assert not net[1].training
+
+
+def problems() -> list[tuple[Problem, list[list[float]]]]:
+    """With all their decisions."""
+
+    def sets(n: int, sound: Any) -> list[list[float]]:
+        return [list(x) for x in itertools.product([0.0, 1.0], repeat=n) if sound(x)]
+
+    grid = ShortestPath.grid(3, 3)
+    flows = sets(grid.n, lambda x: bool(grid.check(torch.tensor(x))))
+    return [
+        (TopK(5, 2), sets(5, lambda x: sum(x) == 2)),
+        (Knapsack([1, 2, 3, 4], 5), sets(4, lambda x: x[0] + 2 * x[1] + 3 * x[2] + 4 * x[3] <= 5)),
+        (BipartiteMatching(2, 2), sets(4, lambda x: max(x[0] + x[1], x[2] + x[3], x[0] + x[2], x[1] + x[3]) <= 1)),
+        (grid, flows),
+    ]
+
+
+@pytest.mark.parametrize(("problem", "decisions"), problems(), ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_worst_case_over_ties(problem: Problem, decisions: list[list[float]], levels: int) -> None:
+    """Against all decisions that are best under predictions of few distinct numbers."""
+    theta = random_theta(12, len(decisions[0]))
+    generator = torch.Generator().manual_seed(1)
+    predicted = torch.randint(levels, theta.shape, generator=generator).double()
+    data = DecisionDataset(predicted, theta, problem)
+    report = evaluate(lambda features: features, data, bootstrap=0)
+    every = torch.tensor(decisions, dtype=torch.float64)
+    for i in range(len(theta)):
+        gains, truth = (every @ problem.gain(c) for c in (predicted[i], theta[i]))
+        worst = truth[gains >= gains.max() - 1e-9].min()
+        assert report.instances["worst_case_regret"][i] == pytest.approx(float(truth.max() - worst), abs=1e-9)
+    assert report.worst_case_regret is not None
+    assert report.worst_case_regret >= report.regret
+
+
+def test_classification_metrics() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    generator = torch.Generator().manual_seed(0)
+    theta = (torch.rand(30, 4, 3, generator=generator) < 0.3).double()
+    predicted = (torch.rand(30, 4, 3, generator=generator, dtype=torch.float64) + 0.5 * theta).clamp(0.01, 0.99)
+    predicted = (10 * predicted).round() / 10  # ties
+    predicted = predicted.clamp(0.01, 0.99)
+    problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(4, 2))
+    report = evaluate(lambda features: features, DecisionDataset(predicted, theta, problem), batch_size=8)
+    labels, scores = theta.flatten().numpy(), predicted.flatten().numpy()
+    assert report.auc == pytest.approx(metrics.roc_auc_score(labels, scores))
+    assert report.cross_entropy == pytest.approx(metrics.log_loss(labels, scores))
+    assert report.worst_case_regret is None
+    assert not report.exact
+    assert "best known value" in str(report)
+
+
+def test_auc_of_one_class() -> None:
+    assert auc(np.array([0.1, 0.2]), np.array([1.0, 1.0])) is None
+    assert auc(np.array([0.5, 0.5, 0.5]), np.array([1.0, 0.0, 0.0])) == 0.5
+
+
+def test_a_layer_decides() -> None:
+    data = identity_data(random_theta(10, 6), TopK(6, 2))
+    report = evaluate(lambda features: features, data, QuadraticRelaxation(gamma=1.0))
+    assert report.feasible == 1.0
+    assert 0.0 < report.normalized_regret < 0.5
+
+
+def test_predicted_constraints_and_repair() -> None:
+    theta = random_theta(10, 4)
+    problem = LinearProgram(A_ub=torch.ones(1, 4), b_ub=torch.tensor([1.0]), bounds=(0, 1))
+    optimist = LinearProgram(A_ub=torch.ones(1, 4), b_ub=torch.tensor([1.5]), bounds=(0, 1))
+    data = identity_data(theta, problem)
+
+    def decide(predicted: Tensor, _: Problem) -> Tensor:
+        both = torch.stack([optimist.solve(predicted), problem.solve(predicted)])
+        return torch.where(torch.arange(len(predicted)).unsqueeze(-1) < 4, both[0], both[1])
+
+    report = evaluate(lambda features: features, data, decide)
+    assert report.feasible == pytest.approx(0.6)
+    assert report.regret < 0
+    mended = evaluate(lambda features: features, data, decide, repair=lambda x, _: x / x.sum(-1, keepdim=True))
+    assert mended.feasible == pytest.approx(0.6)
+    assert mended.regret > 0
+    with pytest.raises(InvalidInputError, match=r"`repair\(x, problem\)` must be feasible.*instances 0, 1, 2, 3"):
+        evaluate(lambda features: features, data, decide, repair=lambda x, _: x)
+
+
+def test_a_problem_for_each_instance() -> None:
+    theta = random_theta(6, 3)
+    data = identity_data(theta, Knapsack([2, 3, 4], torch.tensor([[0.0], [3.0], [5.9], [9.0], [2.0], [4.0]])))
+    report = evaluate(lambda features: features, data, batch_size=4)
+    assert report.regret == pytest.approx(0.0)
+    assert np.isnan(report.instances["relative_regret"][0])
+
+
+def test_a_failing_decision_is_named() -> None:
+    problem = ShortestPath([(0, 1), (1, 0), (1, 2)], 0, 2)
+    theta = random_theta(7, 3)
+    predicted = theta.clone()
+    predicted[5] = -1.0
+    with pytest.raises(SolverError, match="no decision for instance 5 of the data") as caught:
+        evaluate(lambda features: features, DecisionDataset(predicted, theta, problem), batch_size=3)
+    assert caught.value.instances == (5,)
+
+
+def test_a_policy_brings_its_rule() -> None:
+    data = identity_data(random_theta(10, 6), TopK(6, 2))
+    policy = Policy(lambda features: features, data.problem, lambda theta, problem: problem.solve(-theta))
+    assert evaluate(policy, data, bootstrap=0).regret > 0
+    assert evaluate(policy, data, lambda theta, problem: problem.solve(theta), bootstrap=0).regret == 0
+
+
+def test_shows() -> None:
+    report = evaluate(nn.Linear(3, 5), top_k_data(), bootstrap=50)
+    assert "normalised regret" in str(report)
+    assert "95% interval" in str(report)
+    assert "<td>normalised regret</td>" in report._repr_html_()
+    json.dumps(report.to_dict())
+    pytest.importorskip("rich")
+    assert report.__rich__().row_count == len(report.rows())
+    pytest.importorskip("pandas")
+    assert list(report.table().columns) == list(report.instances)
+    assert len(report.table()) == 32
+
+
+def test_compare() -> None:
+    data = identity_data(random_theta(60, 6), TopK(6, 2))
+    noise = 0.3 * torch.randn(60, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    reports = {
+        "good": evaluate(lambda features: features, data, batch_size=60),
+        "noisy": evaluate(lambda features: features + noise, data, batch_size=60),
+        "bad": evaluate(lambda features: -features, data, batch_size=60),
+    }
+    for test in ("wilcoxon", "t"):
+        comparison = compare(reports, reference="noisy", test=test)
+        assert comparison["bad"].p_value < 1e-6
+        assert comparison["good"].difference == pytest.approx(reports["good"].regret - reports["noisy"].regret)
+        low, high = comparison["bad"].difference_interval  # type: ignore[misc]
+        assert 0 < low < comparison["bad"].difference < high
+        assert comparison["noisy"].p_value == 1.0
+    assert "less noisy" in str(comparison)
+    assert "<td>bad</td>" in comparison._repr_html_()
+    assert compare(reports)["noisy"].difference > 0
+    pytest.importorskip("pandas")
+    assert list(comparison.to_frame().index) == ["good", "noisy", "bad"]
+    with pytest.raises(InvalidInputError, match="`reports` must be of the same instances"):
+        compare({"one": reports["good"], "other": evaluate(nn.Linear(3, 5), top_k_data(60))})
+    with pytest.raises(InvalidInputError, match="`reference` must be one of"):
+        compare(reports, reference="nobody")
+    with pytest.raises(InvalidInputError, match="`measure` must be one of"):
+        compare(reports, measure="fame")
+
+
+def test_bad_input() -> None:
+    data = top_k_data()
+    with pytest.raises(InvalidInputError, match="`theta_hat` must be"):
+        evaluate(nn.Linear(3, 4), data)
+    with pytest.raises(InvalidInputError, match=r"`model\(features\)` must be finite"):
+        evaluate(lambda features: torch.full((len(features), 5), torch.nan), data)
+    with pytest.raises(InvalidInputError, match=r"`model\(features\)` must be a tensor"):
+        evaluate(lambda features: [1.0], data)  # type: ignore[arg-type,return-value]
+    with pytest.raises(InvalidInputError, match="`data` must be a DecisionDataset"):
+        evaluate(nn.Linear(3, 5), [1])  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="`decide"):
+        evaluate(nn.Linear(3, 5), data, lambda theta, problem: theta[:1])
+    with pytest.raises(InvalidInputError, match="`device` must be one that is there"):
+        evaluate(nn.Linear(3, 5), data, device="cuda:77")

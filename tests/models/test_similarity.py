@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from foresolve.data.real.cora import TfIdfSimilarity, tfidf
+from foresolve.errors import InvalidInputError
+from foresolve.learning.policy import Policy
+from foresolve.learning.registry import build
+from foresolve.models.similarity import CosinePairs
+from foresolve.problems.matching import BipartiteMatching
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def papers(words: int = 12, share: float = 0.4) -> tuple[Tensor, Tensor]:
+    """Words of 2 x 3 papers on the left and 2 x 4 on the right, 0 or 1."""
+    source = generator()
+    left, right = (torch.rand(2, nodes, words, generator=source) < share for nodes in (3, 4))
+    return left.float(), right.float()
+
+
+def trained() -> CosinePairs:
+    """As if training had moved all parameters."""
+    model = CosinePairs(12, torch.rand(12, generator=generator(1)) + 0.5, dropout=0.25)
+    with torch.no_grad():
+        model.power.fill_(1.3)
+        model.norm.fill_(0.8)
+        model.shift.normal_(generator=generator(2))
+    return model
+
+
+def test_it_starts_as_tfidf_similarity() -> None:
+    left, right = papers()
+    words = torch.cat([left, right], 1)
+    expected = TfIdfSimilarity(words)((left, right))
+    model = CosinePairs(12, tfidf(words))
+    torch.testing.assert_close(model((left, right)), expected, atol=1e-5, rtol=0)
+    assert torch.equal(model({"left": left, "right": right}), model((left, right)))
+
+
+def test_the_formula() -> None:
+    (left, right), model = papers(), trained().eval()
+    w = model.log_prior.exp() ** 1.3 * model.shift.exp()
+    a, b = left[1, 2], right[1, 3]
+    expected = (w**2 * a * b).sum() / ((w * a).norm() * (w * b).norm()) ** 0.8
+    torch.testing.assert_close(model((left, right)).reshape(2, 3, 4)[1, 2, 3], expected, atol=1e-5, rtol=1e-5)
+
+
+def test_a_node_without_features_is_like_no_other() -> None:
+    left, right = papers()
+    left[0, 1] = 0.0
+    model = CosinePairs(12)
+    theta = model((left, right))
+    assert torch.equal(theta.reshape(2, 3, 4)[0, 1], torch.zeros(4))
+    theta.sum().backward()
+    assert all(bool(p.grad.isfinite().all()) for p in model.parameters() if p.grad is not None)
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    left, right = (side.double() for side in papers())
+    model = trained().double().eval()
+    names = [name for name, _ in model.named_parameters()]
+
+    def theta(*parameters: Tensor) -> Tensor:
+        return torch.func.functional_call(model, dict(zip(names, parameters, strict=True)), ((left, right),))
+
+    start = tuple(p.detach().clone().requires_grad_() for p in model.parameters())
+    assert set(names) == {"power", "norm", "shift"}
+    assert torch.autograd.gradcheck(theta, start)
+
+
+def test_dropout_is_for_training_only_and_the_same_for_all_nodes() -> None:
+    features, model = papers(share=1.0), CosinePairs(12, dropout=0.5)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        one = model.train()(features)
+        torch.manual_seed(3)
+        assert torch.equal(model(features), one)
+        assert not torch.equal(model(features), one)
+        # All nodes have all features: whatever is dropped for all alike, they stay equal.
+        torch.testing.assert_close(one, torch.ones(2, 12))
+        mixed = papers()
+        torch.manual_seed(3)
+        dropped = model(mixed)
+    before = torch.get_rng_state()
+    plain = model.eval()(mixed)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(plain, CosinePairs(12)(mixed))
+    assert not torch.allclose(dropped, plain)
+
+
+def test_decay_is_for_the_word_weights_alone() -> None:
+    model = CosinePairs(12)
+    ends, words = model.groups(1e-2, 3.0)
+    assert (ends["lr"], ends["weight_decay"]) == (3e-2, 0.0)
+    assert (words["lr"], words["weight_decay"]) == (1e-2, 3.0)
+    assert [id(p) for p in words["params"]] == [id(model.shift)]
+    assert {id(p) for group in (ends, words) for p in group["params"]} == {id(p) for p in model.parameters()}
+
+
+def test_rebuilt_from_its_config() -> None:
+    model = trained()
+    again = build("CosinePairs", json.loads(json.dumps(model.config())), device="meta")
+    assert again.config() == model.config() == {"features": 12, "dropout": 0.25}
+    again.load_state_dict(model.state_dict(), assign=True)
+    assert torch.equal(again.eval()(papers()), model.eval()(papers()))
+
+
+def test_a_policy_comes_back_with_its_prior(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    model, features = trained().eval(), papers()
+    Policy(model, BipartiteMatching(3, 4)).save(tmp_path)
+    again = Policy.load(tmp_path)
+    assert isinstance(again.model, CosinePairs)
+    assert torch.equal(again.model.log_prior, model.log_prior)
+    assert torch.equal(again(features), Policy(model, BipartiteMatching(3, 4))(features))
+
+
+@pytest.mark.parametrize("prior", [[1.0, 2.0], [1.0, 0.0, 1.0], [1.0, -1.0, 1.0], [1.0, float("nan"), 1.0]])
+def test_a_prior_must_fit_and_be_positive(prior: list[float]) -> None:
+    with pytest.raises(InvalidInputError, match=r"`prior` must be \(3,\), positive"):
+        CosinePairs(3, prior)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InvalidInputError, match="`features` must be an integer >= 1"):
+        CosinePairs(0)
+    with pytest.raises(InvalidInputError, match=r"`dropout` must be in \[0, 1\)"):
+        CosinePairs(3, dropout=1.0)
+    with pytest.raises(InvalidInputError, match="`left features`"):
+        CosinePairs(3)((torch.zeros(1, 2, 4), torch.zeros(1, 2, 3)))

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from foresolve.errors import ForesolveError, InvalidInputError, SolverError
+from foresolve.problems.black_box import OracleProblem
+from foresolve.problems.top_k import TopK
+from problems.conformance import ProblemConformance
+from problems.oracle_functions import (
+    best_three,
+    best_three_of_many,
+    cheapest_three,
+    fatal,
+    fragile,
+    fragile_of_many,
+    which_process,
+)
+
+
+def congestion(x: Tensor, theta: Tensor) -> Tensor:
+    return (theta * x - 0.5 * x**2).sum(-1)
+
+
+class TestConformance(ProblemConformance):
+    def make(self, seed: int) -> OracleProblem:
+        n = 4 + seed % 5
+        kinds = [
+            lambda: OracleProblem(best_three, n=n),
+            lambda: OracleProblem(cheapest_three, n=n, sense="min"),
+            lambda: OracleProblem(best_three_of_many, n=n, batched=True),
+        ]
+        return kinds[seed % 3]()
+
+    def best(self, problem: OracleProblem, theta: Tensor) -> float:
+        gains = problem.gain(theta)
+        return TopK(len(gains), 3).objective(TopK(len(gains), 3).solve(gains), gains).item()
+
+
+class TestBlackBox:
+    def test_own_objective(self) -> None:
+        problem = OracleProblem(best_three, congestion, n=5)
+        theta = torch.rand(4, 5, generator=torch.Generator().manual_seed(0))
+        x = problem.solve(theta)
+        torch.testing.assert_close(problem.objective(x, theta), congestion(x, theta))
+        assert not problem.linear
+        with pytest.raises(ForesolveError, match="not linear"):
+            problem.gain(theta)
+
+    def test_costs_change_the_sign_once(self) -> None:
+        problem = OracleProblem(cheapest_three, congestion, n=5, sense="min", linear=True)
+        theta = torch.rand(4, 5, generator=torch.Generator().manual_seed(0))
+        x = problem.solve(theta)
+        torch.testing.assert_close(problem.objective(x, theta), -congestion(x, theta))
+        assert torch.equal(problem.gain(theta), -theta)
+
+    def test_any_shape_of_theta(self) -> None:
+        def assign(theta: np.ndarray) -> np.ndarray:
+            return np.eye(theta.shape[1])[theta.argmax(1)].flatten()
+
+        def worth(x: Tensor, theta: Tensor) -> Tensor:
+            return (x * theta.flatten(-2)).sum(-1)
+
+        problem = OracleProblem(assign, worth, n=6, theta_dims=2)
+        theta = torch.rand(4, 7, 2, 3, generator=torch.Generator().manual_seed(0))
+        x = problem.solve(theta)
+        assert x.shape == (4, 7, 6)
+        torch.testing.assert_close(problem.objective(x, theta), theta.amax(-1).sum(-1))
+
+    def test_torch_and_lists_are_decisions_too(self) -> None:
+        for oracle in (lambda theta: torch.from_numpy(best_three(theta)), lambda theta: best_three(theta).tolist()):
+            assert OracleProblem(oracle).solve(torch.arange(5.0)).tolist() == [0, 0, 1, 1, 1]
+
+    def test_to_and_select(self) -> None:
+        problem = OracleProblem(best_three, n=5)
+        assert problem.select(torch.tensor([1])) is problem
+        assert problem.to("meta").device.type == "meta"
+
+
+class TestFailures:
+    @pytest.mark.parametrize(("oracle", "batched"), [(fragile, False), (fragile_of_many, True)])
+    def test_names_the_instances_and_keeps_the_cause(self, oracle, batched: bool) -> None:
+        theta = torch.ones(6, 4)
+        theta[[2, 5], 1] = -1.0
+        with pytest.raises(SolverError, match=r"instances 2, 5: it raised RuntimeError: no plan") as caught:
+            OracleProblem(oracle, batched=batched).solve(theta)
+        assert caught.value.instances == (2, 5)
+        assert isinstance(caught.value.__cause__, RuntimeError)
+
+    def test_batch_positions(self) -> None:
+        theta = torch.ones(2, 3, 4)
+        theta[1, 2, 0] = -1.0
+        with pytest.raises(SolverError, match=r"instance \(1, 2\)"):
+            OracleProblem(fragile).solve(theta)
+
+    @pytest.mark.parametrize(
+        ("oracle", "message"),
+        [
+            (lambda theta: None, "instances 0, 1: it gave None"),
+            (lambda theta: np.zeros(3), r"must be \(5,\); it gave \(3,\)"),
+            (lambda theta: np.zeros((1, 5)), r"must be \(5,\); it gave \(1, 5\)"),
+            (lambda theta: np.full(5, np.nan), "it gave nan at 0"),
+            (lambda theta: "no", "it gave str instead of an array"),
+        ],
+    )
+    def test_what_is_no_decision(self, oracle, message: str) -> None:
+        with pytest.raises(SolverError, match=message):
+            OracleProblem(oracle, n=5).solve(torch.zeros(2, 5))
+
+    def test_a_batch_of_another_length(self) -> None:
+        with pytest.raises(SolverError, match="each of the 4 instances; it gave 3"):
+            OracleProblem(lambda theta: theta[1:], batched=True).solve(torch.zeros(4, 5))
+
+    def test_decisions_of_different_lengths(self) -> None:
+        problem = OracleProblem(lambda theta: np.zeros(int(theta[0])), congestion)
+        with pytest.raises(SolverError, match=r"instance 1: a decision must be \(2,\); it gave \(3,\)"):
+            problem.solve(torch.tensor([[2.0], [3.0]]))
+
+    def test_bad_arguments(self) -> None:
+        with pytest.raises(InvalidInputError, match="`solve` must be a function"):
+            OracleProblem(None)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="`objective` must be"):
+            OracleProblem(best_three, linear=False)
+        with pytest.raises(InvalidInputError, match="`sense` must be"):
+            OracleProblem(best_three, sense="least")  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="top of a module"):
+            OracleProblem(lambda theta: theta, workers=2)
+        with pytest.raises(InvalidInputError, match=r"`objective` must be .* tensor \(2,\).*got \(2, 5\)"):
+            OracleProblem(best_three, lambda x, theta: x * theta).objective(torch.ones(2, 5), torch.ones(2, 5))
+        with pytest.raises(InvalidInputError, match=r"`x` must be \(\*batch, 5\)"):
+            OracleProblem(best_three).objective(torch.ones(2, 4), torch.ones(2, 5))
+
+
+class TestWorkers:
+    def test_workers_agree_fail_and_restart(self) -> None:
+        problem = OracleProblem(fragile, n=6, workers=2)
+        theta = torch.rand(9, 6, generator=torch.Generator().manual_seed(0))
+        try:
+            assert torch.equal(problem.solve(theta), OracleProblem(fragile).solve(theta))
+            theta[4, 0] = -1.0
+            with pytest.raises(SolverError, match="instance 4: it raised RuntimeError") as caught:
+                problem.solve(theta)
+            assert caught.value.instances == (4,)
+            problem.close()
+            assert problem.solve(theta[:2]).shape == (2, 6)
+        finally:
+            problem.close()
+
+    def test_copies_share_the_processes(self) -> None:
+        problem = OracleProblem(which_process, congestion, n=3, workers=1)
+        try:
+            first = problem.solve(torch.zeros(1, 3, dtype=torch.float64))
+            assert first[0, 0] != os.getpid()
+            twins = (problem.to("cpu"), copy.deepcopy(problem), pickle.loads(pickle.dumps(problem)))
+            for twin in twins:
+                assert torch.equal(twin.solve(torch.zeros(1, 3, dtype=torch.float64)), first)
+        finally:
+            problem.close()
+
+    def test_a_worker_that_dies(self) -> None:
+        problem = OracleProblem(fatal, n=3, workers=1)
+        with pytest.raises(ForesolveError, match="ended abruptly"):
+            problem.solve(torch.zeros(2, 3))
+        problem.close()

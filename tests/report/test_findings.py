@@ -1,0 +1,113 @@
+"""Sentences that follow from the numbers, whichever way they go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from foresolve.report.findings import (
+    alikeness,
+    comparison_sentences,
+    difference_sentences,
+    headline,
+    limits,
+    shortfalls,
+)
+from foresolve.report.published import Comparison, Published
+from foresolve.report.summary import Difference, Estimate
+from foresolve.report.view import RunView
+from reproduce.fakes import fake_run
+
+
+def difference(mean: float, low: float | None, high: float | None, k: int | None = None) -> Difference:
+    return Difference("A-Decision", "A-2Stage", k, Estimate(mean, low, high, 30), "rounded")
+
+
+def shifted(run: RunView, method: str, by: float) -> RunView:
+    """The same run with one method's values moved."""
+    moved = [
+        replace(r, value=r.value + by, validation=None if r.validation is None else r.validation + by)
+        if r.method == method
+        else r
+        for r in run.records
+    ]
+    return replace(run, records=moved)
+
+
+def test_differences_in_words() -> None:
+    assert difference_sentences([difference(1.2, 0.9, 1.5)]) == [
+        "A-Decision is ahead of A-2Stage by 1.20 [0.90, 1.50]."
+    ]
+    assert difference_sentences([difference(-1.2, -1.5, -0.9)]) == [
+        "A-Decision is behind A-2Stage by 1.20 [0.90, 1.50]."
+    ]
+    assert difference_sentences([difference(0.1, -0.2, 0.4)]) == [
+        "A-Decision and A-2Stage are not told apart: +0.10 [-0.20, +0.40]."
+    ]
+    assert difference_sentences([difference(0.1, None, None)]) == [
+        "A-Decision minus A-2Stage: +0.10; one split has no interval."
+    ]
+
+
+def test_budgets_with_one_verdict_share_a_sentence() -> None:
+    found = difference_sentences(
+        [difference(1.0, 0.5, 1.5, 5), difference(-1.0, -1.5, -0.5, 10), difference(2.0, 1.0, 3.0, 20)]
+    )
+    assert found == [
+        "A-Decision is ahead of A-2Stage by 1.00 [0.50, 1.50] at k = 5 and 2.00 [1.00, 3.00] at k = 20.",
+        "A-Decision is behind A-2Stage by 1.00 [0.50, 1.50] at k = 10.",
+    ]
+
+
+def test_published_figures_in_words() -> None:
+    def said(mean: float, half: float | None) -> str:
+        low, high = (None, None) if half is None else (mean - half, mean + half)
+        found = Comparison(Estimate(mean, low, high, 30), Published(6.15, 0.38))
+        return comparison_sentences([("NN2-Decision", None, found)])[0]
+
+    assert said(5.0, 0.1) == "NN2-Decision is below the published figure by 1.15 (5.00 ± 0.10 against 6.15 ± 0.38)."
+    assert said(8.0, 0.1) == "NN2-Decision is above the published figure by 1.85 (8.00 ± 0.10 against 6.15 ± 0.38)."
+    assert said(6.0, 0.1) == (
+        "NN2-Decision is not told apart from the published figure (6.00 ± 0.10 against 6.15 ± 0.38)."
+    )
+    assert said(6.0, None).endswith("(6.00 against 6.15 ± 0.38): one split has no interval.")
+
+
+def test_shortfalls_come_and_go_with_the_numbers() -> None:
+    run = fake_run()
+    assert not any("published" in text for text in shortfalls(run))
+    worse = shifted(run, "NN2-Decision", -3.0)
+    assert any(text.startswith("NN2-Decision is below the published figure by 3.0") for text in shortfalls(worse))
+    assert any(text.startswith("NN2-Decision is behind NN2-2Stage") for text in shortfalls(worse))
+    better = shifted(shifted(run, "NN2-Decision", 20.0), "NN1-Decision", 1.0)
+    assert shortfalls(better) == []
+    assert any(text.startswith("Chosen is ahead of TF-IDF by 7.") for text in headline(better))
+    assert not any("published" in text for text in shortfalls(shifted(run, "Random", -2.0)))
+
+
+def test_one_split_does_not_hide_what_is_smaller() -> None:
+    run = shifted(fake_run(splits=1), "NN2-Decision", -5.0)
+    said = shortfalls(run)
+    assert any(text.startswith("NN2-Decision beside the published figure") for text in said)
+    assert any(text.startswith("NN2-Decision minus NN2-2Stage: -") for text in said)
+
+
+def test_limits() -> None:
+    assert limits(fake_run(data="somewhere")) == []
+    assert limits(fake_run()) == ["The data are generated, not the paper's."]
+    assert "--quick" in limits(fake_run(quick=True, data="somewhere"))[0]
+    assert "nothing can be told apart" in limits(fake_run(splits=1, data="somewhere"))[0]
+    assert limits(fake_run(splits=3, data="somewhere"))[0].startswith("3 splits are few")
+
+
+def test_random_decisions_tell_whether_data_are_alike() -> None:
+    assert alikeness(fake_run())[0].startswith("Random is not told apart from the published figure (2.4")
+    assert alikeness(shifted(fake_run(), "Random", 3.0))[0].startswith("Random is above the published figure")
+    assert alikeness(fake_run(quick=True)) == []
+
+
+def test_the_headline_names_the_best_of_what_is_learned() -> None:
+    said = headline(fake_run())
+    assert said[0].startswith("NN2-Decision is ahead of NN2-2Stage by 2.6")
+    assert said[1].startswith("The largest mean of what is learned is NN2-Decision's, 6.1")
+    assert "15.3 % of the best decisions known" in said[1]
+    assert "TF-IDF 18.7" in said[1]

@@ -1,0 +1,171 @@
+"""The report: whole, sound, by itself, and in words that follow from the numbers."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from foresolve.report import page
+from foresolve.report.html import write_whole
+from foresolve.report.page import command, duration, report_html, write_report
+from foresolve.report.tables import table1, table2
+from foresolve.report.view import RunView
+from reproduce.fakes import fake_run
+
+VOID = {"meta", "br"}
+
+
+class Reader(HTMLParser):
+    """Collects text, names and links, and fails on tags that do not close."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        self._note(attrs)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def _note(self, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name in ("href", "src", "xlink:href"):
+                self.links.append(value or "")
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[RunView]:
+    files = {"cora.content": "b8ebed0f" * 8}
+    return [
+        fake_run("budget"),
+        fake_run("matching", data="/home/someone/data", files=files),
+        fake_run("recommendation", protocol="paper"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def html(runs: list[RunView]) -> str:
+    return report_html(runs)
+
+
+def test_the_page_needs_nothing_else(html: str) -> None:
+    found = read(html)
+    assert len(found.ids) == len(set(found.ids))
+    assert all(link.startswith("data:") or link[1:] in found.ids for link in found.links)
+    assert "<script" not in html
+    assert not re.search(r"""(src|href)=["']?http|@import|url\(http""", html)
+    assert len(html) < 5_000_000
+
+
+def test_the_page_has_tables_stories_settings_and_versions(runs: list[RunView], html: str) -> None:
+    text = "".join(read(html).text)
+    for run in runs:
+        for block in (*table1([run]).blocks, *table2([run]).blocks):
+            for name, cells in block.rows:
+                assert name in text
+                assert all(cell.text in text and cell.published in text for cell in cells)
+        for piece in (*run.info.story, run.info.title, command(run), "13 min", *run.versions.values()):
+            assert piece in text
+    assert "Papers & citations." in text
+    assert "Protocol exact" in text
+    assert "Protocol paper" in text
+    assert "AAAI 2019" in text
+    assert "b8ebed0f" * 8 in text
+    assert html.count("<svg") == 9
+    assert "/home/someone" not in html
+
+
+def test_differences_are_said_plainly(html: str) -> None:
+    text = "".join(read(html).text)
+    assert "NN2-Decision is ahead of NN2-2Stage by 2." in text
+    assert "NN1-Decision is behind NN1-2Stage by 0." in text
+    assert "Chosen and TF-IDF are not told apart: +0.00 [+0.00, +0.00]." in text
+    assert "Chosen on validation data: TF-IDF in 30 of 30 splits." in text
+    assert "No learned method reaches the heuristic TF-IDF" in text
+
+
+def test_the_same_run_gives_the_same_page(html: str) -> None:
+    files = {"cora.content": "b8ebed0f" * 8}
+    again = [fake_run("budget"), fake_run("matching", data="/home/someone/data", files=files)]
+    assert report_html([*again, fake_run("recommendation", protocol="paper")]) == html
+
+
+def test_half_finished_and_empty_runs_have_a_page() -> None:
+    run = fake_run(splits=3)
+    empty = replace(run, records=[], pictures={})
+    assert "There are no records yet." in report_html([empty])
+    few = replace(run, records=[r for r in run.records if r.split == 0 or r.method == "NN2-Decision"])
+    text = "".join(read(report_html([few])).text)
+    assert "NN2-2Stage: 1 of 3 splits are finished." in text
+    none = replace(run, records=[r for r in run.records if r.method != "TF-IDF"])
+    assert "Without any finished split: TF-IDF." in report_html([none])
+
+
+def test_without_matplotlib_the_page_says_how_to_get_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    text = report_html([fake_run(splits=2)])
+    assert "foresolve[plot]" in text
+    assert "<svg" not in text
+
+
+def test_the_command_gives_the_run_again() -> None:
+    run = fake_run("recommendation", splits=4, quick=True, data="/somewhere", seed=3, device="cuda")
+    assert command(run) == (
+        "foresolve reproduce recommendation --protocol exact --splits 4 --k 5,10,20 --methods "
+        "'NN1-Decision,NN2-Decision,NN1-2Stage,NN2-2Stage,RF-2Stage,Most rated,Random,OPT' --seed 3 --device cuda "
+        "--quick --data DIR"
+    )
+    assert command(replace(run, command="foresolve reproduce all")) == "foresolve reproduce all"
+    assert "--k" not in command(fake_run("matching", splits=1))
+
+
+def test_durations() -> None:
+    assert [duration(s) for s in (0.4, 99, 125, 5999, 7260)] == ["0 s", "99 s", "2 min", "1 h 40 min", "2 h 1 min"]
+
+
+def test_pages_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = fake_run(splits=1, pictures=False)
+    path = write_report([run], tmp_path / "new" / "folder" / "report.html")
+    assert path.read_text(encoding="utf-8") == report_html([run])
+    write_whole(path, b"\x00bytes\n")
+    assert path.read_bytes() == b"\x00bytes\n"
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(path, "half")
+    assert path.read_bytes() == b"\x00bytes\n"
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+
+
+def test_protocols_are_all_explained() -> None:
+    assert set(page.PROTOCOLS) == {"exact", "paper"}

@@ -1,0 +1,124 @@
+"""Means, intervals, the choice on validation data, paired differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from foresolve.report.summary import chosen, differences, estimate, pairs, summary
+from reproduce.fakes import record
+
+
+def test_the_interval_is_the_percentile_bootstrap() -> None:
+    rng = np.random.default_rng(0)
+    sample = rng.exponential(size=30)
+    found = estimate(sample)
+    means = rng.choice(sample, (20_000, 30)).mean(1)
+    assert found.mean == pytest.approx(sample.mean())
+    assert [found.low, found.high] == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.02)
+    assert found.half == pytest.approx((found.high - found.low) / 2)  # type: ignore[operator]
+    assert estimate(sample) == found
+    assert estimate(sample, seed=1) != found
+
+
+def test_one_split_has_no_interval_and_equal_ones_an_empty_one() -> None:
+    one = estimate([3.0])
+    assert (one.mean, one.low, one.high, one.half, one.splits) == (3.0, None, None, None, 1)
+    equal = estimate([0.1] * 7)
+    assert equal.half == pytest.approx(0.0, abs=1e-15)
+
+
+def test_rows_have_what_every_split_has() -> None:
+    records = [
+        record(0, "A", 1.0, fractional=1.5, auc=0.5),
+        record(1, "A", 3.0, fractional=2.5, auc=None),
+        record(0, "B", 5.0, fractional=5.0),
+        record(1, "B", 7.0),
+    ]
+    a, b = summary(records, ["B", "A"])[::-1]
+    assert (a.method, a.value.mean, a.value.splits) == ("A", 2.0, 2)
+    assert a.fractional is not None
+    assert a.fractional.mean == 2.0
+    assert a.measures["auc"].splits == 1
+    assert set(a.measures) == {"auc"}
+    assert b.fractional is None
+    assert b.shown("paper") == b.value
+    assert (a.basis("paper"), a.basis("exact"), b.basis("paper")) == ("fractional", "rounded", "rounded")
+    assert a.share() == pytest.approx(2 / 40)
+
+
+def test_the_order_of_records_does_not_matter_and_the_last_of_two_counts() -> None:
+    records = [record(i, m, float(i) / 3, validation=1.0) for i in range(9) for m in ("A", "B")]
+    assert summary(records[::-1], ["A", "B"]) == summary(records, ["A", "B"])
+    again = [*records, record(0, "A", 99.0, validation=1.0)]
+    assert summary(again)[0].value.mean == pytest.approx(sum(range(9)) / 27 + 11)
+    assert summary(again)[0].value.splits == 9
+
+
+def test_chosen_takes_the_largest_validation_value_in_each_split_and_budget() -> None:
+    records = [
+        record(0, "A", 1.0, validation=5.0, k=5),
+        record(0, "B", 2.0, validation=4.0, k=5),
+        record(1, "A", 3.0, validation=4.0, k=5),
+        record(1, "B", 4.0, validation=5.0, k=5),
+        record(0, "A", 8.0, validation=1.0, k=10),
+        record(0, "B", 9.0, validation=1.0, k=10),
+        record(0, "OPT", 40.0, validation=40.0, k=5),
+        record(0, "Random", 0.0, k=5),
+    ]
+    found = chosen(records, ["B", "A"])
+    assert [(r.k, r.split, r.value, r.setting["method"]) for r in found] == [
+        (5, 0, 1.0, "A"),
+        (5, 1, 4.0, "B"),
+        (10, 0, 9.0, "B"),  # a tie goes to the first of the methods
+    ]
+    assert {r.method for r in found} == {"Chosen"}
+
+
+def test_chosen_waits_for_all_and_is_nothing_for_one() -> None:
+    half = [record(0, "A", 1.0, validation=1.0), record(0, "B", 2.0, validation=2.0)]
+    assert [r.split for r in chosen([*half, record(1, "A", 1.0, validation=1.0)])] == [0]
+    assert chosen([half[0]]) == []
+
+
+def test_rows_come_in_the_order_of_the_methods_references_last() -> None:
+    names = ["OPT", "Random", "Z-Decision", "A-Decision"]
+    records = [record(0, name, 1.0, validation=1.0 if "Dec" in name else None) for name in names]
+    assert [row.method for row in summary(records, names)] == ["Z-Decision", "A-Decision", "Chosen", "Random", "OPT"]
+
+
+def test_pairs() -> None:
+    methods = ["NN2-Decision", "NN2-SPO+", "NN2-2Stage", "RF-2Stage", "Cosine-Decision", "TF-IDF", "Chosen", "Random"]
+    assert pairs(methods, ["TF-IDF", "Random"]) == [
+        ("NN2-Decision", "NN2-2Stage"),
+        ("NN2-SPO+", "NN2-2Stage"),
+        ("Chosen", "TF-IDF"),
+    ]
+
+
+def test_differences_are_paired() -> None:
+    rng = np.random.default_rng(0)
+    luck = rng.normal(scale=10, size=12)
+    records = [
+        r
+        for i in range(12)
+        for r in (
+            record(i, "NN1-Decision", luck[i] + 1 + 0.1 * rng.normal(), fractional=luck[i]),
+            record(i, "NN1-2Stage", luck[i], fractional=luck[i] + 2),
+        )
+    ]
+    (found,) = differences(records[:-1])
+    assert found.estimate.splits == 11
+    assert found.estimate.mean == pytest.approx(1.0, abs=0.1)
+    assert found.verdict == "ahead"
+    (fractional,) = differences(records, protocol="paper")
+    assert (fractional.basis, fractional.verdict) == ("fractional", "behind")
+    assert fractional.estimate.mean == pytest.approx(-2.0)
+
+
+def test_rounding_noise_does_not_decide() -> None:
+    records = [r for i in range(5) for r in (record(i, "A-Decision", 0.1 + 0.2), record(i, "A-2Stage", 0.3))]
+    (found,) = differences(records)
+    assert found.estimate.mean == 0
+    assert found.verdict == "not told apart"
+    assert differences(records[:2])[0].verdict == "unknown"

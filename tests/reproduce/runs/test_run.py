@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from foresolve import ForesolveError
+from foresolve.report.records import Config, Job, Outcome, Record
+from foresolve.reproduce.runs.engines import Engine, JobError, LocalEngine
+from foresolve.reproduce.runs.run import Run, RunStopped, run, run_all
+from reproduce import toys
+
+HOW: dict[str, Any] = {"work": toys.work, "jobs": toys.jobs}
+
+
+def go(config: Config, folder: Path, engine: Engine | None = None, **how: Any) -> Run:
+    return run(config, folder, engine or toys.HereEngine(), **(HOW | how))
+
+
+def timeless(records: list[Record]) -> list[Record]:
+    return [replace(record, seconds=0) for record in records]
+
+
+def test_a_folder_tells_what_was_run(tmp_path: Path) -> None:
+    steps: list[tuple[int, int, str]] = []
+    config = toys.config()
+    found = go(config, tmp_path / "a" / "b", progress=lambda *step: steps.append(step))
+    document = json.loads((found.folder / "config.json").read_text())
+    assert Config.from_dict(document["config"]) == config
+    assert set(document["environment"]) >= {
+        "foresolve",
+        "torch",
+        "numpy",
+        "scipy",
+        "python",
+        "platform",
+        "cpus",
+        "date",
+    }
+    assert [record.key for record in found.records] == [
+        (i, m, k) for i in range(2) for m in toys.PLAIN for k in (5, 10)
+    ]
+    lines = (found.folder / "records.jsonl").read_text().splitlines()
+    assert [Record.from_dict(json.loads(line)) for line in lines] == found.records
+    (session,) = found.sessions
+    assert (session["jobs"], session["engine"]) == (6, "here")
+    assert found.seconds == session["seconds"] >= 0
+    assert steps[0] == (0, 6, "")
+    assert steps[-1] == (6, 6, "toy, split 1, NN2-SPO+, k = 5, 10")
+    assert {path.suffix for path in found.folder.rglob("*") if path.is_file()} <= {".json", ".jsonl", ".npz", ""}
+
+
+def test_pictures_come_back_by_method(tmp_path: Path) -> None:
+    pictures = go(toys.config(), tmp_path).pictures()
+    assert list(pictures) == list(toys.PLAIN)
+    expected = toys.work(toys.config(), Job("toy", 0, "NN2-SPO+", (5, 10))).picture["theta"]
+    assert np.array_equal(pictures["NN2-SPO+"]["theta"], expected)
+
+
+def test_what_can_be_read_is_what_was_run(tmp_path: Path) -> None:
+    found = go(toys.config(ks=()), tmp_path)
+    read = Run.read(tmp_path)
+    assert (read.config, read.environment, read.sessions) == (found.config, found.environment, found.sessions)
+    assert read.records == found.records
+    with pytest.raises(ForesolveError, match=r"Use `Run\.open`"):
+        read.add(Job("toy", 9, "a", (None,)), Outcome(()))
+    with pytest.raises(ForesolveError, match=r"no config\.json"):
+        Run.read(tmp_path / "nowhere")
+
+
+def test_the_order_of_finishing_does_not_show(tmp_path: Path) -> None:
+    forwards = go(toys.config(), tmp_path / "a")
+    backwards = go(toys.config(), tmp_path / "b", toys.HereEngine(backwards=True))
+    assert timeless(forwards.records) == timeless(backwards.records) == timeless(Run.read(tmp_path / "b").records)
+
+
+def test_interrupts_lose_nothing_and_say_how_to_go_on(tmp_path: Path) -> None:
+    with pytest.raises(RunStopped, match=r"stopped with 2 of 6 jobs done.*the same command goes on"):
+        go(toys.config(), tmp_path / "a", toys.HereEngine(stop_after=2))
+    engine = toys.HereEngine()
+    found = go(toys.config(), tmp_path / "a", engine)
+    assert len(engine.seen) == 4
+    assert timeless(found.records) == timeless(go(toys.config(), tmp_path / "b").records)
+    assert [session["jobs"] for session in found.sessions] == [2, 4]
+    again = toys.HereEngine()
+    assert go(toys.config(), tmp_path / "a", again).records == found.records
+    assert again.seen == []
+
+
+def test_an_error_in_a_job_keeps_the_rest(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match=r"split 1, Most rated.*ZeroDivisionError.*kept in .*error\.txt"):
+        go(toys.config(), tmp_path, work=toys.failing)
+    assert len(Run.read(tmp_path).records) == 8
+    assert "in failing" in (tmp_path / "error.txt").read_text()
+    assert len(go(toys.config(), tmp_path).records) == 12
+    assert not (tmp_path / "error.txt").exists()
+
+
+@pytest.mark.parametrize("tail", ['{"domain": "to', "\0\0\0\0", '{"domain": "toy"}\n'])
+def test_a_torn_last_line_is_done_again(tail: str, tmp_path: Path) -> None:
+    whole = go(toys.config(), tmp_path).records
+    path = tmp_path / "records.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]) + tail)
+    assert len(Run.read(tmp_path).records) == 11
+    assert path.read_text().endswith(tail), "reading changes nothing"
+    engine = toys.HereEngine()
+    assert timeless(go(toys.config(), tmp_path, engine).records) == timeless(whole)
+    assert [job for _, job in engine.seen] == [Job("toy", 1, "NN2-SPO+", (10,))]
+    assert path.read_text().splitlines(keepends=True) == lines
+
+
+def test_a_whole_line_without_its_end_is_done_again(tmp_path: Path) -> None:
+    go(toys.config(), tmp_path)
+    path = tmp_path / "records.jsonl"
+    before = path.read_text()
+    path.write_text(before.rstrip("\n"))
+    go(toys.config(), tmp_path)
+    assert path.read_text() == before
+
+
+def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
+    go(toys.config(), tmp_path)
+    path = tmp_path / "records.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0], "x\n", *lines[2:]]))
+    with pytest.raises(ForesolveError, match=r"records\.jsonl, line 2: not a record"):
+        go(toys.config(), tmp_path)
+
+
+def test_a_config_may_grow(tmp_path: Path) -> None:
+    small = go(toys.config(splits=1, ks=(10,), methods=("b",)), tmp_path / "a")
+    assert len(small.records) == 1
+    engine = toys.HereEngine()
+    grown = go(toys.config(splits=2, ks=(5, 10), methods=("a", "b")), tmp_path / "a", engine)
+    assert [job.ks for _, job in engine.seen] == [(5, 10), (5,), (5, 10), (5, 10)]
+    whole = go(toys.config(splits=2, ks=(5, 10), methods=("a", "b")), tmp_path / "b")
+    assert timeless(grown.records) == timeless(whole.records)
+    assert Run.read(tmp_path / "a").config == grown.config
+    assert grown.environment == small.environment
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("splits", {"splits": 1}),
+        ("ks", {"ks": (5,)}),
+        ("methods", {"methods": ("NN1-Decision",)}),
+        ("seed", {"seed": 1}),
+        ("protocol", {"protocol": "paper"}),
+        ("quick", {"quick": True}),
+        ("data", {"data": "elsewhere"}),
+        ("files", {"files": {"a": "1"}}),
+        ("device", {"device": "cuda"}),
+    ],
+)
+def test_other_changes_are_refused(name: str, change: dict[str, Any], tmp_path: Path) -> None:
+    before = go(toys.config(), tmp_path).records
+    with pytest.raises(ForesolveError, match=rf"another `{name}`: expected .*; got .*--out"):
+        go(replace(toys.config(), **change), tmp_path)
+    assert Run.read(tmp_path).records == before
+
+
+def test_the_same_files_may_lie_elsewhere(tmp_path: Path) -> None:
+    go(toys.config(data="here", files={"a": "1"}), tmp_path)
+    assert len(go(toys.config(data="there", files={"a": "1"}), tmp_path).records) == 12
+
+
+def test_one_writer_a_folder(tmp_path: Path) -> None:
+    with Run.open(tmp_path, toys.config()):
+        with pytest.raises(ForesolveError, match="another process is writing"):
+            go(toys.config(), tmp_path)
+        assert Run.read(tmp_path).records == []
+    assert len(go(toys.config(), tmp_path).records) == 12
+
+
+def test_a_refused_folder_is_not_locked(tmp_path: Path) -> None:
+    go(toys.config(), tmp_path)
+    for _ in range(2):
+        with pytest.raises(ForesolveError, match="`seed`"):
+            Run.open(tmp_path, toys.config(seed=5))
+
+
+def test_folders_that_are_no_runs_are_told(tmp_path: Path) -> None:
+    (tmp_path / "records.jsonl").write_text(json.dumps(Record("toy", 0, "a", None, 1.0, None, 1.0).to_dict()) + "\n")
+    with pytest.raises(ForesolveError, match=r"records but no config\.json"):
+        Run.open(tmp_path, toys.config())
+    for content, message in (("{", "is not JSON"), ('{"config": {}}', "not of this version")):
+        (tmp_path / "config.json").write_text(content)
+        with pytest.raises(ForesolveError, match=message):
+            Run.open(tmp_path, toys.config())
+
+
+def test_outcomes_are_checked(tmp_path: Path) -> None:
+    job = Job("toy", 0, "a", (5,))
+    with Run.open(tmp_path, toys.config()) as opened:
+        for record in (Record("toy", 1, "a", 5, 1.0, None, 1.0), Record("other", 0, "a", 5, 1.0, None, 1.0)):
+            with pytest.raises(JobError, match="records of other jobs"):
+                opened.add(job, Outcome((record,)))
+        with pytest.raises(JobError, match="JSON cannot hold"):
+            opened.add(job, Outcome((Record("toy", 0, "a", 5, float("nan"), None, 1.0),)))
+    assert Run.read(tmp_path).records == []
+
+
+def test_several_runs_share_an_engine(tmp_path: Path) -> None:
+    configs = [toys.config(splits=1), replace(toys.config(splits=2), domain="other")]
+    steps: list[tuple[int, int, str]] = []
+    wanted = [(config, tmp_path / config.domain) for config in configs]
+    runs = run_all(wanted, toys.HereEngine(backwards=True), lambda *step: steps.append(step), **HOW)
+    assert [found.config for found in runs] == configs
+    assert [len(found.records) for found in runs] == [6, 12]
+    assert steps[-1][:2] == (9, 9)
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+    """SIGKILL in the middle of a job, with real workers: what was finished is not done again."""
+    config = toys.config(splits=3, methods=("a",), data=str(tmp_path))
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nfrom reproduce import toys\nfrom foresolve.reproduce.runs import engines, run\n"
+        "if __name__ == '__main__':\n"
+        "    config = toys.config(splits=3, methods=('a',), data=sys.argv[1])\n"
+        "    engine = engines.LocalEngine(1)\n"
+        "    run.run(config, sys.argv[1] + '/run', engine, work=toys.waiting, jobs=toys.jobs)\n"
+    )
+    path = os.pathsep.join([str(Path(toys.__file__).parents[1]), *sys.path])
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env={**os.environ, "PYTHONPATH": path})
+    (worker,) = toys.pids(tmp_path, split=1, count=1)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    toys.wait_for_end(worker)
+    (tmp_path / "go").touch()
+    found = go(config, tmp_path / "run", LocalEngine(1), work=toys.waiting)
+    assert timeless(found.records) == timeless(go(config, tmp_path / "other").records)
+    assert [len(toys.pids(tmp_path, split, count=1)) for split in range(3)] == [1, 2, 1]
+    assert [session["jobs"] for session in found.sessions] == [1, 2]
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_a_terminal(tmp_path: Path) -> None:
+    """SIGINT to the whole process group, as a terminal does: one message, no traceback of a worker."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nfrom reproduce import toys\nfrom foresolve.reproduce.runs import engines, run\n"
+        "if __name__ == '__main__':\n"
+        "    config = toys.config(splits=3, methods=('a',), data=sys.argv[1])\n"
+        "    try:\n"
+        "        run.run(config, sys.argv[1] + '/run', engines.LocalEngine(2), work=toys.waiting, jobs=toys.jobs)\n"
+        "    except run.RunStopped as stopped:\n"
+        "        sys.exit(str(stopped))\n"
+    )
+    path = os.pathsep.join([str(Path(toys.__file__).parents[1]), *sys.path])
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    toys.pids(tmp_path, split=2, count=1)
+    (worker,) = toys.pids(tmp_path, split=1, count=1)
+    while len(Run.read(tmp_path / "run").records) < 4:
+        pass
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert said.startswith("stopped with 2 of 3 jobs done")
+    assert said.count("\n") == 1
+    assert toys.ended(worker)

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+
+from foresolve.data.dataset import DecisionDataset
+from foresolve.models.forest import RandomForest
+from foresolve.report.records import Config, Job, Outcome, Record
+from foresolve.reproduce.domains.methods import Network
+from foresolve.reproduce.runs import trial
+from reproduce import tiny
+
+
+@pytest.fixture(autouse=True)
+def no_old_instances() -> Iterator[None]:
+    trial._instances.cache_clear()
+    yield
+    trial._instances.cache_clear()
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny.shrink(monkeypatch)
+
+
+# -- what is trained on what ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Seen:
+    """Positions of the instances in what `fit` and `evaluate` were given, in the order of the calls."""
+
+    fitted: list[tuple[list[int], list[int] | None, dict[str, Any]]]
+    scored: list[list[int]]
+
+
+def positions(part: DecisionDataset, whole: torch.Tensor) -> list[int]:
+    same = (part.theta.flatten(1)[:, None] == whole.flatten(1)[None]).all(-1)
+    assert same.sum(-1).eq(1).all()
+    return same.float().argmax(-1).tolist()
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[[Config, str], Seen]:
+    fit, evaluate = trial.fit, trial.evaluate
+
+    def watch(config: Config, method: str, split: int = 0) -> Seen:
+        seen, theta = Seen([], []), trial.instances(replace(config, splits=0, methods=())).theta
+
+        def fitting(model: Any, loss: Any, train: Any, valid: Any = None, **how: Any) -> Any:
+            seen.fitted.append((positions(train, theta), None if valid is None else positions(valid, theta), how))
+            return fit(model, loss, train, valid, **how)
+
+        def scoring(model: Any, data: Any, *others: Any, **how: Any) -> Any:
+            seen.scored.append(positions(data, theta))
+            return evaluate(model, data, *others, **how)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(trial, "fit", fitting)
+            patch.setattr(trial, "evaluate", scoring)
+            k = config.ks[0] if config.ks else None
+            trial.work(config, Job(config.domain, split, method, (k,)))
+        return seen
+
+    return watch
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("domain", ["budget", "recommendation", "shortest-path"])
+def test_a_validation_part_chooses_among_the_settings(domain: str, watched: Callable[..., Seen]) -> None:
+    config = tiny.config(domain)
+    everything = set(range(len(trial.instances(config))))
+    decision, two_stage = (watched(config, f"NN1-{name}") for name in ("Decision", "2Stage"))
+    test = decision.scored[-1]
+    assert len(test) == round(0.2 * len(everything))
+    method = trial.ALL[domain].methods(config)["NN1-Decision"]
+    assert isinstance(method, Network)
+    assert len(decision.fitted) == len(method.settings)
+    for train, valid, _ in decision.fitted + two_stage.fitted:
+        assert valid is not None
+        parts = [set(train), set(valid), set(test)]
+        assert sum(map(len, parts)) == len(everything) == len(set.union(*parts))
+        assert (train, valid) == decision.fitted[0][:2]
+    assert two_stage.scored[-1] == test
+    assert watched(config, "NN1-Decision", 1).scored[-1] != test
+    assert watched(config, "RF-2Stage").scored[-1] == test
+
+
+@pytest.mark.usefixtures("small")
+def test_forests_see_all_training_instances(monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Seen]) -> None:
+    seen: list[int] = []
+    fit = RandomForest.fit
+
+    def spy(forest: RandomForest, train: DecisionDataset) -> RandomForest:
+        seen.append(len(train))
+        return fit(forest, train)
+
+    monkeypatch.setattr(RandomForest, "fit", spy)
+    config = tiny.config("budget")
+    tests = len(watched(config, "RF-2Stage").scored[-1])
+    assert seen == [len(trial.instances(config)) - tests]
+
+
+@pytest.mark.usefixtures("small")
+def test_rules_are_validated_on_what_networks_are(watched: Callable[..., Seen]) -> None:
+    config = tiny.config("budget")
+    network, rule = watched(config, "NN1-Decision"), watched(config, "Longest features")
+    assert rule.scored == [network.fitted[0][1], network.scored[-1]]
+    config = tiny.config("matching")
+    network, rule = watched(config, "NN1-Decision"), watched(config, "TF-IDF")
+    assert rule.scored == [network.fitted[-1][0], network.scored[-1]]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", ["NN2-Decision", "Bilinear-2Stage", "Cosine-Decision"])
+def test_folds_cover_the_training_instances_once(name: str, watched: Callable[..., Seen]) -> None:
+    config = tiny.config("matching")
+    method = trial.ALL["matching"].methods(config)[name]
+    assert isinstance(method, Network)
+    assert method.folds > 1
+    seen = watched(config, name)
+    everything, test = set(range(len(trial.instances(config)))), set(seen.scored[-1])
+    *tried, (last, none, how) = seen.fitted
+    assert none is None
+    assert set(last) == everything - test
+    assert 1 <= how["epochs"] <= method.epochs
+    assert len(tried) == method.folds * len(method.settings)
+    for start in range(0, len(tried), method.folds):
+        held: list[int] = []
+        for train, valid, _ in tried[start : start + method.folds]:
+            assert valid is not None
+            assert not set(train) & set(valid)
+            assert set(train) | set(valid) == set(last)
+            held += valid
+        assert sorted(held) == sorted(last)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("domain", trial.PAPER)
+def test_the_paper_does_not_validate(domain: str, watched: Callable[..., Seen]) -> None:
+    config = tiny.config(domain, protocol="paper")
+    seen = watched(config, "NN2-Decision")
+    ((train, valid, how),) = seen.fitted
+    assert valid is None
+    assert how["batch_size"] == 1
+    assert not set(train) & set(seen.scored[-1])
+    if domain != "matching":
+        assert (len(train), how["epochs"]) == (tiny.DRAWS, 1)
+
+
+def test_annealing_stops_where_the_longer_training_was(
+    monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Seen]
+) -> None:
+    """After cross-validation the chosen number of epochs goes through the first part of the schedule, not all of it."""
+    tiny.shrink(monkeypatch, epochs=5)
+    config = tiny.config("matching")
+    method = trial.ALL["matching"].methods(config)["Bilinear-Annealed"]
+    assert isinstance(method, Network)
+    assert method.anneal is not None
+    setting = {**method.settings[0], "epochs": 3}
+    monkeypatch.setattr(trial._Trial, "_cross_validated", lambda self, method, whole: (1.0, setting))
+    ((_, _, how),) = watched(config, "Bilinear-Annealed").fitted
+    whole = [method.anneal(setting)(epoch / 4).factor for epoch in range(5)]  # type: ignore[union-attr]
+    assert how["epochs"] == 3
+    assert [how["anneal"](epoch / 2).factor for epoch in range(3)] == pytest.approx(whole[:3])
+    assert whole[0] > 2 * whole[4]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", ["facility", "matching"])  # with a validation part, with folds
+@pytest.mark.parametrize("rates", [(1e-9, 3e-2), (3e-2, 1e-9)])
+def test_the_best_setting_on_validation_data_is_kept(
+    name: str, rates: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A learning rate of nothing and one of something: the record says which, and its value."""
+    config = tiny.config(name, methods=["NN1-2Stage"], splits=1, ks=[2] if name == "facility" else None)
+    domain = trial.ALL[name]
+    method = domain.methods(config)["NN1-2Stage"]
+    assert isinstance(method, Network)
+
+    def record(*rates: float) -> Record:
+        one = replace(method, settings=tuple({"lr": lr} for lr in rates), epochs=10)
+        monkeypatch.setitem(trial.ALL, name, replace(domain, methods=lambda config: {"NN1-2Stage": one}))
+        (found,) = tiny.done(config).values()
+        return found
+
+    alone, both = [record(rate) for rate in rates], record(*rates)
+    better = max(alone, key=lambda record: record.validation or 0.0)
+    assert alone[0].validation != alone[1].validation
+    assert both == better
+    assert 1 <= both.setting["epochs"] <= 10
+
+
+# -- pictures ------------------------------------------------------------------------------------------------------
+
+
+def outcome(domain: str, method: str, at: tuple[int | None, ...], split: int = 0, **wanted: Any) -> Outcome:
+    return trial.work(tiny.config(domain, **wanted), Job(domain, split, method, at))
+
+
+@pytest.mark.usefixtures("small")
+def test_a_picture_of_the_first_split_at_the_budget_of_the_figures() -> None:
+    picture = outcome("budget", "NN1-2Stage", (10,), ks=[5, 10]).picture
+    assert {name: array.shape for name, array in picture.items()} == {
+        "theta": (12, 30),
+        "theta_hat": (12, 30),
+        "true_weight": (4, 12),
+        "predicted_weight": (4, 12),
+    }
+    assert picture["true_weight"][0] == pytest.approx(picture["theta"].sum(-1), rel=1e-5)
+    assert picture["predicted_weight"][0] == pytest.approx(picture["theta_hat"].sum(-1), rel=1e-5)
+    assert outcome("budget", "NN1-2Stage", (5,), ks=[5, 10]).picture == {}
+    assert outcome("budget", "NN1-2Stage", (10,), split=1, ks=[5, 10]).picture == {}
+    assert outcome("budget", "NN1-2Stage", (5,), ks=[5, 7]).picture != {}  # the figures' own budget is not asked for
+    assert outcome("budget", "OPT", (5, 10), ks=[5, 10]).picture == {}
+
+
+@pytest.mark.usefixtures("small")
+def test_pictures_of_pairs_and_none_of_vectors() -> None:
+    assert outcome("matching", "TF-IDF", (None,)).picture["theta_hat"].shape == (8, 8)
+    assert outcome("shortest-path", "RF-2Stage", (None,)).picture == {}
+
+
+@pytest.mark.usefixtures("small")
+def test_the_time_of_a_job_is_shared_among_its_records() -> None:
+    records = outcome("budget", "Random", tiny.KS).records
+    assert [record.k for record in records] == list(tiny.KS)
+    assert records[0].seconds == records[1].seconds > 0
+
+
+@pytest.mark.usefixtures("small")
+def test_folds_add_up_negative_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs: the best value of a fold is negative, and regret is measured in units of its size."""
+    config = tiny.config("shortest-path")
+    table = trial.ALL["shortest-path"].methods(config)
+    method = table["NN1-Decision"]
+    assert isinstance(method, Network)
+    changed = replace(trial.ALL["shortest-path"], methods=lambda config: {"NN1-Decision": replace(method, folds=2)})
+    monkeypatch.setitem(trial.ALL, "shortest-path", changed)
+    config = replace(config, splits=1, methods=("NN1-Decision",))
+    (job,) = trial.jobs(config)
+    (record,) = trial.work(config, job).records
+    assert record.validation is not None
+    everything = trial.instances(config).dataset(None)
+    assert record.validation < float(everything.values.mean()) * 0.5 < 0

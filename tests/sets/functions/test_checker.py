@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from foresolve.errors import InvalidInputError
+from foresolve.sets.functions.checker import check_set_function
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.functions.function import SetFunction
+
+
+class Power(SetFunction):
+    """Submodular for powers up to 1, not beyond."""
+
+    def __init__(self, power: float, shift: float = 0.0) -> None:
+        self.power, self.shift = power, shift
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return self.shift + (mask * theta).sum(-1) ** self.power
+
+
+class Cut(SetFunction):
+    """Submodular, not monotone."""
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return (theta * mask).sum(-1) * (theta * (1 - mask)).sum(-1)
+
+
+class WrongFormula(Power):
+    def __init__(self, at_sets: bool) -> None:
+        super().__init__(1.0)
+        self.at_sets = at_sets
+
+    def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
+        return (x * theta).sum(-1) + (0.5 if self.at_sets else (x * (1 - x)).sum(-1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 25])
+def test_good_functions(n: int) -> None:
+    theta = torch.rand(3, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    report = check_set_function(Power(0.5), n, theta)
+    assert report
+    assert report.exhaustive == (n <= 10)
+    assert "monotone and submodular" in str(report)
+    assert check_set_function(FacilityLocation(), n, theta.unsqueeze(-1).float())
+
+
+@pytest.mark.parametrize("n", [4, 15])
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (Power(2.0), "submodular"),
+        (Cut(), "monotone"),
+        (Power(0.5, 1.0), "empty set"),
+        (WrongFormula(True), "extension at a set"),
+    ],
+)
+def test_counter_examples(function: SetFunction, kind: str, n: int) -> None:
+    theta = 0.5 + torch.rand(2, 2, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    report = check_set_function(function, n, theta)
+    assert not report
+    assert {failure.kind for failure in report.failures} - {"extension"} == {kind}
+    assert {failure.instance for failure in report.failures} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    assert f"instance 0, 1: {kind} is broken by" in str(report)
+    assert all(failure.amount > 0 for failure in report.failures)
+
+
+def test_what_is_shown_is_a_counter_example() -> None:
+    report = check_set_function(Cut(), 2, torch.tensor([1.0, 1.0]))
+    assert str(report.failures[0]) == "monotone is broken by 1: f({0, 1}) = 0 < f({0}) = 1"
+
+
+def test_wrong_formula_between_sets() -> None:
+    report = check_set_function(WrongFormula(False), 3, torch.ones(3))
+    assert [failure.kind for failure in report.failures] == ["extension"]
+    assert "at x = [" in str(report)
+
+
+def test_nan_is_found() -> None:
+    class Broken(Power):
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return (mask.sum(-1) - 2).sqrt()
+
+    assert not check_set_function(Broken(1.0), 3, torch.ones(3))
+
+
+def test_tolerance_is_relative() -> None:
+    theta = 1e12 * torch.rand(6, 40, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert check_set_function(Power(1.0), 40, theta)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InvalidInputError, match="`n` must be an integer >= 1"):
+        check_set_function(Power(1.0), 0, torch.ones(3))
+    with pytest.raises(InvalidInputError, match="`theta` must be finite"):
+        check_set_function(Power(1.0), 3, torch.full((3,), torch.nan))

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.optimize
+import torch
+
+from foresolve.errors import InfeasibleError, MissingExtraError, SolverError, UnboundedError
+from foresolve.solvers.exact import highs
+from foresolve.solvers.exact.highs import HighsPool, is_feasible
+from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.projection.rows import DenseRows
+from foresolve.solvers.projection.sparse_rows import SparseRows
+
+
+def polytope(rows: list, rhs: list, equality: list[bool], lower: list, upper: list) -> Polytope:
+    def two(values: list) -> torch.Tensor:
+        tensor = torch.tensor(values, dtype=torch.float64)
+        return tensor if tensor.ndim == 2 else tensor[None]
+
+    matrix = DenseRows(torch.tensor(rows, dtype=torch.float64))
+    return Polytope(matrix, two(rhs), torch.tensor(equality), two(lower), two(upper))
+
+
+@pytest.fixture
+def simplex() -> Polytope:
+    """`x + y <= 1, x, y >= 0`."""
+    return polytope([[1.0, 1.0]], [1.0], [False], [0.0, 0.0], [np.inf, np.inf])
+
+
+def random_polytope(seed: int, m: int = 6, n: int = 9) -> Polytope:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.6)
+    rhs = rows @ rng.random(n) + np.where(np.arange(m) < 2, 0.0, rng.random(m))
+    return polytope(rows.tolist(), rhs.tolist(), [True, True] + [False] * (m - 2), [0.0] * n, [1.0] * n)
+
+
+def shared(count: int) -> np.ndarray:
+    return np.zeros(count, dtype=np.int64)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_matches_linprog_and_milp(seed: int) -> None:
+    body = random_polytope(seed)
+    gains = np.random.default_rng(seed + 100).normal(size=(20, 9))
+    rows, equality, rhs = body.rows.values.numpy(), body.equality.numpy(), body.rhs[0].numpy()
+    x = HighsPool(body).solve(gains, shared(20), (20,))
+    for c, decision in zip(gains, x, strict=True):
+        found = scipy.optimize.linprog(
+            -c, rows[~equality], rhs[~equality], rows[equality], rhs[equality], (0, 1), method="highs-ipm"
+        )
+        assert c @ decision == pytest.approx(-found.fun, abs=1e-7)
+    no_equality = torch.zeros(6, dtype=torch.bool)
+    inequality = Polytope(DenseRows(torch.tensor(np.abs(rows))), body.rhs.abs(), no_equality, body.lower, body.upper)
+    flags = np.arange(9) % 2
+    x = HighsPool(inequality, flags).solve(gains[:4], shared(4), (4,))
+    assert (x[:, flags == 1] == np.round(x[:, flags == 1])).all()
+    constraint = scipy.optimize.LinearConstraint(np.abs(rows), ub=np.abs(rhs))
+    for c, decision in zip(gains, x, strict=False):
+        found = scipy.optimize.milp(-c, constraints=constraint, bounds=scipy.optimize.Bounds(0, 1), integrality=flags)
+        assert c @ decision == pytest.approx(-found.fun, abs=1e-6)
+
+
+def test_calls_do_not_depend_on_earlier_ones_nor_on_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = random_polytope(3)
+    gains = np.round(np.random.default_rng(0).normal(size=(50, 9)))  # ties
+    pool = HighsPool(body)
+    first = pool.solve(gains, shared(50), (50,))
+    pool.solve(-gains, shared(50), (50,))
+    assert np.array_equal(pool.solve(gains, shared(50), (50,)), first)
+    monkeypatch.setattr(highs.os, "cpu_count", lambda: 7)
+    assert np.array_equal(HighsPool(body).solve(gains, shared(50), (50,)), first)
+
+
+def test_threads_share_a_pool() -> None:
+    pool = HighsPool(random_polytope(4))
+    gains = np.random.default_rng(1).normal(size=(30, 9))
+    expected = pool.solve(gains, shared(30))
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(lambda _: pool.solve(gains, shared(30)), range(8)):
+            assert np.array_equal(found, expected)
+
+
+def test_works_where_another_user_of_highs_chose_other_threads() -> None:
+    import highspy
+
+    def alone() -> np.ndarray:
+        other = highspy.Highs()
+        other.setOptionValue("output_flag", False)
+        other.setOptionValue("threads", 2)
+        other.addVar(0.0, 1.0)
+        other.run()
+        return HighsPool(random_polytope(5)).solve(np.ones((1, 9)), shared(1))
+
+    found: list[np.ndarray] = []
+    thread = threading.Thread(target=lambda: found.append(alone()))
+    thread.start()
+    thread.join()
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1.0, 1e12, 1e30])
+def test_gains_in_any_unit(simplex: Polytope, scale: float) -> None:
+    x = HighsPool(simplex).solve(scale * np.array([[1.0, 1.001], [1.001, 1.0], [-1.0, -1.0]]), shared(3))
+    assert x.tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+
+
+class TestModelPerInstance:
+    def test_right_hand_sides_and_bounds(self) -> None:
+        body = polytope([[1.0, 1.0]], [[1.0], [2.0], [3.0]], [False], [0.0, 0.0], [[9.0, 9.0], [0.5, 9.0], [9.0, 9.0]])
+        pool = HighsPool(body)
+        gains = np.tile([2.0, 1.0], (5, 1))
+        expected = [[3.0, 0.0], [1.0, 0.0], [0.5, 1.5], [1.0, 0.0], [3.0, 0.0]]
+        assert pool.solve(gains, np.array([2, 0, 1, 0, 2])).tolist() == expected
+        assert pool.solve(gains, np.array([2, 0, 1, 0, 2])).tolist() == expected
+
+    def test_matrices_dense_and_sparse(self) -> None:
+        bounds = ([0.0, 0.0], [9.0, 9.0])
+        dense = polytope([[[1.0, 2.0]], [[2.0, 1.0]]], [2.0], [False], *bounds)
+        index = torch.tensor([[0, 0], [0, 1]])
+        values = torch.tensor([[1.0, 2.0], [2.0, 1.0]], dtype=torch.float64)
+        sparse = Polytope(SparseRows(1, 2, index, values), dense.rhs, dense.equality, dense.lower, dense.upper)
+        for body in (dense, sparse):
+            x = HighsPool(body).solve(np.ones((3, 2)), np.array([0, 1, 0]))
+            assert x.tolist() == [[2.0, 0.0], [0.0, 2.0], [2.0, 0.0]]
+
+    def test_one_infeasible_instance_is_named(self) -> None:
+        body = polytope([[1.0, 1.0]], [[1.0], [-1.0], [3.0], [-2.0]], [False], [0.0, 0.0], [9.0, 9.0])
+        with pytest.raises(InfeasibleError, match=r"constraints of instances \(0, 1\), \(1, 1\)\. ") as caught:
+            HighsPool(body).solve(np.ones((4, 2)), np.arange(4), (2, 2))
+        assert caught.value.instances == (1, 3)
+        assert [is_feasible(body, i) for i in range(4)] == [True, False, True, False]
+
+
+class TestEndings:
+    @pytest.mark.parametrize("integer", [None, np.array([1, 1])])
+    def test_unbounded(self, integer: np.ndarray | None) -> None:
+        body = polytope([[1.0, -1.0]], [1.0], [False], [0.0, 0.0], [np.inf, np.inf])
+        with pytest.raises(UnboundedError, match=r"without limit for instance 1. Give finite `bounds`") as caught:
+            HighsPool(body, integer).solve(np.array([[1.0, -2.0], [1.0, 1.0]]), shared(2), (2,))
+        assert caught.value.instances == (1,)
+        assert is_feasible(body)
+
+    @pytest.mark.parametrize("integer", [None, np.array([1, 1])])
+    def test_infeasible_though_a_ray_exists(self, integer: np.ndarray | None) -> None:
+        body = polytope([[1.0, -1.0], [-1.0, 1.0]], [1.0, -2.0], [False, False], [0.0, 0.0], [np.inf, np.inf])
+        with pytest.raises(InfeasibleError, match="constraints of the instance"):
+            HighsPool(body, integer).solve(np.array([[1.0, 1.0]]), shared(1))
+
+    def test_integers_alone_make_it_infeasible(self) -> None:
+        body = polytope([[2.0]], [1.0], [True], [0.0], [1.0])
+        assert is_feasible(body)
+        with pytest.raises(InfeasibleError):
+            HighsPool(body, np.array([1])).solve(np.ones((1, 1)), shared(1))
+
+    def test_limits_are_reported_not_hidden(self) -> None:
+        pool = HighsPool(random_polytope(6), options={"simplex_iteration_limit": 0, "presolve": "off"})
+        with pytest.raises(SolverError, match=r"without an optimum for instance 0.*Iteration limit reached"):
+            pool.solve(np.ones((1, 9)), shared(1), (1,))
+
+    def test_unknown_option(self, simplex: Polytope) -> None:
+        with pytest.raises(SolverError, match="HiGHS does not take nonsense=1"):
+            HighsPool(simplex, options={"nonsense": 1}).solve(np.ones((1, 2)), shared(1))
+
+    def test_no_rows_and_an_empty_batch(self) -> None:
+        free = torch.zeros(1, 2, dtype=torch.float64)
+        body = Polytope(DenseRows(torch.zeros(0, 2).double()), free[:, :0], torch.zeros(0).bool(), free, free + 1)
+        assert HighsPool(body).solve(np.array([[1.0, -1.0]]), shared(1)).tolist() == [[1.0, 0.0]]
+        assert HighsPool(body).solve(np.zeros((0, 2)), shared(0), (0,)).shape == (0, 2)
+
+
+class TestWithoutHighspy:
+    def test_error_says_how_to_get_it(self, simplex: Polytope, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(name: str) -> object:
+            raise ImportError(f"No module named {name!r}")
+
+        monkeypatch.setattr(highs, "import_module", refuse)
+        with pytest.raises(MissingExtraError, match=r"`highspy` \(HiGHS\) is needed.*pip install highspy"):
+            HighsPool(simplex).solve(np.ones((1, 2)), shared(1))
+
+    def test_importing_the_problems_does_not_import_it(self) -> None:
+        code = "import sys, foresolve.problems.linear; sys.exit('highspy' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,101 @@
+"""Projection as the solvers see it: NumPy and torch arrays, certificates, faces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+
+from foresolve.solvers.projection.active_set import face_at
+from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.projection.project import _farkas, project
+from foresolve.solvers.projection.rows import DenseRows
+from foresolve.solvers.status import Status
+from instances import Instance, draw
+from oracles import instances
+
+
+def polytope(instance: Instance, batch: int = 3) -> Polytope:
+    return instance.problem().polytope(torch.Size([batch])).expand(batch)
+
+
+@given(instances())
+def test_numpy_and_torch_arrays_give_the_same_projection(instance: Instance) -> None:
+    """The code of the GPU, run on the CPU."""
+    set_, point = polytope(instance), instance.theta / (2 * instance.gamma)
+    numpy = project(point, set_.numeric(), tol=1e-10, max_iter=100)
+    there = set_.detach()
+    dense = DenseRows(torch.from_numpy(np.stack([there.rows.scipy(0).toarray()])[0]))
+    tensors = Polytope(dense, there.rhs, there.equality, there.lower, there.upper)
+    torch_ = project(torch.from_numpy(point), tensors, tol=1e-10, max_iter=100)
+    assert (numpy.status == int(Status.CONVERGED)).all()
+    assert bool((torch_.status == int(Status.CONVERGED)).all())
+    np.testing.assert_allclose(numpy.face.x, torch_.face.x.numpy(), atol=1e-8 * (1 + abs(point).max()))
+
+
+@given(instances())
+def test_projecting_twice_changes_nothing(instance: Instance) -> None:
+    set_ = polytope(instance).numeric()
+    once = project(instance.theta, set_, tol=1e-10, max_iter=100).face.x
+    twice = project(once, set_, tol=1e-10, max_iter=100).face.x
+    np.testing.assert_allclose(once, twice, atol=1e-8)
+
+
+@given(instances())
+def test_projection_does_not_stretch_distances(instance: Instance) -> None:
+    set_ = polytope(instance).numeric()
+    other = instance.theta[::-1].copy()
+    x, y = (project(p, set_, tol=1e-10, max_iter=100).face.x for p in (instance.theta, other))
+    assert (np.linalg.norm(x - y, axis=1) <= np.linalg.norm(instance.theta - other, axis=1) + 1e-8).all()
+
+
+def test_certificates_prove_infeasibility_and_nothing_else() -> None:
+    box = (np.zeros((1, 2)), np.ones((1, 2)))
+    rows, side = DenseRows(np.array([[1.0, 1.0]])), np.array([[-1.0]])
+    impossible = Polytope(rows, side, np.array([False]), *box)
+    assert _farkas(impossible, np.array([[1.0]])).tolist() == [True]
+    assert _farkas(impossible, np.array([[0.0]])).tolist() == [False]
+    possible = Polytope(rows, -side, np.array([False]), *box)
+    assert _farkas(possible, np.array([[1.0]])).tolist() == [False]
+    without_bounds = Polytope(rows, side, np.array([False]), np.full((1, 2), -np.inf), box[1])
+    assert _farkas(without_bounds, np.array([[1.0]])).tolist() == [False]
+
+
+def test_a_right_start_is_recognised_and_left_as_it_is() -> None:
+    instance = draw(0)
+    set_, point = polytope(instance).numeric(), instance.theta
+    solved = project(point, set_, tol=1e-10, max_iter=100)
+    start = solved.face.y.copy()
+    again = project(point, set_, tol=1e-10, max_iter=100, start=start)
+    assert again.iterations.tolist() == [0, 0, 0]
+    far = project(-point, set_, tol=1e-10, max_iter=100, start=start)
+    assert (far.status == int(Status.CONVERGED)).all()
+    np.testing.assert_array_equal(start, solved.face.y)
+
+
+def test_nan_counts_as_the_worst_residual() -> None:
+    instance = draw(1)
+    set_ = polytope(instance).numeric()
+    y = np.full_like(set_.rhs, np.nan)
+    assert face_at(set_, y, instance.theta - set_.rows.adjoint(y)).residual.tolist() == [np.inf] * 3
+
+
+@pytest.mark.slow
+def test_thousands_of_programmes_converge() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        instance = draw(
+            int(rng.integers(1_000_000)),
+            n=int(rng.integers(6, 40)),
+            m_eq=int(rng.integers(0, 3)),
+            m_ub=int(rng.integers(0, 50)),
+            dependent=bool(rng.integers(2)),
+            fixed=bool(rng.integers(2)),
+            ties=bool(rng.integers(2)),
+            spread=float(rng.choice([0.0, 2.0])),
+            gamma=10.0 ** float(rng.integers(-4, 3)),
+        )
+        point = instance.theta / (2 * instance.gamma)
+        result = project(point, polytope(instance).numeric(), tol=1e-10, max_iter=100)
+        assert (result.status == int(Status.CONVERGED)).all(), instance
