@@ -10,13 +10,18 @@ from torch import nn
 from foresolve._base import checks
 
 
+def canonical(device: torch.device | str) -> torch.device:
+    """A device with its number, so that "cuda" equals "cuda:0"."""
+    return torch.empty(0, device=device).device
+
+
 def find_device(device: Any, model: nn.Module) -> torch.device:
     """The device that was asked for, or that of the model; an error where it is not there."""
     if device is None:
         first = next(iter([*model.parameters(), *model.buffers()]), None)
         return torch.device("cpu") if first is None else first.device
     try:
-        return torch.empty(0, device=device).device
+        return canonical(device)
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         there = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
         reason = str(error).splitlines()[0]

@@ -57,7 +57,7 @@ def _solve_some(problem: Problem, theta: Tensor, index: Tensor) -> tuple[Tensor,
         return problem.select(index).solve(theta[index]).detach(), {}
     except SolverError as error:
         if len(index) == 1:
-            return theta.new_zeros(1, getattr(problem, "n", None) or 0), {int(index[0]): error}
+            return theta.new_zeros(1, problem.n or 0), {int(index[0]): error}
         named = sorted({i for i in error.instances if i < len(index)})
     failing = torch.zeros(len(index), dtype=torch.bool, device=index.device)
     failing[named] = True

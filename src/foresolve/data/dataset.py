@@ -78,7 +78,7 @@ class DecisionDataset(Dataset[Batch]):
             raise checks.fail("theta", "at least one instance", f"shape {tuple(truth.shape)}", "The data set is empty")
         checks.same_device("theta", truth, device)
         self.features = map_tables(lambda part: _of_length("features", part, truth, device), features)
-        self.theta = getattr(problem, "check_theta", lambda table: table)(truth)
+        self.theta = problem.check_theta(truth)
         self.problem = problem
         self._check_batch()
         self.cache = None if cache is None else Path(cache)
@@ -93,14 +93,14 @@ class DecisionDataset(Dataset[Batch]):
         if own not in {(), (count,)}:
             expected = f"shared by all instances or with a batch of ({count},), one for each"
             raise checks.fail("problem", expected, f"a batch of {own}")
-        batch_for = getattr(self.problem, "batch_for", None)
-        if batch_for is not None and tuple(batch_for(self.theta)) != (count,):
-            found = f"{tuple(self.theta.shape)}, which it takes for a batch of {tuple(batch_for(self.theta))}"
+        batch = tuple(self.problem.batch_for(self.theta))
+        if batch != (count,):
+            found = f"{tuple(self.theta.shape)}, which it takes for a batch of {batch}"
             raise checks.fail("theta", "one instance of the problem per entry (N, *shape)", found)
 
     def _decided(self, decisions: Any) -> Tensor:
         table = _of_length("decisions", decisions, self.theta, self.theta.device).to(self.theta)
-        n = getattr(self.problem, "n", None)
+        n = self.problem.n
         if table.ndim != 2 or (n is not None and table.shape[1] != n):
             width = "n" if n is None else str(n)
             raise checks.fail("decisions", f"({len(self)}, {width}) to match the problem", str(tuple(table.shape)))
@@ -168,6 +168,10 @@ class DecisionDataset(Dataset[Batch]):
         part._decisions, part._values = batch.decision, batch.value
         part.cache, part.skipped = None, ()
         return part
+
+    def with_problem(self, problem: Problem) -> Self:
+        """The same features and parameters under another problem (another budget, say); its decisions are its own."""
+        return type(self)(self.features, self.theta, problem)
 
     def to(self, device: torch.device | str) -> Self:
         """The same data set on another device; itself where it is there already, with what it has worked out."""

@@ -12,9 +12,9 @@ from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.errors import ConvergenceWarning
 from foresolve.losses.base import Loss
-from foresolve.losses.traits import missing
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
+from foresolve.problems.traits import missing
 from foresolve.solvers.projection.cone import NormalCone
 
 Kind = Literal["exact", "inner", "hybrid"]

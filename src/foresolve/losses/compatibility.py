@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from foresolve._base import checks
-from foresolve.losses.traits import TRAITS, missing
 from foresolve.problems.base import Problem
+from foresolve.problems.traits import TRAITS, missing
 
 # What each method asks of a problem (see `TRAITS`); a layer stands in the parentheses of the loss that uses it.
 METHODS: dict[str, tuple[str, ...]] = {
@@ -55,7 +55,7 @@ KINDS: dict[str, frozenset[str]] = {
 
 def traits(problem: Problem) -> frozenset[str]:
     """What a problem offers, among `TRAITS`."""
-    return frozenset(name for name, trait in TRAITS.items() if trait.holds(problem))
+    return problem.traits
 
 
 def why_not(method: str, problem: Problem) -> str:

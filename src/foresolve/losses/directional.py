@@ -10,8 +10,8 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
-from foresolve.losses.traits import missing
 from foresolve.problems.base import Problem
+from foresolve.problems.traits import missing
 
 Sides = Literal["backward", "central", "forward"]
 # The places at which the value function is looked at, in steps along the truth: (subtracted, added).

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
-from foresolve.losses.traits import missing
 from foresolve.problems.base import Problem
+from foresolve.problems.traits import missing
 
 # Decisions that agree to one part in this are one. Odd, so that the keys of whole decisions use all their bits.
 RESOLUTION = 1_000_003.0

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
-from foresolve.losses.traits import missing
 from foresolve.problems.base import Problem
+from foresolve.problems.traits import missing
 
 
 class SPOPlus(Loss):

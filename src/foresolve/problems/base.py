@@ -2,49 +2,148 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor
 
+from foresolve._base import checks, devices
 from foresolve.errors import ForesolveError
+from foresolve.problems.feasibility import Feasibility
+
+Sense = Literal["max", "min"]
 
 
 class Problem(ABC):
     """`max_x objective(x, theta)` over a feasible set: immutable data, every tensor `(*batch, ...)`.
 
+    A problem of one's own gives `n`, `exact`, `objective`, `solve` and `check`; where its objective is linear in `x`,
+    `linear = True` and `argmax` instead of `solve`. Everything else follows, and is overridden where it differs.
+
     Attributes
     ----------
     exact: whether `solve` is a global optimum (to solver tolerance), not a heuristic.
     linear: whether the objective is `gain(theta)' x`, so that gradients of the oracle's value are its decisions.
-    batch_shape: `()` where all instances share the feasible set.
+    sense: with "min", `theta` are costs. The objective is maximized all the same: `gain` turns the sign.
+    batch_shape: `()` where all instances share the feasible set (and whatever else the problem holds).
     device: where the problem's tensors live.
+    names: of the variables; `None` where they are numbers.
     """
 
     exact: bool
     linear: bool = False
-    batch_shape: torch.Size
-    device: torch.device
+    sense: Sense = "max"
+    batch_shape: torch.Size = torch.Size()
+    device: torch.device = torch.device("cpu")
+    names: tuple[str, ...] | None = None
+
+    @property
+    @abstractmethod
+    def n(self) -> int | None:
+        """The number of variables; `None` where only the solver knows."""
+
+    @property
+    def theta_shape(self) -> tuple[int | None, ...]:
+        """The shape of one instance's parameters, whatever `n` is; `None` for a size that the problem leaves open."""
+        return (self.n,)
+
+    @property
+    def theta_names(self) -> tuple[str, ...] | None:
+        """The names of the parameters; those of the variables where each has one of its own."""
+        return self.names if self.theta_shape == (self.n,) else None
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """What the problem offers to layers and losses, in the words of `foresolve.problems.traits`."""
+        offered = {"linear": self.linear, "exact": self.exact, "shared": not self.batch_shape}
+        return frozenset(word for word, holds in offered.items() if holds)
+
+    # -- the objective: the sign of `sense` lives here and nowhere else -----------------------------------------------
 
     @abstractmethod
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
-        """The value of decisions `x` under `theta`, to be maximised; differentiable in both."""
-
-    @abstractmethod
-    def solve(self, theta: Tensor) -> Tensor:
-        """The best discrete decision for each instance; no gradient passes."""
+        """The value of decisions `x` under `theta`, `(*batch,)`, to be maximized; differentiable in both."""
 
     def gain(self, theta: Tensor) -> Tensor:
-        """For linear objectives, the coefficients that are maximised: `objective(x, theta) = gain(theta)' x`."""
-        raise ForesolveError(f"the objective of {type(self).__name__} is not linear in x: it has no coefficients")
+        """For linear objectives, the coefficients `(*batch, n)` that are maximized: `theta`, or `-theta` for costs."""
+        if not self.linear:
+            raise ForesolveError(f"the objective of {type(self).__name__} is not linear in x: it has no coefficients")
+        return self.signed(theta)
+
+    def signed(self, values: Tensor) -> Tensor:
+        """Values in the problem's sense as values to be maximized, and back: a change of sign, or none."""
+        return values if self.sense == "max" else -values
+
+    # -- decisions ---------------------------------------------------------------------------------------------------
+
+    def argmax(self, gains: Tensor) -> Tensor:
+        """For linear objectives, `argmax_x gains' x` over the feasible set: `(*batch, n)`, whatever `sense` and signs.
+
+        What losses and layers call. No gradient passes; an unbounded set raises `UnboundedError`.
+        """
+        raise ForesolveError(f"{type(self).__name__} has no linear objective to maximize: it gives no `argmax`")
+
+    def solve(self, theta: Tensor) -> Tensor:
+        """The best discrete decision for each instance, in the dtype and on the device of `theta`; no gradient."""
+        theta = self.check_theta(theta).detach()
+        self.batch_for(theta)  # so that an error names what the caller gave
+        return self.argmax(self.gain(theta)).to(theta)
+
+    @abstractmethod
+    def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
+        """Whether decisions are feasible, and what they break; `relaxed` leaves integrality aside, as layers do."""
+
+    # -- parameters --------------------------------------------------------------------------------------------------
+
+    def check_theta(self, theta: Any) -> Tensor:
+        """`theta` as a floating tensor `(*batch, *theta_shape)`, or an error that says what is wrong with it."""
+        theta = checks.as_tensor("theta", theta)
+        checks.last_dims("theta", theta, self.theta_shape)
+        checks.finite("theta", theta)
+        return theta
+
+    def batch_for(self, theta: Tensor) -> torch.Size:
+        """The batch shape of `theta` and the problem together."""
+        own = theta.shape[: theta.ndim - len(self.theta_shape)]
+        return checks.broadcast_batch({"`theta`": own, "the problem": self.batch_shape})
+
+    def flatten(self, theta: Any) -> tuple[Tensor, torch.Size]:
+        """`theta` checked, in float64, as one flat batch `(B, *theta_shape)`, and the batch shape that it stands for.
+
+        It stays attached to the autograd graph, and must be on the problem's device.
+        """
+        if isinstance(theta, Tensor):
+            checks.same_device("theta", theta, self.device)
+        theta = self.check_theta(theta)
+        batch = self.batch_for(theta)
+        shape = theta.shape[theta.ndim - len(self.theta_shape) :]
+        return theta.double().expand(*batch, *shape).reshape(math.prod(batch), *shape), batch
+
+    # -- instances, devices, files -----------------------------------------------------------------------------------
 
     def select(self, index: Tensor) -> Self:
-        """The problem of some instances `(B,)`; itself where all share it."""
+        """The problem of some instances `(B,)`, with all that is theirs; itself where all share it."""
         if self.batch_shape:
             raise ForesolveError(f"{type(self).__name__} has a feasible set per instance and cannot be selected from")
         return self
 
-    @abstractmethod
     def to(self, device: torch.device | str) -> Self:
-        """The same problem on another device."""
+        """The same problem on another device; itself, with the solvers it has warmed up, where it is there already."""
+        target = devices.canonical(device)
+        return self if target == self.device else self._moved(target)
+
+    def _moved(self, device: torch.device) -> Self:
+        """A copy on another device."""
+        raise ForesolveError(f"{type(self).__name__} stays on {self.device}: it gives no `_moved(device)`")
+
+    def config(self) -> dict[str, Any]:
+        """What makes the same problem again through `from_config`: numbers, strings, lists, dicts and tensors."""
+        raise ForesolveError(f"{type(self).__name__} cannot be written to a file: it gives no `config()`")
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes; by default its entries are the arguments of the class."""
+        return cls(**config)

@@ -12,9 +12,8 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.errors import ForesolveError, SolverError
-from foresolve.problems.base import Problem
+from foresolve.problems.base import Problem, Sense
 from foresolve.problems.feasibility import Feasibility, inspect
-from foresolve.problems.linear import Sense
 from foresolve.solvers.processes import Workers
 
 Oracle = Callable[[np.ndarray], Any]
@@ -84,16 +83,15 @@ class OracleProblem(Problem):
         if sense not in ("max", "min"):
             raise checks.fail("sense", '"max" or "min"', repr(sense))
         self.linear = objective is None if linear is None else linear
-        self.theta_dims = checks.positive_int("theta_dims", theta_dims, zero=True)
+        dims = checks.positive_int("theta_dims", theta_dims, zero=True)
         if objective is None and not self.linear:
             raise checks.fail("objective", "a function of (x, theta) unless it is linear", "None")
-        if self.linear and self.theta_dims != 1:
+        if self.linear and dims != 1:
             raise checks.fail("theta_dims", "1 for a linear objective", str(theta_dims))
-        self.n = None if n is None else checks.positive_int("n", n)
+        self._n = None if n is None else checks.positive_int("n", n)
         self.exact, self.batched, self.sense = exact, batched, sense
         self._oracle, self._objective = solve, objective
-        self._sign = 1.0 if sense == "max" else -1.0
-        self.batch_shape, self.device = torch.Size(), torch.device("cpu")
+        self._shape = (self._n,) if self.linear else (None,) * dims
         count = checks.positive_int("workers", workers, zero=True)
         self._workers = Workers(solve, count, initializer, initargs) if count else None
         if initializer is not None and not count:
@@ -108,7 +106,7 @@ class OracleProblem(Problem):
                 "the objective of this OracleProblem is not linear in x: it has no coefficients. If it is theta'x, say "
                 "so with linear=True"
             )
-        return theta if self._sign > 0 else -theta
+        return super().gain(theta)
 
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
         """The value of decisions under `theta`, `(*batch,)`, to be maximised."""
@@ -122,9 +120,25 @@ class OracleProblem(Problem):
         if not isinstance(value, Tensor) or value.shape != batch:
             found = str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
             raise checks.fail("objective", f"a function that gives a tensor {tuple(batch)}, a number each", found)
-        return value if self._sign > 0 else -value
+        return self.signed(value)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int | None:
+        """The number of variables, where it was given."""
+        return self._n
+
+    @property
+    def theta_shape(self) -> tuple[int | None, ...]:
+        """`(n,)` for a linear objective; else as many dimensions as `theta_dims` says, of any size."""
+        return self._shape
+
+    def argmax(self, gains: Tensor) -> Tensor:
+        """The oracle's decisions for gains: it sees them as parameters of its own sense."""
+        if not self.linear:
+            return super().argmax(gains)
+        return self.solve(self.signed(gains.detach()))
 
     def solve(self, theta: Tensor) -> Tensor:
         """The oracle's decisions `(*batch, n)`, in the dtype and on the device of `theta`."""
@@ -192,25 +206,10 @@ class OracleProblem(Problem):
 
     # -- access ------------------------------------------------------------------------------------------------------
 
-    def check_theta(self, theta: Tensor) -> Tensor:
-        """`theta` as a floating tensor, or an error that says what is wrong with it."""
-        theta = checks.as_tensor("theta", theta)
-        if theta.ndim < self.theta_dims:
-            expected = f"(*batch, ...) with {self.theta_dims} dimensions for an instance"
-            raise checks.fail("theta", expected, str(tuple(theta.shape)))
-        if self.linear and self.n is not None:
-            checks.last_dim("theta", theta, self.n)
-        checks.finite("theta", theta)
-        return theta
-
-    def batch_for(self, theta: Tensor) -> torch.Size:
-        """The batch shape of `theta`."""
-        return theta.shape[: theta.ndim - self.theta_dims]
-
-    def to(self, device: torch.device | str) -> Self:
-        """The same problem for another device; the oracle stays on the CPU, and its workers are shared."""
+    def _moved(self, device: torch.device) -> Self:
+        """For another device; the oracle stays on the CPU, and its workers are shared."""
         moved = copy.copy(self)
-        moved.device = torch.empty(0, device=device).device
+        moved.device = device
         return moved
 
     def __repr__(self) -> str:

@@ -66,9 +66,8 @@ class Knapsack(LinearProgram):
         capacities = np.broadcast_to(capacity, tuple(batch)).reshape(-1)
         return fill(gains, weights, torch.from_numpy(capacities.copy()).to(gains.device))
 
-    def to(self, device: torch.device | str):
-        """The same problem on another device."""
-        moved = super().to(device)
+    def _moved(self, device: torch.device):
+        moved = super()._moved(device)
         moved.weights, moved.capacity = self.weights.to(moved.device), self.capacity.to(moved.device)
         return moved
 

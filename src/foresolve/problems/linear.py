@@ -118,7 +118,7 @@ class LinearProgram(Problem):
         """
         if sense not in ("max", "min"):
             raise checks.fail("sense", '"max" or "min"', repr(sense))
-        self.n, self.sense, self._sign = rows.n, sense, 1.0 if sense == "max" else -1.0
+        self.sense = sense
         self.names = None if names is None else tuple(names)
         if self.names is not None and len(self.names) != rows.n:
             raise checks.fail("names", f"a name for each of the {rows.n} variables", f"{len(self.names)} names")
@@ -145,11 +145,17 @@ class LinearProgram(Problem):
         )
         self._pool: HighsPool | None = None
 
-    # -- the objective: the sign of `sense` lives here and nowhere else --------------------------------------------
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return self._rows.n
 
-    def gain(self, theta: Tensor) -> Tensor:
-        """The coefficients that are maximised: `theta`, or `-theta` for costs."""
-        return theta if self._sign > 0 else -theta
+    @property
+    def traits(self) -> frozenset[str]:
+        """What the problem offers: rows and bounds, and 0/1 variables if all integer ones are."""
+        whole = self.integrality.bool().to(self.device)
+        binary = bool(((self.lower >= 0) & (self.upper <= 1) | ~whole).all())
+        return super().traits | {"rows"} | ({"binary"} if binary else set())
 
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
         """`theta'x` for `sense="max"`, `-theta'x` for costs; `(*batch,)`."""
@@ -159,15 +165,17 @@ class LinearProgram(Problem):
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 
-    def solve(self, theta: Tensor) -> Tensor:
-        """The exact, discrete decision of each instance, in the dtype and on the device of `theta`.
+    def argmax(self, gains: Tensor) -> Tensor:
+        """`argmax_x gains' x`, exact and discrete, in the dtype and on the device of `gains`.
 
         Raises `InfeasibleError` or `UnboundedError` that name the instances.
         """
-        theta = self.check_theta(theta)
-        batch = self.batch_for(theta)
-        gains = self.gain(theta).detach().double().expand(*batch, -1).reshape(-1, self.n)
-        return self._decide(gains, batch).to(theta).reshape(*batch, self.n)
+        gains = checks.as_tensor("gains", gains)
+        checks.last_dim("gains", gains, self.n)
+        checks.finite("gains", gains)
+        batch = checks.broadcast_batch({"`gains`": gains.shape[:-1], "the problem": self.batch_shape})
+        flat = gains.detach().double().expand(*batch, -1).reshape(-1, self.n)
+        return self._decide(flat, batch).to(gains).reshape(*batch, self.n)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         """Best decisions for `(B, n)` gains; catalogue problems override this with their own algorithm."""
@@ -242,9 +250,7 @@ class LinearProgram(Problem):
         """The right-hand sides of the equalities."""
         return self._rhs[..., self._equality]
 
-    def to(self, device: torch.device | str) -> Self:
-        """The same problem on another device."""
-        device = torch.empty(0, device=device).device  # with its index, so that "cuda" equals "cuda:0"
+    def _moved(self, device: torch.device) -> Self:
         moved = copy.copy(self)
         moved.device = device
         for name in ("_rows", "_rhs", "_equality", "lower", "upper", "_working_upper", "integrality"):
@@ -303,17 +309,6 @@ class LinearProgram(Problem):
         return self.__dict__ | {"_pool": None}  # native models are rebuilt where they are needed
 
     # -- helpers -----------------------------------------------------------------------------------------------------
-
-    def batch_for(self, theta: Tensor) -> torch.Size:
-        """The batch shape of `theta` and the problem together."""
-        return checks.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": self.batch_shape})
-
-    def check_theta(self, theta: Tensor) -> Tensor:
-        """`theta` as a floating tensor, or an error that says what is wrong with it."""
-        theta = checks.as_tensor("theta", theta)
-        checks.last_dim("theta", theta, self.n)
-        checks.finite("theta", theta)
-        return theta
 
     def _products(self, x: Tensor) -> Tensor:
         polytope = self.polytope(x.shape[:-1])

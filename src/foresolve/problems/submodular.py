@@ -75,8 +75,23 @@ class SubmodularProblem(Problem):
         self.function, self.matroid = function.to(matroid.device), matroid
         self.method: Method = _method(method)
         self.time_limit = checks.positive("time_limit", time_limit)
-        self.n, self.exact = matroid.n, method == "exact"
-        self.batch_shape, self.device = torch.Size(), matroid.device
+        self.exact, self.device = method == "exact", matroid.device
+        self.batch_shape = self.function.batch_shape
+
+    @property
+    def n(self) -> int:
+        """The number of items."""
+        return self.matroid.n
+
+    @property
+    def theta_shape(self) -> tuple[int | None, ...]:
+        """As the function has it."""
+        return (None,) * self.function.theta_dims
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """What the problem offers: a set function."""
+        return super().traits | {"set function"}
 
     def objective(self, x: Tensor, theta: Any) -> Tensor:
         """`F(x, theta)` `(*batch,)`, in the dtype of `theta`; of sets, `f`, also where `F` is estimated from samples.
@@ -162,11 +177,6 @@ class SubmodularProblem(Problem):
             amounts["integrality"] = (x - x.round()).abs()
         return inspect(amounts, tol, x.shape[:-1], lambda kind, index: "")
 
-    def batch_for(self, theta: Tensor) -> torch.Size:
-        """The batch shape of `theta` and the function together."""
-        own = theta.shape[: theta.ndim - self.function.theta_dims]
-        return checks.broadcast_batch({"`theta`": own, "the function": self.function.batch_shape})
-
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor, or an error that says what is wrong with it."""
         theta = checks.as_tensor("theta", theta)
@@ -175,8 +185,16 @@ class SubmodularProblem(Problem):
         checks.finite("theta", theta)
         return theta
 
-    def to(self, device: torch.device | str) -> Self:
-        """The same problem on another device."""
+    def select(self, index: Tensor) -> Self:
+        """The problem of some instances `(B,)`, with the data that the function holds for each of them."""
+        if not self.batch_shape:
+            return self
+        chosen = copy.copy(self)
+        chosen.function = self.function.select(index.to(self.device), self.batch_shape)
+        chosen.batch_shape = chosen.function.batch_shape
+        return chosen
+
+    def _moved(self, device: torch.device) -> Self:
         moved = copy.copy(self)
         moved.matroid = self.matroid.to(device)
         moved.device, moved.function = moved.matroid.device, self.function.to(device)

@@ -76,7 +76,7 @@ class ProbabilisticCoverage(ClosedForm):
         """That of the weights."""
         return torch.Size() if self.weights is None else self.weights.shape[:-1]
 
-    def select(self, index: int | slice, batch: torch.Size) -> ProbabilisticCoverage:
+    def select(self, index: int | slice | Tensor, batch: torch.Size) -> ProbabilisticCoverage:
         """With the weights of some instances of a flattened batch."""
         if self.weights is None or self.weights.ndim == 1:
             return self

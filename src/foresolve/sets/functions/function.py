@@ -119,7 +119,7 @@ class SetFunction(ABC):
         """`()` unless the function holds data of its own for each instance."""
         return torch.Size()
 
-    def select(self, index: int | slice, batch: torch.Size) -> SetFunction:
+    def select(self, index: int | slice | Tensor, batch: torch.Size) -> SetFunction:
         """The function of some instances of a flattened batch; itself where it holds no data for each instance."""
         return self
 

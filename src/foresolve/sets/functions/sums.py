@@ -64,7 +64,7 @@ class WeightedSum(SetFunction):
         """That of the terms together."""
         return checks.broadcast_batch({f"term {i}": term.batch_shape for i, term in enumerate(self.terms)})
 
-    def select(self, index: int | slice, batch: torch.Size) -> WeightedSum:
+    def select(self, index: int | slice | Tensor, batch: torch.Size) -> WeightedSum:
         """The sum of the terms of some instances of a flattened batch."""
         return WeightedSum([term.select(index, batch) for term in self.terms], self.weights)
 
@@ -137,7 +137,7 @@ class Selected(SetFunction):
         """That of the function."""
         return self.function.batch_shape
 
-    def select(self, index: int | slice, batch: torch.Size) -> Selected:
+    def select(self, index: int | slice | Tensor, batch: torch.Size) -> Selected:
         """With the function of some instances of a flattened batch."""
         return Selected(self.function.select(index, batch), self.select_from, self.theta_dims)
 
