@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
-import tempfile
+import secrets
+import stat
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -22,20 +24,45 @@ MOST_JSON = 64 * 2**20
 _TENSOR, _TUPLE, _PAIRS, _COUNTER = "__tensor__", "__tuple__", "__pairs__", "__counter__"
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """The file appears whole, or the one before stays."""
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to that takes the place of `path`, whole, at the end; the one before stays if anything fails.
+
+    Its permissions are those of the file that it replaces, or of any new file.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    # Opened as users do, so that the umask holds: a file of `mkstemp` can be read by nobody else.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        with temporary.open("xb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        os.replace(temporary, path)
     except BaseException:  # Ctrl-C too
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            temporary.unlink(missing_ok=True)
         raise
+
+
+def write_bytes(path: Path, content: bytes) -> Path:
+    """The file appears whole, or the one before stays."""
+    with replacing(path) as file:
+        file.write(content)
+    return path
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Text in UTF-8, written as by `write_bytes`."""
+    return write_bytes(path, text.encode())
+
+
+def sha256(path: Path) -> str:
+    """The checksum of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], document: Any = None) -> bytes:
@@ -133,8 +160,8 @@ def unpack(value: Any, tensors: Mapping[str, Tensor], path: Path) -> Any:
         if mark == _TUPLE:
             return tuple(unpack(item, tensors, path) for item in inner)
         try:
-            found = {unpack(key, tensors, path): unpack(item, tensors, path) for key, item in inner}
+            entries = {unpack(key, tensors, path): unpack(item, tensors, path) for key, item in inner}
         except TypeError as error:
             raise ForesolveError(f"{path} is damaged: {error}") from error
-        return Counter(found) if mark == _COUNTER else found
+        return Counter(entries) if mark == _COUNTER else entries
     return {key: unpack(item, tensors, path) for key, item in value.items()}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -16,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, files
 from foresolve.errors import ForesolveWarning, MissingExtraError, SolverError
 from foresolve.problems.base import Problem
 
@@ -152,15 +150,8 @@ def load_decisions(path: Path, key: str) -> tuple[Tensor, Tensor] | None:
 def save_decisions(path: Path, key: str, decisions: Tensor, values: Tensor) -> None:
     """Written whole or not at all."""
     arrays = {"decisions": _storable(decisions), "values": _storable(values)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, kind=np.array(KIND), key=np.array(key), **arrays)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with files.replacing(path) as file:
+        np.savez(file, allow_pickle=False, kind=np.array(KIND), key=np.array(key), **arrays)
 
 
 def _storable(tensor: Tensor) -> np.ndarray:

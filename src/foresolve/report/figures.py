@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foresolve._base import files
 from foresolve._base.checks import fail
 from foresolve._base.extras import need
-from foresolve.report.html import write_whole
 from foresolve.report.summary import CHOSEN, OPT, RANDOM, TWO_STAGE
 from foresolve.report.view import RunView
 
@@ -47,8 +47,8 @@ def write_figures(run: RunView, folder: Path) -> list[Path]:
     """Draw and write every figure as PNG and SVG into a folder; give the paths back."""
     found: list[Path] = []
     for name, figure in draw(run).items():
-        found.append(write_whole(folder / f"{name}.png", to_png(figure)))
-        found.append(write_whole(folder / f"{name}.svg", to_svg(figure)))
+        found.append(files.write_bytes(folder / f"{name}.png", to_png(figure)))
+        found.append(files.write_text(folder / f"{name}.svg", to_svg(figure)))
     return found
 
 

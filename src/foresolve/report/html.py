@@ -1,12 +1,9 @@
-"""A page of HTML that needs nothing else: tables, text, inline SVG, written whole or not at all."""
+"""A page of HTML that needs nothing else: tables, text, inline SVG."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
@@ -77,19 +74,3 @@ def page(title: str, sections: Sequence[tuple[str, Sequence[str]]]) -> str:
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{escape(title)}</title>\n'
         f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
-
-
-def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all; an older file stays until the new one is complete."""
-    data = content.encode() if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)  # mkstemp's own mode hides the file from everyone else
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from foresolve._base.files import write_text
 from foresolve.errors import MissingExtraError
 from foresolve.report import figures, findings, html, published, tables
 from foresolve.report.summary import OPT
@@ -49,7 +50,7 @@ RULES = (
 
 def write_report(runs: Sequence[RunView], path: Path) -> Path:
     """Write the page, whole or not at all."""
-    return html.write_whole(path, report_html(runs))
+    return write_text(path, report_html(runs))
 
 
 def report_html(runs: Sequence[RunView]) -> str:

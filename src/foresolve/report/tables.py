@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from foresolve._base import files
 from foresolve.report import published
-from foresolve.report.html import write_whole
 from foresolve.report.published import Published
 from foresolve.report.records import Measure
 from foresolve.report.summary import CHOSEN, Difference, Estimate, Row
@@ -80,8 +80,8 @@ def write_tables(runs: Sequence[RunView], folder: Path) -> list[Path]:
         ("table2", table2(runs)),
         ("differences", difference_table(runs)),
     ):
-        found.append(write_whole(folder / f"{name}.csv", table.csv()))
-        found.append(write_whole(folder / f"{name}.md", table.markdown()))
+        found.append(files.write_text(folder / f"{name}.csv", table.csv()))
+        found.append(files.write_text(folder / f"{name}.md", table.markdown()))
     return found
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,8 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     path = os.pathsep.join([str(Path(toys.__file__).parents[1]), *sys.path])
     process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env={**os.environ, "PYTHONPATH": path})
     (worker,) = toys.pids(tmp_path, split=1, count=1)
+    while '"jobs": 1' not in (tmp_path / "run" / "sessions.json").read_text():  # the next job begins before it is kept
+        time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
     toys.wait_for_end(worker)

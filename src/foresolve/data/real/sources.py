@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from foresolve._base import checks
+from foresolve._base.files import sha256
 from foresolve.data.real.archives import Progress, download, extract, move_all
 from foresolve.errors import ForesolveError
 
@@ -239,12 +239,6 @@ def _rows(file: DataFile, path: Path) -> tuple[int, str]:
                 return rows, f"line {number} has too few columns: {found}, and {needed} are needed"
             rows += 1
     return rows, "" if rows or not needed else "there are no rows in it"
-
-
-def sha256(path: Path) -> str:
-    """The checksum of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _verify(source: Source, folder: Path) -> None:

@@ -23,8 +23,8 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
+from foresolve._base.files import write_bytes, write_text
 from foresolve.errors import ForesolveError
-from foresolve.report.html import write_whole
 from foresolve.report.records import Config, Job, Outcome, Record
 from foresolve.reproduce.runs.engines import Engine, JobError, cores, job_name
 from foresolve.reproduce.runs.folder_lock import FolderLock
@@ -166,12 +166,12 @@ class Run:
         self._records = {record.key: record for record in read_records(self.folder / "records.jsonl", repair=repair)}
 
     def _write_json(self, name: str, document: Any) -> None:
-        write_whole(self.folder / name, json.dumps(document, indent=1) + "\n")
+        write_text(self.folder / name, json.dumps(document, indent=1) + "\n")
 
     def _write_picture(self, method: str, picture: dict[str, np.ndarray]) -> None:
         content = BytesIO()
         np.savez_compressed(content, **picture)  # pyright: ignore[reportArgumentType]
-        write_whole(self.folder / "pictures" / f"{quote(method, safe=' +')}.npz", content.getvalue())
+        write_bytes(self.folder / "pictures" / f"{quote(method, safe=' +')}.npz", content.getvalue())
 
 
 def check_same(config: Config, before: Config, folder: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from foresolve.report.html import write_whole
+from foresolve._base.files import write_text
 from foresolve.report.records import Config, Job
 from foresolve.reproduce.runs.engines import Engine, JobError, Task, Work, job_name
 from foresolve.reproduce.runs.folder import Run
@@ -103,6 +103,6 @@ def _explained(error: JobError, folder: Path) -> JobError:
     """The error of a job, its traceback in a file."""
     text = f"{error}. What is finished is kept in {folder}"
     if error.trace:
-        path = write_whole(folder / "error.txt", error.trace)
+        path = write_text(folder / "error.txt", error.trace)
         text += f"; the traceback is in {path.name} there"
     return JobError(text, error.trace)

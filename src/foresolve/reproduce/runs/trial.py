@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from foresolve._base import checks
 from foresolve._base.devices import find_device
 from foresolve._base.extras import need
+from foresolve._base.files import sha256
 from foresolve._base.randomness import generator
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.real.sources import sha256
 from foresolve.errors import ForesolveError
 from foresolve.layers.base import Layer
 from foresolve.learning.evaluation import evaluate

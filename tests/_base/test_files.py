@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from foresolve import Policy, TopK
+from foresolve._base import files
+from foresolve.data import DecisionDataset
+from foresolve.errors import ForesolveError
+from foresolve.models import MLP
+from foresolve.report.page import write_report
+
+
+@pytest.fixture(params=[0o022, 0o077, 0o002], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def save_policy(folder: Path) -> None:
+    Policy(MLP(2, 3), TopK(3, 1)).save(folder)
+
+
+def save_cache(folder: Path) -> None:
+    theta = torch.rand(4, 3, generator=torch.Generator().manual_seed(0))
+    DecisionDataset(theta, theta, TopK(3, 1), cache=folder / "best.npz").solve()
+
+
+def save_report(folder: Path) -> None:
+    write_report([], folder / "report.html")
+
+
+@pytest.mark.parametrize("save", [save_policy, save_cache, save_report])
+def test_whoever_may_read_other_files_may_read_these(save: Callable[[Path], None], tmp_path: Path, umask: int) -> None:
+    save(tmp_path)
+    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert paths
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o666 & ~umask}
+
+
+def test_a_file_that_replaces_another_keeps_its_permissions(tmp_path: Path) -> None:
+    path = files.write_text(tmp_path / "file", "old")
+    path.chmod(0o640)
+    assert files.write_bytes(path, b"new") == path
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = files.write_text(tmp_path / "new" / "folder" / "file", "ä\n")
+    assert path.read_bytes() == "ä\n".encode()
+    with contextlib.suppress(KeyboardInterrupt), files.replacing(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == "ä\n".encode()
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        files.write_bytes(path, b"half")
+    assert path.read_bytes() == "ä\n".encode()
+    assert [p.name for p in path.parent.iterdir()] == ["file"]
+
+
+def test_the_checksum_of_a_file(tmp_path: Path) -> None:
+    path = files.write_bytes(tmp_path / "file", b"\x00bytes\n")
+    assert files.sha256(path) == hashlib.sha256(b"\x00bytes\n").hexdigest()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, 0.1, "text", [1, [2]], (1, (2, "b")), {"a": {"b": 1}}, {1: "a", (2, 3): "b"}, Counter("hello")],
+)
+def test_what_is_packed_comes_back(value: Any, tmp_path: Path) -> None:
+    tensors: dict[str, torch.Tensor] = {"unused": torch.zeros(1)}
+    packed = files.pack({"value": value}, tensors, "root")
+    files.write_bytes(tmp_path / "file", files.tensor_bytes(tensors, packed))
+    stored, document = files.read_tensors(tmp_path / "file")
+    back = files.unpack(document, stored, tmp_path)["value"]
+    assert back == value
+    assert type(back) is type(value)
+
+
+def test_tensors_in_what_is_packed_come_back(tmp_path: Path) -> None:
+    tensors: dict[str, torch.Tensor] = {}
+    packed = files.pack([torch.arange(3), {"a": np.float64(0.5)}], tensors, "root")
+    assert list(tensors) == ["root.0"]
+    assert torch.equal(files.unpack(packed, tensors, tmp_path)[0], torch.arange(3))
+    with pytest.raises(ForesolveError, match="root is a set, which cannot be saved without pickle"):
+        files.pack({1, 2}, {}, "root")
+    with pytest.raises(ForesolveError, match="is a sparse tensor"):
+        files.pack(torch.eye(2).to_sparse(), {}, "root")
+
+
+def test_damaged_documents_are_named(tmp_path: Path) -> None:
+    path = files.write_text(tmp_path / "file.json", "{")
+    with pytest.raises(ForesolveError, match=r"file.json is damaged: it holds no sound JSON"):
+        files.read_json(path)
+    with pytest.raises(ForesolveError, match="is not there"):
+        files.read_json(tmp_path / "nothing.json")
+    with pytest.raises(ForesolveError, match="is damaged or no safetensors file"):
+        files.read_tensors(path)
+    with pytest.raises(ForesolveError, match="`a` must be int or str; got float"):
+        files.field({"a": 0.5}, "a", (int, str), path)
+    with pytest.raises(ForesolveError, match="names a tensor 'b' that is not there"):
+        files.unpack({"__tensor__": "b"}, {}, path)
