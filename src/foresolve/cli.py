@@ -3,21 +3,20 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from foresolve.errors import ForesolveError, MissingExtraError
+from foresolve._base.extras import need
+from foresolve._base.progress import reporting
+from foresolve.errors import ForesolveError
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from typer import Typer
 
     from foresolve.report.records import Config
     from foresolve.reproduce.runs.engines import Engine
-    from foresolve.reproduce.runs.run import Progress
 
 RUNS = Path("foresolve-runs")
 DATA = "FORESOLVE_DATA"
@@ -59,14 +58,9 @@ class Device(StrEnum):
 
 def build() -> "Typer":
     """The commands; typer and rich are imported here, so that the rest of foresolve does without them."""
-    try:
-        import rich.console  # noqa: F401
-        import typer
-    except ImportError as error:
-        missing = error.name or "typer or rich"
-        raise MissingExtraError(
-            f"the command line needs {missing}. Install it with: pip install foresolve[cli]"
-        ) from error
+    for module in ("typer", "rich.console"):
+        need(module, "the command line", "cli")
+    import typer
 
     app = typer.Typer(name="foresolve", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -169,7 +163,7 @@ def _reproduce(domain: Domain, wanted: dict[str, Any], out: Path | None, engine:
     for config in configs:
         console.print(_said(config), highlight=False, soft_wrap=True)
     try:
-        with _bar(console) as progress:
+        with reporting(None, "reproducing", unit="jobs", patience=0.0) as progress:
             runs = run_all(list(zip(configs, places)), engine, progress)
     except RunStopped as stopped:
         typer.echo(f"foresolve: {stopped}", err=True)
@@ -216,33 +210,6 @@ def _said(config: "Config") -> str:
     return f"{config.domain}: {config.source}; protocol {config.protocol}, {splits}{ks}, {len(config.methods)} methods"
 
 
-@contextmanager
-def _bar(console: "Console") -> Iterator["Progress"]:
-    """A bar over all jobs, on a terminal only; gone when all is done."""
-    import time
-
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from foresolve.report.page import duration
-
-    bar = Progress(
-        SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("jobs"), TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"), TextColumn("{task.description}", style="dim"),
-        console=console, transient=True, disable=not console.is_terminal,
-    )  # fmt: skip
-    task = bar.add_task("", total=None, left="")
-    start: list[tuple[float, int]] = []
-
-    def step(done: int, total: int, label: str) -> None:
-        start.append((time.monotonic(), done))
-        passed, new = start[-1][0] - start[0][0], done - start[0][1]
-        left = f"about {duration(passed / new * (total - done))} left" if new else ""
-        bar.update(task, completed=done, total=total, description=label, left=left)
-
-    with bar:
-        yield step
-
-
 def _data_commands() -> "Typer":
     import typer
 
@@ -277,9 +244,9 @@ def _data_commands() -> "Typer":
         for name in names:
             find_source(name)
         for name in names:
-            with _download_bar(name) as progress:
-                found = fetch_source(name, place, progress)
-            typer.echo(f"{name}: {found}")
+            with reporting(None, name, unit="bytes", patience=0.0) as progress:
+                place_of_source = fetch_source(name, place, progress)
+            typer.echo(f"{name}: {place_of_source}")
 
     @app.command()
     def check(
@@ -297,19 +264,6 @@ def _data_commands() -> "Typer":
             raise typer.Exit(1)
 
     return app
-
-
-@contextmanager
-def _download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar over the bytes, on a terminal only."""
-    from rich.console import Console
-    from rich.progress import DownloadColumn, Progress, TransferSpeedColumn
-
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _data_folder(given: Path | None) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from foresolve.report import page
-from foresolve.report.page import command, duration, report_html, write_report
+from foresolve.report.page import command, report_html, write_report
 from foresolve.report.tables import table1, table2
 from foresolve.report.view import RunView
 from reproduce.fakes import fake_run
@@ -143,10 +143,6 @@ def test_the_command_gives_the_run_again() -> None:
     )
     assert command(replace(run, command="foresolve reproduce all")) == "foresolve reproduce all"
     assert "--k" not in command(fake_run("matching", splits=1))
-
-
-def test_durations() -> None:
-    assert [duration(s) for s in (0.4, 99, 125, 5999, 7260)] == ["0 s", "99 s", "2 min", "1 h 40 min", "2 h 1 min"]
 
 
 def test_pages_are_written_whole_or_not_at_all(tmp_path: Path) -> None:

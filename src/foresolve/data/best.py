@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from foresolve._base import checks, files
-from foresolve.errors import ForesolveWarning, MissingExtraError, SolverError
+from foresolve._base.progress import Progress
+from foresolve.errors import ForesolveWarning, SolverError
 from foresolve.problems.base import Problem
-
-Report = Callable[[int, int], Any]
 
 # Chunks grow from the first to the second size (in numbers) while they take less than the time: progress is seen, and
 # memory stays bounded. Multiples of 8, within which HiGHS goes from basis to basis: so the cuts change no decision.
 FIRST_CHUNK, MOST_NUMBERS, CHUNK_SECONDS = 32, 2**22, 0.5
-# A bar that would be gone at once is not shown.
-PATIENCE = 1.0
 KIND = "foresolve decisions 1"
 
 
-def solve_all(problem: Problem, theta: Tensor, report: Report) -> tuple[Tensor, dict[int, SolverError]]:
+def solve_all(problem: Problem, theta: Tensor, report: Progress) -> tuple[Tensor, dict[int, SolverError]]:
     """Decisions `(N, n)`, zero where there is none, and the errors of the instances that failed."""
     count, most = len(theta), max(8, MOST_NUMBERS // max(theta[0].numel(), 1) // 8 * 8)
     parts: list[Tensor] = []
@@ -86,40 +79,6 @@ def failure(failed: dict[int, SolverError], count: int) -> SolverError:
         'With `data.solve(on_failure="skip")` such instances are left out and counted',
         where,
     )
-
-
-# -- progress ----------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def reporting(progress: bool | Report | None, what: str) -> Iterator[Report]:
-    """What to call with `(done, total)`: the caller's function, a bar on the terminal, or nothing."""
-    if callable(progress):
-        yield progress
-        return
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda done, total: None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError as error:
-        if progress:
-            raise MissingExtraError("a progress bar needs rich: `pip install foresolve[cli]`") from error
-        yield lambda done, total: None
-        return
-    began, bar = time.monotonic(), Progress(console=Console(stderr=True), transient=progress is None)
-    task = bar.add_task(what, total=None)
-
-    def report(done: int, total: int) -> None:
-        if progress or (done < total and time.monotonic() - began > PATIENCE):
-            bar.start()
-        bar.update(task, completed=done, total=total)
-
-    try:
-        yield report
-    finally:
-        bar.stop()
 
 
 # -- on disk -----------------------------------------------------------------------------------------------------------

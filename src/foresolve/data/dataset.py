@@ -12,8 +12,9 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from foresolve._base import checks
+from foresolve._base.progress import Progress, reporting
 from foresolve.data.batch import Batch
-from foresolve.data.best import Report, failure, load_decisions, reporting, save_decisions, solve_all
+from foresolve.data.best import failure, load_decisions, save_decisions, solve_all
 from foresolve.data.fingerprint import fingerprint
 from foresolve.data.inputs import as_table, first_table, map_tables
 from foresolve.data.loader import Loader
@@ -210,7 +211,7 @@ class DecisionDataset(Dataset[Batch]):
         assert self._values is not None
         return self._values
 
-    def solve(self, *, progress: bool | Report | None = None, on_failure: Failure = "raise") -> Self:
+    def solve(self, *, progress: bool | Progress | None = None, on_failure: Failure = "raise") -> Self:
         """Work out decisions and values, if they are not known, and keep them.
 
         Parameters

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from foresolve._base import checks
+from foresolve._base.extras import need
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import MissingExtraError
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
@@ -27,13 +27,10 @@ from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
 
-try:
-    from sklearn.base import BaseEstimator, RegressorMixin
-    from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
-except ImportError as error:
-    raise MissingExtraError(
-        "DecisionEstimator needs scikit-learn. Install it with: pip install foresolve[learn]"
-    ) from error
+need("sklearn", "DecisionEstimator", "learn")
+
+from sklearn.base import BaseEstimator, RegressorMixin  # noqa: E402
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data  # noqa: E402
 
 
 class DecisionEstimator(RegressorMixin, BaseEstimator):

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve._base.devices import find_device
+from foresolve._base.progress import reporting
 from foresolve._base.randomness import own_randomness
-from foresolve.data.best import reporting
 from foresolve.data.dataset import DecisionDataset, Failure
 from foresolve.errors import ForesolveError
 from foresolve.learning.checkpoint import Checkpoint, identity_of

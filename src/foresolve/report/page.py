@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from foresolve._base.files import write_text
+from foresolve._base.progress import duration
 from foresolve.errors import MissingExtraError
 from foresolve.report import figures, findings, html, published, tables
 from foresolve.report.summary import OPT
@@ -79,18 +80,6 @@ def command(run: RunView) -> str:
     words += ["--quick"] if config.quick else []
     words += ["--data", "DIR"] if config.data is not None else []
     return shlex.join(words)
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words.
-
-    >>> duration(7500)
-    '2 h 5 min'
-    """
-    minutes = round(seconds / 60)
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _short(runs: Sequence[RunView]) -> list[str]:

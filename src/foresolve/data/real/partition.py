@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.errors import MissingExtraError
+from foresolve._base.extras import need
 
 
 def balanced_parts(edges: Any, nodes: int, parts: int, size: int, seed: int) -> Tensor:
@@ -129,11 +129,7 @@ def _exchange(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
 
 
 def _metis(graph: sp.csr_array, parts: int, seed: int) -> np.ndarray:
-    try:
-        import pymetis  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        message = "cutting a graph into parts needs pymetis. Install it with: pip install foresolve[reproduce]"
-        raise MissingExtraError(message) from error
+    pymetis = need("pymetis", "cutting a graph into parts", "reproduce")
     whole = pymetis.zero_copy_dtype()
     links = pymetis.CSRAdjacency(np.array(graph.indptr, dtype=whole), np.array(graph.indices, dtype=whole))
     # Its default method (k-way). The C library takes the seeds 0 and 1 for the same, and METIS none above 2^31.

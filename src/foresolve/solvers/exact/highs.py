@@ -9,14 +9,14 @@ import os
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
 from foresolve._base.checks import instance_names
-from foresolve.errors import InfeasibleError, MissingExtraError, SolverError, UnboundedError
+from foresolve._base.extras import need
+from foresolve.errors import InfeasibleError, SolverError, UnboundedError
 from foresolve.solvers.arrays import Array
 from foresolve.solvers.projection.polytope import Polytope
 
@@ -40,13 +40,7 @@ class Outcome(NamedTuple):
 
 def load_highspy() -> Any:
     """The module `highspy`, or an error that says how to get it."""
-    try:
-        return import_module("highspy")
-    except ImportError as error:
-        raise MissingExtraError(
-            f"`highspy` (HiGHS) is needed to solve this problem and cannot be imported ({error}). "
-            "Install it with `pip install highspy`; note that it cannot share a process with `ortools`"
-        ) from error
+    return need("highspy", "solving this problem", note="It cannot share a process with `ortools`")
 
 
 def new_highs(options: Mapping[str, Any] | None = None) -> Any:
