@@ -87,9 +87,9 @@ def test_the_page_has_tables_stories_settings_and_versions(runs: list[RunView], 
     text = "".join(read(html).text)
     for run in runs:
         for block in (*table1([run]).blocks, *table2([run]).blocks):
-            for name, cells in block.rows:
+            for name, *cells in block.rows:
                 assert name in text
-                assert all(cell.text in text and cell.published in text for cell in cells)
+                assert all(cell.text in text and cell.note in text for cell in cells)
         for piece in (*run.info.story, run.info.title, command(run), "13 min", *run.versions.values()):
             assert piece in text
     assert "Papers & citations." in text

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from foresolve._base.table import Table
 from foresolve.errors import InvalidInputError
-from foresolve.report.table import Block, Table
+from foresolve.report.table import BlockTable
 from foresolve.report.tables import RunView, difference_table, number, table1, table2, write_tables
 from reproduce.fakes import fake_run, record
 
@@ -23,20 +24,24 @@ def runs() -> list[RunView]:
     return [fake_run(domain) for domain in DOMAINS]
 
 
-def entry(table: Table, domain: int, method: str, column: int) -> tuple[str, str, bool]:
-    cell = dict(table.blocks[domain].rows)[method][column]
-    return cell.text, cell.published, cell.bold
+def methods(block: Table) -> list[str]:
+    return [row[0] for row in block.rows]
 
 
-def lines(table: Table) -> list[dict[str, str]]:
+def entry(table: BlockTable, domain: int, method: str, column: int) -> tuple[str, str, bool]:
+    cell = {row[0]: row[1:] for row in table.blocks[domain].rows}[method][column]
+    return cell.text, cell.note, cell.bold
+
+
+def lines(table: BlockTable) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(table.csv())))
 
 
 def test_table1_has_ours_beside_the_published_figures(runs: list[RunView]) -> None:
     table = table1(runs)
     assert [block.headers for block in table.blocks] == [
-        ("k = 5", "k = 10", "k = 20"),
-        ("value",),
+        ("method", "k = 5", "k = 10", "k = 20"),
+        ("method", "value"),
         table.blocks[0].headers,
     ]
     row = runs[0].row("NN1-Decision", 10)
@@ -47,7 +52,7 @@ def test_table1_has_ours_beside_the_published_figures(runs: list[RunView]) -> No
     assert entry(table, 1, "NN2-Decision", 0)[2]
     assert entry(table, 1, "TF-IDF", 0)[1:] == ("", False)
     assert not entry(table, 1, "Chosen", 0)[2]
-    assert [name for name, _ in table.blocks[1].rows][-3:] == ["Chosen", "Random", "OPT"]
+    assert methods(table.blocks[1])[-3:] == ["Chosen", "Random", "OPT"]
 
 
 def test_the_paper_protocol_shows_fractional_decisions(runs: list[RunView]) -> None:
@@ -84,13 +89,17 @@ def test_csv_is_exact_and_long(runs: list[RunView]) -> None:
 
 def test_table2_scores_predictions_at_its_budget(runs: list[RunView]) -> None:
     table = table2(runs)
-    assert [block.headers for block in table.blocks] == [("MSE (x 1e-2)",), ("CE", "AUC"), ("CE", "AUC")]
+    assert [block.headers for block in table.blocks] == [
+        ("method", "MSE (x 1e-2)"),
+        ("method", "CE", "AUC"),
+        ("method", "CE", "AUC"),
+    ]
     assert table.blocks[0].title.endswith("k = 10")
     assert entry(table, 0, "NN1-Decision", 0)[:2] == ("0.8673 ± 0.0000", "0.8673 ± 0.0183")
     assert entry(table, 0, "RF-2Stage", 0)[2]
     assert entry(table, 1, "NN2-2Stage", 0)[2]
     assert entry(table, 1, "NN2-Decision", 1)[2]
-    assert "Random" not in dict(table.blocks[0].rows)
+    assert "Random" not in methods(table.blocks[0])
     assert {line["k"] for line in lines(table)} == {"10", ""}
     assert len(lines(table)) == 5 * 5
 
@@ -99,13 +108,13 @@ def test_another_budget_in_table2_has_nothing_published(runs: list[RunView]) -> 
     run = replace(runs[0], records=[r for r in runs[0].records if r.k == 20])
     table = table2([run])
     assert table.blocks[0].title.endswith("k = 20")
-    assert not table.blocks[0].has_published
+    assert not table.blocks[0].has_notes
 
 
 def test_quick_runs_stand_alone() -> None:
     run = fake_run(quick=True, splits=2)
     table = table1([run])
-    assert not table.blocks[0].has_published
+    assert not table.blocks[0].has_notes
     assert "left out" in table.caption
     assert "paper |" not in table.markdown()
 
@@ -117,7 +126,7 @@ def test_domains_that_are_not_in_the_paper() -> None:
         config=replace(run.config, domain="knapsack"),
         records=[replace(r, domain="knapsack") for r in run.records],
     )
-    assert not table1([elsewhere]).blocks[0].has_published
+    assert not table1([elsewhere]).blocks[0].has_notes
     assert "paper's" not in table1([elsewhere]).caption
 
 
@@ -137,7 +146,7 @@ def test_a_run_without_records_makes_empty_tables() -> None:
 
 def test_differences(runs: list[RunView]) -> None:
     table = difference_table(runs)
-    assert [name for name, _ in table.blocks[1].rows] == [
+    assert methods(table.blocks[1]) == [
         "NN1-Decision - NN1-2Stage",
         "NN2-Decision - NN2-2Stage",
         "Chosen - TF-IDF",
@@ -168,16 +177,16 @@ def test_the_terminal_needs_80_columns(runs: list[RunView]) -> None:
         Console(file=stream, width=80).print(table.rich())
         text = stream.getvalue()
         assert "…" not in text
-        for _, cells in (row for block in table.blocks for row in block.rows):
+        for _, *cells in (row for block in table.blocks for row in block.rows):
             for cell in cells:
                 assert all(part in text for part in cell.text.split(" ["))
-                assert cell.published in text
+                assert cell.note in text
 
 
 def test_brackets_are_not_markup() -> None:
     stream = io.StringIO()
-    Console(file=stream).print(Table("[t]", "", (Block("[bold]", ("[h]",), ()),)).rich())
-    assert "[bold]" in stream.getvalue()
+    Console(file=stream).print(BlockTable("[t]", "", (Table(("[red]",), (), "[bold]"),)).rich())
+    assert all(text in stream.getvalue() for text in ("[t]", "[bold]", "[red]"))
 
 
 def test_small_values_have_more_places() -> None:

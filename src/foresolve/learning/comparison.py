@@ -12,8 +12,9 @@ import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.extras import need
+from foresolve._base.table import Table
 from foresolve.learning.metrics import interval, ratio
-from foresolve.learning.report import Report, check_columns, html_table, rich_table, text_table
+from foresolve.learning.report import Report, check_columns
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,18 @@ class Comparison:
         pandas = need("pandas", "a table", "learn")
         return pandas.DataFrame([vars(row) for row in self.rows]).set_index("name")
 
-    def _headers(self) -> tuple[str, ...]:
+    def _shown(self) -> Table:
         level = f"{self.confidence:.0%}"
-        return ("", "normalised regret", level, self.measure, f"less {self.reference}", level, "p")
+        headers = ("", "normalised regret", level, self.measure, f"less {self.reference}", level, "p")
+        return Table(headers, self._cells(), f"paired {self.test} test against {self.reference}")
 
     def _cells(self) -> list[tuple[str, ...]]:
         cells = []
         for row in self.rows:
-            own = row.name == self.reference
-            difference = "" if own else f"{row.difference:+.4g}"
-            p = "" if own else f"{row.p_value:.2g}"
-            pair = None if own else row.difference_interval
+            itself = row.name == self.reference
+            difference = "" if itself else f"{row.difference:+.4g}"
+            p = "" if itself else f"{row.p_value:.2g}"
+            pair = None if itself else row.difference_interval
             normalized = _pair(row.normalized_interval, "{:.2%}")
             cells.append(
                 (row.name, f"{row.normalized_regret:.2%}", normalized, f"{row.mean:.4g}", difference,
@@ -72,17 +74,14 @@ class Comparison:
             )  # fmt: skip
         return cells
 
-    def _title(self) -> str:
-        return f"paired {self.test} test against {self.reference}"
-
     def __str__(self) -> str:
-        return text_table(self._title(), self._headers(), self._cells())
+        return self._shown().text()
 
     def __rich__(self) -> Any:
-        return rich_table(self._title(), self._headers(), self._cells())
+        return self._shown().rich()
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), self._headers(), self._cells())
+        return self._shown().html()
 
 
 def compare(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.extras import need
+from foresolve._base.table import Table
 from foresolve.learning.metrics import interval, ratio
 
 _LABELS = {
@@ -134,20 +134,17 @@ class Report:
         shown.append(("time per decision", f"{1e3 * self.seconds_per_decision:.3g} ms", ""))
         return shown
 
-    def _title(self) -> str:
-        return f"{len(self)} instances"
-
-    def _headers(self) -> tuple[str, ...]:
-        return ("", "mean", f"{self.confidence:.0%} interval")
+    def _shown(self) -> Table:
+        return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), f"{len(self)} instances")
 
     def __str__(self) -> str:
-        return text_table(self._title(), self._headers(), self.rows())
+        return self._shown().text()
 
     def __rich__(self) -> Any:
-        return rich_table(self._title(), self._headers(), self.rows())
+        return self._shown().rich()
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), self._headers(), self.rows())
+        return self._shown().html()
 
 
 def check_columns(reports: dict[str, Report], measure: str) -> None:
@@ -160,37 +157,6 @@ def check_columns(reports: dict[str, Report], measure: str) -> None:
         mine, theirs = first[1].instances["optimum"], report.instances["optimum"]
         if len(mine) != len(theirs) or not np.allclose(mine, theirs, rtol=1e-5, atol=1e-8):
             raise checks.fail("reports", "of the same instances", f"{name!r}, whose optima differ from {first[0]!r}")
-
-
-# -- showing -----------------------------------------------------------------------------------------------------------
-
-
-def text_table(title: str, headers: tuple[str, ...], rows: list[Any]) -> str:
-    """Columns under each other, the first to the left, the others to the right."""
-    widths = [max(len(str(row[i])) for row in [headers, *rows]) for i in range(len(headers))]
-
-    def line(row: Any) -> str:
-        cells = [str(cell).ljust(w) if i == 0 else str(cell).rjust(w) for i, (cell, w) in enumerate(zip(row, widths))]
-        return "  ".join(cells).rstrip()
-
-    return "\n".join([title, line(headers), "  ".join("-" * w for w in widths), *map(line, rows)])
-
-
-def rich_table(title: str, headers: tuple[str, ...], rows: list[Any]) -> Any:
-    """For rich's console."""
-    table = need("rich.table", "a table", "cli").Table(title=title, title_justify="left")
-    for i, header in enumerate(headers):
-        table.add_column(header, justify="left" if i == 0 else "right")
-    for row in rows:
-        table.add_row(*map(str, row))
-    return table
-
-
-def html_table(title: str, headers: tuple[str, ...], rows: list[Any]) -> str:
-    """For a notebook."""
-    head = "".join(f"<th>{escape(header)}</th>" for header in headers)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _mean(column: np.ndarray) -> float:

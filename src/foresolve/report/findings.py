@@ -175,7 +175,7 @@ def _size(difference: Difference, places: int) -> str:
     """How far apart, without a sign where the words have it."""
     found = difference.estimate
     if difference.verdict not in ("ahead", "behind"):
-        return signed(difference, places)
+        return signed(difference, places).text
     low, high = sorted((abs(found.low or 0.0), abs(found.high or 0.0)))
     return f"{abs(found.mean):.{places}f} [{low:.{places}f}, {high:.{places}f}]"
 

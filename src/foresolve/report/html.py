@@ -1,4 +1,4 @@
-"""A page of HTML that needs nothing else: tables, text, inline SVG."""
+"""A page of HTML that needs nothing else: headings, text, pieces that scroll or fold."""
 
 from __future__ import annotations
 
@@ -14,21 +14,11 @@ th:first-child, td:first-child { text-align: left; }
 svg { width: 100%; height: auto; }
 figure { margin: 1.5rem 0; } figure svg { width: auto; max-width: 100%; }
 figcaption, .note { color: #555; font-size: .9rem; }
-.paper { display: block; color: #777; font-size: .85em; font-weight: normal; }
+.aside { display: block; color: #777; font-size: .85em; font-weight: normal; }
 .wide { overflow-x: auto; } .figures td { white-space: nowrap; }
 pre { background: #f5f5f5; padding: .6rem; white-space: pre-wrap; }
 details { margin: 1rem 0; } summary { cursor: pointer; } td { vertical-align: top; }
 """
-
-
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """An HTML table of plain text cells."""
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "\n".join(line(row, "td") for row in rows)
-    return f"<table>\n<thead>{line(headers, 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
 def paragraph(text: str) -> str:

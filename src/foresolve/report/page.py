@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 from foresolve._base.files import write_text
 from foresolve._base.progress import duration
+from foresolve._base.table import Table
 from foresolve.errors import MissingExtraError
 from foresolve.report import figures, findings, html, published, tables
 from foresolve.report.summary import OPT
-from foresolve.report.table import Block, Cell, Table
+from foresolve.report.table import BlockTable
 from foresolve.report.view import RunView
 
 TITLE = "Decision-focused against two-stage training"
@@ -114,7 +116,7 @@ def _run(runs: Sequence[RunView]) -> list[str]:
     pieces = [html.paragraph(text) for text in (IDEA, READING, *(PROTOCOLS[p] for p in protocols))]
     if any(run.config.domain in published.DOMAINS for run in runs):
         pieces.append(html.paragraph(f"The paper, and the published figures: {published.CITATION}"))
-    pieces += [html.scrolled(html.table(headers, [(name, *values) for name, values in settings]))]
+    pieces += [html.scrolled(Table(headers, [(name, *values) for name, values in settings]).html())]
     pieces += [html.paragraph("To get these figures again:")]
     return [*pieces, html.code("\n".join(dict.fromkeys(command(run) for run in runs)))]
 
@@ -184,36 +186,23 @@ def _details(run: RunView) -> str:
         )
         for row in run.rows
     ]
-    return html.scrolled(html.table(("method", "k", "share of the best (rounded)", "splits", "seconds a split"), rows))
+    return html.scrolled(
+        Table(("method", "k", "share of the best (rounded)", "splits", "seconds a split"), rows).html()
+    )
 
 
 def _versions(runs: Sequence[RunView]) -> list[str]:
     names = list(dict.fromkeys(name for run in runs for name in run.versions))
     rows = [(name, *(str(run.versions.get(name, "")) for run in runs)) for name in names]
-    pieces = [html.scrolled(html.table(("", *(run.info.title for run in runs)), rows))]
+    pieces = [html.scrolled(Table(("", *(run.info.title for run in runs)), rows).html())]
     files = [(run.info.title, name, digest) for run in runs for name, digest in run.config.files.items()]
     if files:
         pieces += [html.subheading("Files that were read")]
-        pieces += [html.scrolled(html.table(("domain", "file", "sha256"), files))]
+        pieces += [html.scrolled(Table(("domain", "file", "sha256"), files).html())]
     return pieces
 
 
-def _table(table: Table) -> list[str]:
+def _table(table: BlockTable) -> list[str]:
     pieces = [html.subheading(table.title)]
-    pieces += [html.scrolled(_block(block)) for block in table.blocks]
+    pieces += [html.scrolled(replace(block, title="").html("figures")) for block in table.blocks]
     return [*pieces, f'<p class="note">{escape(table.caption)}</p>']
-
-
-def _block(block: Block) -> str:
-    def cell(entry: Cell) -> str:
-        mean, bracket, rest = escape(entry.text).partition(" [")
-        text = f"<b>{mean}</b>" if entry.bold else mean
-        text += f'<span class="paper">[{rest}</span>' if bracket else ""
-        paper = f'<span class="paper">{escape(entry.published)}</span>' if entry.published else ""
-        return f"<td>{text}{paper}</td>"
-
-    head = "".join(f"<th>{escape(text)}</th>" for text in ("method", *block.headers))
-    body = "\n".join(
-        f"<tr><td>{escape(name)}</td>" + "".join(cell(entry) for entry in cells) + "</tr>" for name, cells in block.rows
-    )
-    return f'<table class="figures">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'

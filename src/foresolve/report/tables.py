@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from foresolve._base import files
+from foresolve._base.table import Cell, Table
 from foresolve.report import published
 from foresolve.report.published import Published
 from foresolve.report.records import Measure
 from foresolve.report.summary import CHOSEN, Difference, Estimate, Row
-from foresolve.report.table import Block, Cell, Table
+from foresolve.report.table import BlockTable
 from foresolve.report.view import RunView as RunView
 
 PLUS_MINUS = "±"
@@ -20,7 +21,7 @@ MEASURE_SCALES: dict[Measure, float] = {"mse": 100.0, "cross_entropy": 1.0, "auc
 MEASURE_DIGITS: dict[Measure, int] = {"mse": 4, "cross_entropy": 3, "auc": 3}
 
 
-def table1(runs: Sequence[RunView]) -> Table:
+def table1(runs: Sequence[RunView]) -> BlockTable:
     """Solution quality: a row for each method, a column for each budget, a block for each domain."""
     caption = _sentences(
         f"What decisions are worth under the truth: mean over random splits {PLUS_MINUS} half the width of a "
@@ -32,10 +33,11 @@ def table1(runs: Sequence[RunView]) -> Table:
     columns = ("domain", "protocol", "method", "k", "splits", *_names("value"), *_names("fractional"), "optimum",
                "shown", "published", "published_half_width", "seconds")  # fmt: skip
     lines = [_line1(run, row) for run in runs for row in run.rows]
-    return Table("Table 1: solution quality", caption, tuple(_block1(run) for run in runs), columns, tuple(lines))
+    blocks = tuple(_block1(run) for run in runs)
+    return BlockTable("Table 1: solution quality", caption, blocks, Table(columns, lines))
 
 
-def table2(runs: Sequence[RunView]) -> Table:
+def table2(runs: Sequence[RunView]) -> BlockTable:
     """Accuracy of the predictions: MSE, cross-entropy (CE) and AUC."""
     runs = [run for run in runs if _accurate(run)]
     caption = _sentences(
@@ -47,15 +49,15 @@ def table2(runs: Sequence[RunView]) -> Table:
     columns = ("domain", "protocol", "method", "k", "measure", "splits", *_names("value"), "published",
                "published_half_width")  # fmt: skip
     lines = [
-        (run.config.domain, run.config.protocol, row.method, row.k, measure, found.splits, *_numbers(found),
+        (run.config.domain, run.config.protocol, row.method, row.k, measure, ours.splits, *_numbers(ours),
          *_pair(_published2(run, row.method, measure)))
-        for run in runs for row in _accurate(run) for measure, found in row.measures.items()
+        for run in runs for row in _accurate(run) for measure, ours in row.measures.items()
         if measure in run.info.measures
     ]  # fmt: skip
-    return Table("Table 2: accuracy", caption, tuple(_block2(run) for run in runs), columns, tuple(lines))
+    return BlockTable("Table 2: accuracy", caption, tuple(_block2(run) for run in runs), Table(columns, lines))
 
 
-def difference_table(runs: Sequence[RunView]) -> Table:
+def difference_table(runs: Sequence[RunView]) -> BlockTable:
     """Paired differences over the splits, method minus reference."""
     runs = [run for run in runs if run.differences]
     caption = (
@@ -69,20 +71,20 @@ def difference_table(runs: Sequence[RunView]) -> Table:
         for run in runs for d in run.differences
     ]  # fmt: skip
     blocks = tuple(_difference_block(run) for run in runs)
-    return Table("Paired differences", caption, blocks, columns, tuple(lines))
+    return BlockTable("Paired differences", caption, blocks, Table(columns, lines))
 
 
 def write_tables(runs: Sequence[RunView], folder: Path) -> list[Path]:
     """Write every table as CSV and Markdown into a folder; give the paths back."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for name, table in (
         ("table1", table1(runs)),
         ("table2", table2(runs)),
         ("differences", difference_table(runs)),
     ):
-        found.append(files.write_text(folder / f"{name}.csv", table.csv()))
-        found.append(files.write_text(folder / f"{name}.md", table.markdown()))
-    return found
+        paths.append(files.write_text(folder / f"{name}.csv", table.csv()))
+        paths.append(files.write_text(folder / f"{name}.md", table.markdown()))
+    return paths
 
 
 def number(value: float | None, half: float | None, digits: int = 2, scale: float = 1.0) -> str:
@@ -107,35 +109,35 @@ def digits(run: RunView) -> int:
     return 4 if all(abs(row.value.mean) < 1 for row in run.rows) else 2
 
 
-def _block1(run: RunView) -> Block:
+def _block1(run: RunView) -> Table:
     best = {
         k: max((r.shown(run.scored).mean for r in run.rows if r.k == k and run.learned(r.method)), default=None)
         for k in run.ks
     }
-    rows: list[tuple[str, tuple[Cell, ...]]] = []
+    rows: list[tuple[str | Cell, ...]] = []
     for method in run.methods:
         cells: list[Cell] = []
         for k in run.ks:
             row, paper = run.row(method, k), run.published(method, k)
             theirs = "" if paper is None else number(paper.mean, paper.half)
             if row is None:
-                cells.append(Cell("", theirs))
+                cells.append(Cell(note=theirs))
                 continue
             ours = row.shown(run.scored)
             bold = run.learned(method) and ours.mean == best[k]
-            cells.append(Cell(number(ours.mean, ours.half, digits(run)), theirs, bold))
-        rows.append((method, tuple(cells)))
-    return Block(_title(run), tuple(budget(k) for k in run.ks), tuple(rows))
+            cells.append(Cell(number(ours.mean, ours.half, digits(run)), note=theirs, bold=bold))
+        rows.append((method, *cells))
+    return Table(("method", *(budget(k) for k in run.ks)), rows, _title(run), "paper")
 
 
-def _block2(run: RunView) -> Block:
+def _block2(run: RunView) -> Table:
     rows = _accurate(run)
     best: dict[Measure, float] = {}
     for measure in run.info.measures:
         means = [row.measures[measure].mean for row in rows if measure in row.measures and run.learned(row.method)]
         if means:
             best[measure] = max(means) if measure == "auc" else min(means)
-    drawn: list[tuple[str, tuple[Cell, ...]]] = []
+    lines: list[tuple[str | Cell, ...]] = []
     for row in rows:
         cells: list[Cell] = []
         for measure in run.info.measures:
@@ -144,31 +146,31 @@ def _block2(run: RunView) -> Block:
             text = "" if ours is None else number(ours.mean, ours.half, places, scale)
             paper = "" if theirs is None else number(theirs.mean, theirs.half, places, scale)
             bold = ours is not None and run.learned(row.method) and ours.mean == best[measure]
-            cells.append(Cell(text, paper, bold))
-        drawn.append((row.method, tuple(cells)))
+            cells.append(Cell(text, note=paper, bold=bold))
+        lines.append((row.method, *cells))
     at = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
-    headers = tuple(MEASURE_NAMES[measure] for measure in run.info.measures)
-    return Block(_title(run) + at, headers, tuple(drawn))
+    headers = ("method", *(MEASURE_NAMES[measure] for measure in run.info.measures))
+    return Table(headers, lines, _title(run) + at, "paper")
 
 
-def _difference_block(run: RunView) -> Block:
+def _difference_block(run: RunView) -> Table:
     by_pair: dict[tuple[str, str], dict[int | None, Difference]] = {}
     for difference in run.differences:
         by_pair.setdefault((difference.method, difference.reference), {})[difference.k] = difference
-    rows = tuple(
-        (f"{method} - {reference}", tuple(Cell(signed(by_k.get(k), digits(run))) for k in run.ks))
+    rows = [
+        (f"{method} - {reference}", *(signed(by_k.get(k), digits(run)) for k in run.ks))
         for (method, reference), by_k in by_pair.items()
-    )
-    return Block(_title(run), tuple(budget(k) for k in run.ks), rows)
+    ]
+    return Table(("method", *(budget(k) for k in run.ks)), rows, _title(run))
 
 
-def signed(difference: Difference | None, places: int = 2) -> str:
+def signed(difference: Difference | None, places: int = 2) -> Cell:
     """A difference with its interval, for example `+1.20 [+0.90, +1.50]`."""
     if difference is None:
-        return ""
-    found = difference.estimate
-    mean = f"{found.mean:+.{places}f}"
-    return mean if found.low is None else f"{mean} [{found.low:+.{places}f}, {found.high:+.{places}f}]"
+        return Cell()
+    gap = difference.estimate
+    interval = "" if gap.low is None else f"[{gap.low:+.{places}f}, {gap.high:+.{places}f}]"
+    return Cell(f"{gap.mean:+.{places}f}", interval)
 
 
 def _accurate(run: RunView) -> list[Row]:
@@ -198,8 +200,8 @@ def _names(name: str) -> tuple[str, str, str]:
     return name, f"{name}_low", f"{name}_high"
 
 
-def _numbers(found: Estimate) -> tuple[float, float | None, float | None]:
-    return found.mean, found.low, found.high
+def _numbers(estimate: Estimate) -> tuple[float, float | None, float | None]:
+    return estimate.mean, estimate.low, estimate.high
 
 
 def _pair(figure: Published | None) -> tuple[float | None, float | None]:
@@ -216,11 +218,11 @@ def _title(run: RunView) -> str:
 def _bases(runs: Sequence[RunView]) -> str:
     """Which decisions are scored."""
     fractional = [run for run in runs if run.scored == "paper"]
-    said = "Decisions are feasible (rounded)." if len(fractional) < len(runs) else ""
+    sentence = "Decisions are feasible (rounded)." if len(fractional) < len(runs) else ""
     if fractional:
         names = ", ".join(run.info.title for run in fractional)
-        said += f" In {names} they are those of the layer (fractional), and rounded for methods that have no layer."
-    return said.strip()
+        sentence += f" In {names} they are those of the layer (fractional), and rounded for methods that have no layer."
+    return sentence.strip()
 
 
 def _published_note(runs: Sequence[RunView]) -> str:

@@ -1,0 +1,141 @@
+"""One table and its renderings: text, terminal, HTML, Markdown, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from foresolve._base.extras import need
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure and what goes with it.
+
+    Attributes
+    ----------
+    interval: behind it, or below it where room is short.
+    note: another figure to stand beside it.
+    bold: the best of its kind.
+    """
+
+    figure: str = ""
+    interval: str = ""
+    note: str = ""
+    bold: bool = False
+
+    @property
+    def text(self) -> str:
+        """Figure and interval."""
+        return f"{self.figure} {self.interval}" if self.interval else self.figure
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under headers; the first column is to the left, the others to the right.
+
+    Attributes
+    ----------
+    rows: of `Cell`s, or of whatever `str` shows.
+    notes: what the notes of the cells are; Markdown gives them columns of this name.
+
+    Examples
+    --------
+    >>> table = Table(("", "mean"), (("value", 1.5), ("regret", Cell("0.25", bold=True))), "2 instances")
+    >>> print(table.text())
+    2 instances
+            mean
+    ------  ----
+    value    1.5
+    regret  0.25
+    >>> print(table.markdown())
+    |  | mean |
+    | --- | ---: |
+    | value | 1.5 |
+    | regret | **0.25** |
+    """
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    title: str = ""
+    notes: str = ""
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether any cell has one."""
+        return any(cell.note for row in self._cells() for cell in row)
+
+    def _cells(self) -> list[list[Cell]]:
+        return [[entry if isinstance(entry, Cell) else Cell(str(entry)) for entry in row] for row in self.rows]
+
+    def text(self) -> str:
+        """Columns under each other."""
+        rows = [list(self.headers), *([cell.text for cell in row] for row in self._cells())]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(self.headers))]
+
+        def line(row: Sequence[str]) -> str:
+            first, *rest = zip(row, widths)
+            return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]).rstrip()
+
+        rule = "  ".join("-" * width for width in widths)
+        return "\n".join([*filter(None, [self.title]), line(rows[0]), rule, *map(line, rows[1:])])
+
+    def rich(self, *, light: bool = False) -> Any:
+        """For rich's console; `light` leaves out frame and title, for a table among text.
+
+        Intervals and notes stand below their figures: three of them side by side are too wide for a terminal.
+        """
+        rich = need("rich.table", "a table in the terminal", "cli")
+        text = need("rich.text", "a table in the terminal", "cli").Text
+        if light:
+            drawn = rich.Table(box=need("rich.box", "a table", "cli").SIMPLE_HEAD, pad_edge=False)
+        else:
+            drawn = rich.Table(title=text(self.title, "table.title"), title_justify="left")
+        for i, header in enumerate(self.headers):
+            drawn.add_column(text(header), justify="left" if i == 0 else "right")
+        for row in self._cells():
+            parts = [(text("\n".join(filter(None, (c.figure, c.interval))), "bold" if c.bold else ""), c) for c in row]
+            for part, cell in parts:
+                if cell.note:
+                    part.append(f"\n({cell.note})", style="dim not bold")
+            drawn.add_row(*(part for part, _ in parts))
+        return drawn
+
+    def html(self, style: str = "") -> str:
+        """An HTML table of the class `style`; intervals and notes are spans of the class "aside"."""
+
+        def line(cells: Iterable[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
+
+        opening = f'<table class="{style}">' if style else "<table>"
+        caption = f"<caption>{escape(self.title)}</caption>\n" if self.title else ""
+        body = "\n".join(line(map(_html, row), "td") for row in self._cells())
+        head = line(map(escape, self.headers), "th")
+        return f"{opening}\n{caption}<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+    def markdown(self) -> str:
+        """A Markdown table; notes have columns of their own."""
+        noted = self.has_notes
+        headers = [self.headers[0], *(text for h in self.headers[1:] for text in ([h, self.notes] if noted else [h]))]
+        lines = [headers, ["---", *["---:"] * (len(headers) - 1)]]
+        for first, *rest in self._cells():
+            pairs = [(f"**{cell.text}**" if cell.bold else cell.text, cell.note) for cell in rest]
+            lines.append([first.text, *(text for pair in pairs for text in (pair if noted else pair[:1]))])
+        return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines)
+
+    def csv(self) -> str:
+        """Comma-separated, numbers in full precision; empty where there is none."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(self.headers)
+        writer.writerows(["" if entry is None else entry for entry in row] for row in self.rows)
+        return stream.getvalue()
+
+
+def _html(cell: Cell) -> str:
+    figure = f"<b>{escape(cell.figure)}</b>" if cell.bold else escape(cell.figure)
+    return figure + "".join(f'<span class="aside">{escape(text)}</span>' for text in (cell.interval, cell.note) if text)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from foresolve._base.table import Cell, Table
+from foresolve.errors import MissingExtraError
+
+TABLE = Table(
+    ("method", "k = 5", "k = 10"),
+    [
+        ("a|b", Cell("1.25", "[1.00, 1.50]", note="1.30", bold=True), Cell()),
+        ("<c> & [d]", 2, None),
+    ],
+    "a [title]",
+    "paper",
+)
+
+
+def test_text_is_aligned() -> None:
+    table = Table(("", "mean"), [("a", "1"), ("longer", "22.5")], "title")
+    assert table.text().splitlines() == ["title", "        mean", "------  ----", "a          1", "longer  22.5"]
+    assert Table(("a",), []).text().splitlines() == ["a", "-"]
+
+
+def test_html_escapes_and_keeps_the_rest_aside() -> None:
+    html = TABLE.html("figures")
+    assert html.startswith('<table class="figures">\n<caption>a [title]</caption>\n<thead><tr><th>method</th>')
+    assert '<td><b>1.25</b><span class="aside">[1.00, 1.50]</span><span class="aside">1.30</span></td>' in html
+    assert "<td>&lt;c&gt; &amp; [d]</td>" in html
+    assert "<caption>" not in Table(("a",), []).html()
+
+
+def test_markdown_gives_notes_columns_of_their_own() -> None:
+    assert TABLE.has_notes
+    assert TABLE.markdown().splitlines() == [
+        "| method | k = 5 | paper | k = 10 | paper |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| a\\|b | **1.25 [1.00, 1.50]** | 1.30 |  |  |",
+        "| <c> & [d] | 2 |  | None |  |",
+    ]
+    assert Table(("a", "b"), [("c", 1)]).markdown() == "| a | b |\n| --- | ---: |\n| c | 1 |"
+
+
+def test_csv_is_in_full_precision_and_empty_where_there_is_nothing() -> None:
+    assert Table(("a", "b"), [("x,y", 0.1 + 0.2), (None, 1)]).csv() == 'a,b\n"x,y",0.30000000000000004\n,1\n'
+
+
+@pytest.mark.parametrize("light", [False, True])
+def test_the_terminal_takes_brackets_for_text(light: bool) -> None:
+    console = pytest.importorskip("rich.console")
+    stream = io.StringIO()
+    console.Console(file=stream, width=80).print(TABLE.rich(light=light))
+    shown = stream.getvalue()
+    assert all(text in shown for text in ("<c> & [d]", "[1.00, 1.50]", "(1.30)", "k = 10"))
+    assert ("a [title]" in shown) is not light
+
+
+def test_without_rich_there_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+    with pytest.raises(MissingExtraError, match=r"foresolve\[cli\]"):
+        TABLE.rich()
