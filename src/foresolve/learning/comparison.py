@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from foresolve._base import checks
+from foresolve._base.bootstrap import intervals
 from foresolve._base.extras import need
 from foresolve._base.table import Table
-from foresolve.learning.metrics import interval, ratio
 from foresolve.learning.report import Report, check_columns
 
 
@@ -119,27 +119,26 @@ def compare(
     reports = dict(reports)
     if not reports:
         raise checks.fail("reports", "at least one report by name", "none")
-    if test not in ("wilcoxon", "t"):
-        raise checks.fail("test", '"wilcoxon" or "t"', repr(test))
-    reference = next(iter(reports)) if reference is None else reference
-    if reference not in reports:
-        raise checks.fail("reference", f"one of {', '.join(reports)}", repr(reference))
+    checks.one_of("test", test, ("wilcoxon", "t"))
+    reference = checks.one_of("reference", next(iter(reports)) if reference is None else reference, reports)
     check_columns(reports, measure)
-    base = reports[reference].instances[measure].astype(float)
+    columns = {name: report.instances[measure].astype(float) for name, report in reports.items()}
+    differences = {name: column - columns[reference] for name, column in columns.items()}
+    settings = {"resamples": bootstrap, "confidence": confidence, "seed": seed}
+    pairs = {name: (r.instances["regret"], np.abs(r.instances["optimum"])) for name, r in reports.items()}
+    normalized = intervals(pairs, **settings)
+    paired = intervals({name: (difference, None) for name, difference in differences.items()}, **settings)
     rows = []
     for name, report in reports.items():
-        column = report.instances[measure].astype(float)
-        difference = column - base
-        difference = difference[~np.isnan(difference)]
-        scale = np.abs(report.instances["optimum"])
+        difference = differences[name][~np.isnan(differences[name])]
         rows.append(
             Row(
                 name,
-                float(np.nanmean(column)),
+                float(np.nanmean(columns[name])),
                 report.normalized_regret,
-                interval(ratio, (report.instances["regret"], scale), bootstrap, confidence, seed),
+                normalized.get(name),
                 float(difference.mean()) if len(difference) else math.nan,
-                interval(lambda sample, axis=-1: sample.mean(axis), (difference,), bootstrap, confidence, seed),
+                paired.get(name),
                 _p_value(difference, test),
             )
         )

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib  # scipy.stats takes as long to import as the rest of foresolve together
-import inspect
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -40,21 +37,6 @@ def ratio(above: np.ndarray, below: np.ndarray, axis: int = -1) -> np.ndarray:
     return np.divide(above.sum(axis), total, out=np.full(total.shape, np.nan), where=total != 0)
 
 
-def interval(
-    statistic: Callable[..., np.ndarray], data: tuple[np.ndarray, ...], resamples: int, confidence: float, seed: int
-) -> tuple[float, float] | None:
-    """A percentile bootstrap interval over instances; `None` where there are too few, or none is asked for."""
-    if resamples < 1 or len(data[0]) < 2:
-        return None
-    bootstrap = importlib.import_module("scipy.stats").bootstrap
-    name = "rng" if "rng" in inspect.signature(bootstrap).parameters else "random_state"  # before SciPy 1.15
-    options: dict[str, Any] = {name: seed, "batch": max(1, 2**22 // len(data[0])), "confidence_level": confidence}
-    found = bootstrap(
-        data, statistic, paired=True, vectorized=True, n_resamples=resamples, method="percentile", axis=-1, **options
-    ).confidence_interval
-    return float(found.low), float(found.high)
-
-
 def worst_decision(problem: Problem, theta_hat: Tensor, theta: Tensor, x: Tensor) -> Tensor:
     r"""Among the best decisions under the prediction, the worst under the truth.
 
@@ -66,11 +48,11 @@ def worst_decision(problem: Problem, theta_hat: Tensor, theta: Tensor, x: Tensor
     """
     predicted, truth = problem.gain(theta_hat).double(), problem.gain(theta).double()
     tilted = _unit(predicted) - TIE * _unit(truth)
-    other = problem.solve(problem.gain(tilted)).double()
+    worst = problem.solve(problem.gain(tilted)).double()
     x = x.double()
-    loss = ((x - other) * _unit(predicted)).sum(-1)
+    loss = ((x - worst) * _unit(predicted)).sum(-1)
     ties = loss <= TOLERANCE * (1 + x.abs().sum(-1))
-    return torch.where(ties.unsqueeze(-1), other, x)
+    return torch.where(ties.unsqueeze(-1), worst, x)
 
 
 def _unit(gains: Tensor) -> Tensor:

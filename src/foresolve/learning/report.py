@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from foresolve._base import checks
+from foresolve._base.bootstrap import intervals
 from foresolve._base.extras import need
 from foresolve._base.table import Table
-from foresolve.learning.metrics import interval, ratio
+from foresolve.learning.metrics import ratio
 
 _LABELS = {
     "value": "value",
@@ -77,15 +78,8 @@ class Report:
         relative = np.divide(table["regret"], scale, out=np.full(len(scale), np.nan), where=scale > 0)
         table = table | {"relative_regret": relative}
         means = {name: _mean(column) for name, column in table.items()}
-        intervals = {}
-        for name, column in table.items():
-            known = column[~np.isnan(column.astype(float))].astype(float)
-            found = interval(lambda sample, axis=-1: sample.mean(axis), (known,), bootstrap, confidence, seed)
-            if found is not None:
-                intervals[name] = found
-        found = interval(ratio, (table["regret"], scale), bootstrap, confidence, seed)
-        if found is not None:
-            intervals["normalized_regret"] = found
+        samples = {name: (column, None) for name, column in table.items()}
+        samples |= {"normalized_regret": (table["regret"], scale)}
         optional = {name: means.get(name) for name in ("worst_case_regret", "feasible", "mse", "cross_entropy")}
         return cls(
             value=means["value"],
@@ -99,7 +93,7 @@ class Report:
             seconds_per_prediction=seconds["prediction"],
             exact=exact,
             confidence=confidence,
-            intervals=intervals,
+            intervals=intervals(samples, resamples=bootstrap, confidence=confidence, seed=seed),
             instances=table,
         )
 

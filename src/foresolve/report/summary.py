@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 
+from foresolve._base import bootstrap
 from foresolve.report.records import Measure, Protocol, Record
 
 RESAMPLES = 10_000
@@ -96,10 +96,11 @@ def estimate(sample: Iterable[float], *, seed: int = 0, resamples: int = RESAMPL
     """
     values = np.asarray(list(sample), dtype=np.float64)
     mean = float(values.mean())
-    if len(values) < 2:
+    ends = bootstrap.interval(values, resamples=resamples, seed=seed)
+    if ends is None:
         return Estimate(mean, None, None, len(values))
-    low, high = np.quantile(_weights(len(values), seed, resamples) @ values, (0.025, 0.975))
-    return Estimate(mean, min(float(low), mean), max(float(high), mean), len(values))
+    low, high = ends
+    return Estimate(mean, min(low, mean), max(high, mean), len(values))
 
 
 def summary(records: Sequence[Record], methods: Sequence[str] = (), *, seed: int = 0) -> list[Row]:
@@ -134,12 +135,12 @@ def chosen(records: Sequence[Record], methods: Sequence[str] = ()) -> list[Recor
     for record in entrants:
         groups.setdefault((record.k, record.split), []).append(record)
         taking_part.setdefault(record.k, set()).add(record.method)
-    found: list[Record] = []
+    choices: list[Record] = []
     for (k, _), group in sorted(groups.items(), key=lambda entry: (entry[0][0] or 0, entry[0][1])):
         if len(group) == len(taking_part[k]) >= 2:
             best = max(group, key=lambda r: (r.validation, -order[r.method]))
-            found.append(replace(best, method=CHOSEN, setting={"method": best.method, **best.setting}))
-    return found
+            choices.append(replace(best, method=CHOSEN, setting={"method": best.method, **best.setting}))
+    return choices
 
 
 def pairs(methods: Sequence[str], heuristics: Sequence[str]) -> list[tuple[str, str]]:
@@ -151,15 +152,15 @@ def pairs(methods: Sequence[str], heuristics: Sequence[str]) -> list[tuple[str, 
     >>> pairs(["NN1-Decision", "NN1-2Stage", "TF-IDF", "Chosen"], ["TF-IDF"])
     [('NN1-Decision', 'NN1-2Stage'), ('Chosen', 'TF-IDF')]
     """
-    found: list[tuple[str, str]] = []
+    looked_at: list[tuple[str, str]] = []
     for method in methods:
         architecture, _, training = method.rpartition("-")
         reference = f"{architecture}-{TWO_STAGE}"
         if training != TWO_STAGE and reference in methods and method not in heuristics:
-            found.append((method, reference))
+            looked_at.append((method, reference))
     if CHOSEN in methods:
-        found += [(CHOSEN, name) for name in methods if name in heuristics and name not in (RANDOM, OPT)]
-    return found
+        looked_at += [(CHOSEN, name) for name in methods if name in heuristics and name not in (RANDOM, OPT)]
+    return looked_at
 
 
 def differences(
@@ -179,14 +180,14 @@ def differences(
     for record in known:
         table.setdefault((record.method, record.k), {})[record.split] = record
     budgets = sorted({record.k for record in known}, key=lambda k: k or 0)
-    found: list[Difference] = []
+    gaps: list[Difference] = []
     for method, reference in pairs(_order(known, methods), heuristics):
         for k in budgets:
             ours, theirs = table.get((method, k), {}), table.get((reference, k), {})
             both = [(ours[split], theirs[split]) for split in sorted(ours.keys() & theirs.keys())]
             if both:
-                found.append(_difference(both, method, reference, protocol, seed))
-    return found
+                gaps.append(_difference(both, method, reference, protocol, seed))
+    return gaps
 
 
 def _difference(
@@ -234,12 +235,3 @@ def _order(records: Sequence[Record], methods: Sequence[str]) -> list[str]:
     present = {record.method for record in records}
     last = [name for name in (CHOSEN, RANDOM, OPT) if name in names]
     return [name for name in names if name in present and name not in last] + [n for n in last if n in present]
-
-
-@lru_cache(maxsize=4)
-def _weights(size: int, seed: int, resamples: int) -> np.ndarray:
-    """How often each of `size` entries is drawn in each resample, as shares: resampled means are one product."""
-    drawn = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=resamples)
-    weights = drawn / size
-    weights.flags.writeable = False  # it is shared by all who ask
-    return weights

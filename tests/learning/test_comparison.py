@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from foresolve.errors import InvalidInputError
+from foresolve.learning import compare
+from foresolve.learning.report import Report
+
+RNG = np.random.default_rng(0)
+OPTIMUM = 5 + RNG.random(60)
+
+
+def report(regret: np.ndarray, optimum: np.ndarray = OPTIMUM) -> Report:
+    """A report with these columns."""
+    columns = {"value": optimum - regret, "optimum": optimum, "regret": regret}
+    return Report.of(columns, None, {"decision": 1e-3, "prediction": 1e-3}, True, 200, 0.95, 0)
+
+
+GOOD, BAD = report(0.1 * RNG.random(60)), report(0.5 + RNG.random(60))
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "t"])
+def test_p_values_are_those_of_scipy(test: str) -> None:
+    row = compare({"good": GOOD, "bad": BAD}, test=test)["bad"]
+    gap = BAD.instances["regret"] - GOOD.instances["regret"]
+    expected = stats.wilcoxon(gap) if test == "wilcoxon" else stats.ttest_1samp(gap, 0.0)
+    assert row.p_value == pytest.approx(expected.pvalue)
+    assert row.difference == pytest.approx(gap.mean())
+
+
+def test_the_reference_against_itself() -> None:
+    row = compare({"good": GOOD, "bad": BAD}, reference="bad")["bad"]
+    assert (row.difference, row.difference_interval, row.p_value) == (0.0, (0.0, 0.0), 1.0)
+
+
+def test_pairing_cancels_what_varies_between_instances() -> None:
+    noise = 10 * RNG.random(60)
+    first, second = report(noise), report(noise + 0.1)
+    row = compare({"first": first, "second": second}, test="t")["second"]
+    assert row.difference_interval == pytest.approx((0.1, 0.1))
+    assert row.p_value == 0.0  # the same difference everywhere
+
+
+def test_intervals_of_a_report_and_of_a_comparison_agree() -> None:
+    comparison = compare({"good": GOOD, "bad": BAD}, bootstrap=200)
+    assert comparison["bad"].normalized_interval == BAD.intervals["normalized_regret"]
+    assert compare({"good": GOOD}, bootstrap=0)["good"].normalized_interval is None
+
+
+def test_instances_without_a_number_are_left_out() -> None:
+    optimum = np.where(np.arange(60) < 3, 0.0, OPTIMUM)
+    reports = {"a": report(np.zeros(60), optimum), "b": report(np.ones(60), optimum)}
+    row = compare(reports, measure="relative_regret")["b"]
+    assert row.mean == pytest.approx((1 / optimum[3:]).mean())
+    assert row.difference_interval is not None
+
+
+def test_it_is_shown() -> None:
+    lines = str(compare({"good": GOOD, "bad": BAD})).splitlines()
+    assert lines[0] == "paired Wilcoxon test against good"
+    assert lines[1].split()[:2] == ["normalised", "regret"]
+    assert [line.split()[0] for line in lines[3:]] == ["good", "bad"]
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InvalidInputError, match="`reports` must be at least one"):
+        compare({})
+    with pytest.raises(InvalidInputError, match="`test` must be one of 'wilcoxon', 't'; got 'sign'"):
+        compare({"good": GOOD}, test="sign")
+    with pytest.raises(InvalidInputError, match="`reference` must be one of 'good'; got 'best'"):
+        compare({"good": GOOD}, reference="best")
+    with pytest.raises(InvalidInputError, match="`measure` must be one of"):
+        compare({"good": GOOD}, measure="fame")
+    with pytest.raises(InvalidInputError, match="`reports` must be of the same instances"):
+        compare({"good": GOOD, "else": report(np.zeros(60), OPTIMUM + 1)})
