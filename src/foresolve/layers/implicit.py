@@ -50,7 +50,7 @@ class Tangent:
         """`g_F = u + C_AF' z`: the part along the face, and the multipliers of the rest."""
         rows = self.polytope.rows
         u = g * self.free
-        z = 0.0 * self.face.y
+        z = namespace(g).zeros_like(self.face.y)
         first = left = rows.apply(u) * self.active
         for _ in range(REFINEMENTS):
             z = z + self._solve(left)
