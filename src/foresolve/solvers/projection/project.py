@@ -19,7 +19,7 @@ NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True)
-class Projection:
+class ProjectionResult:
     """Projections `face.x` with multipliers `face.y` of the rows; every array is `(B, ...)`."""
 
     face: Face
@@ -27,7 +27,9 @@ class Projection:
     iterations: Array
 
 
-def project(point: Array, polytope: Polytope, *, tol: float, max_iter: int, start: Array | None = None) -> Projection:
+def project(
+    point: Array, polytope: Polytope, *, tol: float, max_iter: int, start: Array | None = None
+) -> ProjectionResult:
     """`argmin |x - point|^2` over each polytope.
 
     Parameters
@@ -70,7 +72,7 @@ def project(point: Array, polytope: Polytope, *, tol: float, max_iter: int, star
         keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
     status = xp.where(face.residual <= tolerance, int(Status.CONVERGED), int(Status.MAX_ITER))
-    return Projection(face, xp.where(infeasible, int(Status.INFEASIBLE), status), spent)
+    return ProjectionResult(face, xp.where(infeasible, int(Status.INFEASIBLE), status), spent)
 
 
 def _tolerance(point: Array, polytope: Polytope, tol: float) -> Array:
