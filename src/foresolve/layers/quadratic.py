@@ -10,7 +10,7 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning, InfeasibleError
-from foresolve.layers.implicit import Tangent, attach
+from foresolve.layers.implicit import attach
 from foresolve.layers.smoothing import Relative, SmoothedLayer
 from foresolve.layers.solutions import Duals, Solution
 from foresolve.problems.base import Problem
@@ -18,7 +18,8 @@ from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
 from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection.polytope import Polytope
-from foresolve.solvers.projection.project import Projection, project
+from foresolve.solvers.projection.project import ProjectionResult, project
+from foresolve.solvers.projection.tangent import Tangent
 from foresolve.solvers.status import Status
 
 
@@ -103,7 +104,7 @@ class QuadraticRelaxation(SmoothedLayer):
             raise checks.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", found)
         return to_array(start.multipliers.to(polytope.rhs))
 
-    def _report(self, result: Projection, polytope: Polytope, batch: torch.Size) -> None:
+    def _report(self, result: ProjectionResult, polytope: Polytope, batch: torch.Size) -> None:
         """Raise for infeasible instances, warn for those that ran out of iterations."""
         if not bool((result.status != int(Status.CONVERGED)).any()):
             return
@@ -155,7 +156,7 @@ class _Run:
     point: Tensor
     polytope: Polytope
     numeric: Polytope
-    result: Projection
+    result: ProjectionResult
 
     @property
     def differentiable(self) -> bool:

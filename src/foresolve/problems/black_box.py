@@ -14,7 +14,7 @@ from foresolve._base import checks
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.problems.base import Problem, Sense
 from foresolve.problems.feasibility import Feasibility, inspect
-from foresolve.solvers.processes import Workers
+from foresolve.solvers.processes import ProcessPool
 
 Oracle = Callable[[np.ndarray], Any]
 
@@ -93,7 +93,7 @@ class OracleProblem(Problem):
         self._oracle, self._objective = solve, objective
         self._shape = (self._n,) if self.linear else (None,) * dims
         count = checks.positive_int("workers", workers, zero=True)
-        self._workers = Workers(solve, count, initializer, initargs) if count else None
+        self._workers = ProcessPool(solve, count, initializer, initargs) if count else None
         if initializer is not None and not count:
             raise checks.fail("workers", "at least 1 with an `initializer`", "0")
 

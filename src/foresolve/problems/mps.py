@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from foresolve.errors import InvalidInputError
-from foresolve.solvers.exact.highs import load_highspy, new_highs
+from foresolve.solvers.exact.highs_model import load_highspy, new_highs
 
 # Files write "no bound" as 1e30 or the like; HiGHS draws the line here.
 INFINITE = 1e20

@@ -33,8 +33,19 @@ class _Numpy:
     isfinite = staticmethod(np.isfinite)
     at_least = staticmethod(np.maximum)
     at_most = staticmethod(np.minimum)
+    isnan = staticmethod(np.isnan)
     nonzero = staticmethod(np.flatnonzero)
     full_like = staticmethod(np.full_like)
+
+    @staticmethod
+    def zeros_like(a: np.ndarray) -> np.ndarray:
+        return np.zeros(a.shape, a.dtype)  # in a third of the time that np.zeros_like takes
+
+    @staticmethod
+    def broadcast_like(a: np.ndarray, like: np.ndarray) -> np.ndarray:
+        out = np.empty(like.shape, a.dtype)
+        out[...] = a
+        return out
 
     @staticmethod
     def amax(a: np.ndarray, keepdims: bool = False) -> np.ndarray:
@@ -72,7 +83,13 @@ class _Torch:
     isfinite = staticmethod(torch.isfinite)
     at_least = staticmethod(torch.clamp_min)
     at_most = staticmethod(torch.clamp_max)
+    isnan = staticmethod(torch.isnan)
     full_like = staticmethod(torch.full_like)
+    zeros_like = staticmethod(torch.zeros_like)
+
+    @staticmethod
+    def broadcast_like(a: Tensor, like: Tensor) -> Tensor:
+        return a.expand(like.shape).clone()
 
     @staticmethod
     def nonzero(mask: Tensor) -> Tensor:

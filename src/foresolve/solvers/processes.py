@@ -15,10 +15,11 @@ from typing import Any
 from foresolve._base import checks
 from foresolve.errors import ForesolveError
 
-_living: weakref.WeakValueDictionary[str, Workers] = weakref.WeakValueDictionary()
+# By token, the pools of this process: what a copy of one becomes when it arrives here.
+_pools: weakref.WeakValueDictionary[str, ProcessPool] = weakref.WeakValueDictionary()
 
 
-class Workers:
+class ProcessPool:
     """`count` processes that start when they are first needed, and stay until `close` or the object is gone.
 
     Copies, pickled ones too, share the processes of the original as long as it lives in the same process: batches that
@@ -40,7 +41,7 @@ class Workers:
         self.token = uuid.uuid4().hex
         self._pool: ProcessPoolExecutor | None = None
         self._owner = os.getpid()
-        _living[self.token] = self
+        _pools[self.token] = self
 
     def map(self, items: Sequence[Any]) -> list[Any]:
         """What the function gives for each item, or the exception it raises."""
@@ -75,21 +76,21 @@ class Workers:
             self._finalizer = weakref.finalize(self, self._pool.shutdown, wait=True, cancel_futures=True)
         return self._pool
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Workers:
+    def __deepcopy__(self, memo: dict[int, Any]) -> ProcessPool:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.token, self.function, self.count, self.initializer, self.initargs)
 
 
-def _restore(token: str, *arguments: Any) -> Workers:
-    living = _living.get(token)
-    if living is not None:
-        return living
-    fresh = Workers(*arguments)
-    fresh.token = token
-    _living[token] = fresh
-    return fresh
+def _restore(token: str, *arguments: Any) -> ProcessPool:
+    original = _pools.get(token)
+    if original is not None:
+        return original
+    pool = ProcessPool(*arguments)
+    pool.token = token
+    _pools[token] = pool
+    return pool
 
 
 def _outcome(future: Future[Any]) -> Any:

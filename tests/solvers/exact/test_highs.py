@@ -11,7 +11,7 @@ import scipy.optimize
 import torch
 
 from foresolve.errors import InfeasibleError, MissingExtraError, SolverError, UnboundedError
-from foresolve.solvers.exact import highs
+from foresolve.solvers.exact import model_pool
 from foresolve.solvers.exact.highs import HighsPool, is_feasible
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import DenseRows
@@ -73,7 +73,7 @@ def test_calls_do_not_depend_on_earlier_ones_nor_on_cores(monkeypatch: pytest.Mo
     first = pool.solve(gains, shared(50), (50,))
     pool.solve(-gains, shared(50), (50,))
     assert np.array_equal(pool.solve(gains, shared(50), (50,)), first)
-    monkeypatch.setattr(highs.os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(model_pool.os, "cpu_count", lambda: 7)
     assert np.array_equal(HighsPool(body).solve(gains, shared(50), (50,)), first)
 
 

@@ -92,7 +92,9 @@ def _facilities(config: Config) -> Instances:
     made = {k: facility_location_data(count, k=k, generator=generator(config.seed, 0))[0] for k in config.ks}
     first = next(iter(made.values()))
     features, theta = first.features.float(), first.theta.float()
-    return Instances(features, theta, {k: d.problem for k, d in made.items()}, random_sets, (theta.shape[1], theta.shape[2]))
+    return Instances(
+        features, theta, {k: d.problem for k, d in made.items()}, random_sets, (theta.shape[1], theta.shape[2])
+    )
 
 
 def _model(layers: int, linear: bool):

@@ -1,34 +1,23 @@
-"""Linear and mixed-integer programs by HiGHS: models built once, objectives exchanged, chunks in parallel.
-
-`highspy` is imported where it is first needed, so that everything else works without it.
-"""
+"""Linear and mixed-integer programs by HiGHS: models built once, objectives exchanged, chunks in parallel."""
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
 from foresolve._base.checks import instance_names
-from foresolve._base.extras import need
 from foresolve.errors import InfeasibleError, SolverError, UnboundedError
 from foresolve.solvers.arrays import Array
+from foresolve.solvers.exact.highs_model import EITHER, INFEASIBLE, OPTIMAL, UNBOUNDED, HighsModel, scaled
+from foresolve.solvers.exact.model_pool import ModelPool
 from foresolve.solvers.projection.polytope import Polytope
 
 # Instances that follow each other from basis to basis. Fixed, and each chunk starts cold, so that results depend
 # neither on earlier calls nor on the number of cores.
 CHUNK = 8
-
-# HiGHS judges reduced costs on an absolute scale (1e-7); gains are brought to this one, whatever their units.
-GAIN_SCALE = 8192.0
-
-OPTIMAL, INFEASIBLE, UNBOUNDED = "Optimal", "Infeasible", "Unbounded"
-EITHER = "Primal infeasible or unbounded"
 
 
 class Outcome(NamedTuple):
@@ -38,31 +27,13 @@ class Outcome(NamedTuple):
     x: np.ndarray | None
 
 
-def load_highspy() -> Any:
-    """The module `highspy`, or an error that says how to get it."""
-    return need("highspy", "solving this problem", note="It cannot share a process with `ortools`")
-
-
-def new_highs(options: Mapping[str, Any] | None = None) -> Any:
-    """A silent, single-threaded HiGHS: the parallelism is over instances."""
-    highs = load_highspy().Highs()
-    # `log_to_console` too: reading a file would otherwise print its complaints.
-    settings = {"output_flag": False, "log_to_console": False, "threads": 1, "mip_rel_gap": 0.0, **(options or {})}
-    for name, value in settings.items():
-        if highs.setOptionValue(name, value) == load_highspy().HighsStatus.kError:
-            raise SolverError(f"HiGHS does not take {name}={value!r}. Check the name and the type of the option")
-    return highs
-
-
-class Model:
+class PolytopeModel:
     """One HiGHS model that takes on the instances of a polytope in turn."""
 
     def __init__(self, polytope: Polytope, integer: np.ndarray | None, options: Mapping[str, Any] | None) -> None:
         self.polytope, self.integer = polytope, integer
-        self.highs = new_highs(options)
+        self.highs = HighsModel(options)
         self.current: int | None = None
-        self.columns = np.arange(polytope.rows.n, dtype=np.int32)
-        self.row_index = np.arange(polytope.rows.m, dtype=np.int32)
 
     def run(self, instance: int, gains: np.ndarray) -> list[Outcome]:
         """Best decisions of one instance's polytope for each row of `gains`; the first starts cold."""
@@ -77,40 +48,26 @@ class Model:
         """Load the data of `instance`; the matrix is kept where all instances share it."""
         if self.current == instance:
             return
-        lower, upper, row_lower, row_upper = self._bounds(instance)
-        if self.current is None or self.polytope.rows.batched:
-            self._pass(instance, lower, upper, row_lower, row_upper)
-        else:
-            self.highs.changeColsBounds(len(self.columns), self.columns, lower, upper)
-            self.highs.changeRowsBounds(len(self.row_index), self.row_index, row_lower, row_upper)
-        self.current = instance
 
-    def _bounds(self, instance: int) -> tuple[np.ndarray, ...]:
         def row(array: Array) -> np.ndarray:
             return _numpy(array[instance if array.shape[0] > 1 else 0]).astype(np.float64)
 
-        rhs, equality = row(self.polytope.rhs), _numpy(self.polytope.equality)
-        return row(self.polytope.lower), row(self.polytope.upper), np.where(equality, rhs, -np.inf), rhs
-
-    def _pass(self, instance: int, lower: np.ndarray, upper: np.ndarray, *row_bounds: np.ndarray) -> None:
-        highspy = load_highspy()
-        matrix = self.polytope.rows.scipy(instance if self.polytope.rows.batched else 0)
-        flags = np.zeros(len(self.columns)) if self.integer is None else self.integer
-        status = self.highs.passModel(
-            len(self.columns), len(self.row_index), matrix.nnz, int(highspy.MatrixFormat.kRowwise),
-            int(highspy.ObjSense.kMaximize), 0.0, np.zeros(len(self.columns)), lower, upper, *row_bounds,
-            matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float64),
-            flags.astype(np.int32),
-        )  # fmt: skip
-        if status == highspy.HighsStatus.kError:
-            raise SolverError("HiGHS refused the model. Check for entries or right-hand sides beyond 1e15")
+        rows, equality = self.polytope.rows, _numpy(self.polytope.equality)
+        rhs, bounds = row(self.polytope.rhs), (row(self.polytope.lower), row(self.polytope.upper))
+        row_bounds = (np.where(equality, rhs, -np.inf), rhs)
+        if self.current is None or rows.batched:
+            matrix = rows.scipy(instance if rows.batched else 0)
+            self.highs.load(matrix, row_bounds, bounds, maximize=True, integer=self.integer)
+        else:
+            self.highs.set_bounds(*bounds)
+            self.highs.set_row_bounds(*row_bounds)
+        self.current = instance
 
     def _maximize(self, gains: np.ndarray, *, cold: bool) -> Outcome:
-        largest = np.abs(gains).max(initial=0.0)
-        scaled = gains * (GAIN_SCALE / largest) if largest > 0 else gains
-        status = self._attempt(scaled, cold=cold)
+        gains = scaled(gains)
+        status = self._attempt(gains, cold=cold)
         if status not in {OPTIMAL, INFEASIBLE, UNBOUNDED, EITHER} and not cold:
-            status = self._attempt(scaled, cold=True)  # a bad basis is no verdict on the instance
+            status = self._attempt(gains, cold=True)  # a bad basis is no verdict on the instance
         if status == OPTIMAL:
             return Outcome(status, self._decision())
         if status == EITHER:
@@ -119,14 +76,11 @@ class Model:
         return Outcome(status, None)
 
     def _attempt(self, gains: np.ndarray, *, cold: bool) -> str:
-        if cold:
-            self.highs.clearSolver()
-        self.highs.changeColsCost(len(self.columns), self.columns, gains)
-        self.highs.run()
-        return self.highs.modelStatusToString(self.highs.getModelStatus())
+        self.highs.set_costs(gains)
+        return self.highs.run(cold=cold)
 
     def _decision(self) -> np.ndarray:
-        x = np.array(self.highs.getSolution().col_value)
+        x = self.highs.decision()
         if self.integer is not None:
             x = np.where(self.integer.astype(bool), np.round(x), x)
         return x + 0.0  # no negative zeros
@@ -151,8 +105,8 @@ class HighsPool:
     def __init__(
         self, polytope: Polytope, integer: np.ndarray | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        self.polytope, self.integer, self.options = polytope, integer, options
-        self._idle: deque[Model] = deque()
+        self.polytope, self.integer = polytope, integer
+        self._models = ModelPool(lambda: PolytopeModel(polytope, integer, options))
 
     def solve(self, gains: np.ndarray, model_of: np.ndarray, batch: Sequence[int] = ()) -> np.ndarray:
         """Best decisions `(B, n)` for gains `(B, n)`; row `b` uses the polytope of instance `model_of[b]`.
@@ -161,29 +115,23 @@ class HighsPool:
         `batch`.
         """
         gains = np.asarray(gains, dtype=np.float64)
-        chunks = deque(_chunks(np.asarray(model_of), 1 if self.integer is not None else CHUNK))
-        outcomes: list[Outcome | None] = [None] * len(gains)
+        chunks = _chunks(np.asarray(model_of), 1 if self.integer is not None else CHUNK)
 
-        def work() -> None:
-            try:
-                model = self._idle.pop()
-            except IndexError:
-                model = Model(self.polytope, self.integer, self.options)
-            while chunks:
-                try:
-                    instance, chunk = chunks.popleft()
-                except IndexError:
-                    break  # another thread took the last one
-                for b, outcome in zip(chunk, model.run(instance, gains[chunk]), strict=True):
-                    outcomes[b] = outcome
-            self._idle.append(model)
+        def run(model: PolytopeModel, chunk: tuple[int, np.ndarray]) -> list[Outcome]:
+            instance, positions = chunk
+            return model.run(instance, gains[positions])
 
-        # A thread even for one chunk: HiGHS refuses `threads=1` on a thread where another user of it chose otherwise.
-        workers = max(1, min(len(chunks), os.cpu_count() or 1))
-        with ThreadPoolExecutor(workers) as threads:
-            for future in [threads.submit(work) for _ in range(workers)]:
-                future.result()
-        return _gather(outcomes, gains.shape, batch, self.polytope)
+        x = np.zeros(gains.shape)
+        failed: dict[str, list[int]] = {}
+        for (_, positions), outcomes in zip(chunks, self._models.map(run, chunks), strict=True):
+            for b, (status, decision) in zip(positions.tolist(), outcomes, strict=True):
+                if decision is None:
+                    failed.setdefault(status, []).append(b)
+                else:
+                    x[b] = decision
+        if failed:
+            raise _failure(failed, batch, self.polytope)
+        return x
 
 
 def _numpy(array: Array) -> np.ndarray:
@@ -212,35 +160,24 @@ def _chunks(model_of: np.ndarray, size: int) -> list[tuple[int, np.ndarray]]:
     ]
 
 
-def _gather(
-    outcomes: Sequence[Outcome | None], shape: tuple[int, ...], batch: Sequence[int], polytope: Polytope
-) -> np.ndarray:
-    """The decisions side by side, or the error that says which instances have none, and why."""
-    x = np.zeros(shape)
-    failed: dict[str, list[int]] = {}
-    for b, outcome in enumerate(outcomes):
-        if outcome is not None and outcome.x is not None:
-            x[b] = outcome.x
-        else:
-            failed.setdefault("Not run" if outcome is None else outcome.status, []).append(b)
-    if not failed:
-        return x
+def _failure(failed: Mapping[str, list[int]], batch: Sequence[int], polytope: Polytope) -> SolverError:
+    """The error that says which instances have no decision, and why; `failed` are their positions by status."""
     if INFEASIBLE in failed:
-        where = failed[INFEASIBLE]
-        raise InfeasibleError(
+        where = sorted(failed[INFEASIBLE])
+        return InfeasibleError(
             f"no decision satisfies the constraints of {instance_names(where, batch)}. Relax the right-hand sides or "
             "bounds that contradict each other; `problem.check(x)` lists what a decision breaks",
             where,
         )
     if UNBOUNDED in failed:
-        where = failed[UNBOUNDED]
+        where = sorted(failed[UNBOUNDED])
         free = np.isinf(_numpy(polytope.lower)).any() or np.isinf(_numpy(polytope.upper)).any()
         hint = "Give finite `bounds` to the variables" if free else "Check the constraints"
-        raise UnboundedError(
+        return UnboundedError(
             f"the objective grows without limit for {instance_names(where, batch)}. {hint}, or the right `sense`", where
         )
-    status, where = next(iter(failed.items()))
-    raise SolverError(
+    status, where = min(((status, sorted(where)) for status, where in failed.items()), key=lambda item: item[1][0])
+    return SolverError(
         f"HiGHS stopped without an optimum for {instance_names(where, batch)} (status: {status!r}). Raise the limit "
         "that it met, or rescale constraints whose entries differ by many orders of magnitude",
         where,

@@ -9,26 +9,29 @@ that arise as edges join cities in the order of their `x`, largest first. Where 
 edge is branched on. A 0/1 solution that breaks none has a single component: it is a tour, so the answer is exact.
 
 The constraints hold for every objective, so a model keeps those it has found. Which of several equally short tours is
-found would depend on them; costs therefore differ by a fixed pattern of `TIE` of the largest, and answers do not.
+found would depend on them, and with them on what was solved before and on the timing of threads. Costs therefore differ
+by a fixed pattern of `TIE` of the largest, which tells most ties apart. Where the search cannot rule out that another
+tour is just as short, a model without any history decides: the answer is always the one that such a model gives.
 """
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse
 
 from foresolve._base.checks import instance_names
 from foresolve.errors import SolverError
-from foresolve.solvers.exact.highs import GAIN_SCALE, OPTIMAL, load_highspy, new_highs
+from foresolve.solvers.exact.highs_model import COST_SCALE, INFEASIBLE, OPTIMAL, HighsModel, scaled
+from foresolve.solvers.exact.model_pool import ModelPool
 
 TIE = 1e-8
-# Of costs that go up to GAIN_SCALE: a bound this close to the best tour is no better.
-CLOSE = 1e-6
+# Of costs that go up to COST_SCALE: a bound this close to the best tour is no better. Far below TIE, so that nearly all
+# ties are decided by the pattern, and above the simplex method's tolerance for reduced costs.
+CLOSE = 1e-8
+TOLERANCE = 1e-9
 FRACTIONAL = 1e-6
 # For each city, before a model starts afresh: more rows slow the simplex method down more than they save.
 CUTS_A_CITY = 4
@@ -49,68 +52,82 @@ class TourModel:
     def __init__(self, cities: int) -> None:
         self.cities = cities
         self.ends = np.stack(np.triu_indices(cities, 1), 1)
-        self.columns = np.arange(len(self.ends), dtype=np.int32)
         self.pattern = np.random.default_rng(0).random(len(self.ends))
         self._build()
 
     def solve(self, costs: np.ndarray) -> np.ndarray:
-        """The shortest tour, 0/1 over the edges."""
-        largest = np.abs(costs).max()
-        scaled = costs * (GAIN_SCALE / largest) if largest > 0 else costs
-        scaled = scaled + GAIN_SCALE * TIE * self.pattern
+        """The shortest tour, 0/1 over the edges; among equally short ones, that of a model without history."""
+        costs = scaled(costs) + COST_SCALE * TIE * self.pattern
         if self.cuts > CUTS_A_CITY * self.cities:
             self._build()
-        self.highs.changeColsCost(len(self.columns), self.columns, scaled)
-        best, length = None, np.inf
+        fresh = self.fresh
+        tour, margin = self._search(costs)
+        if margin > 2 * CLOSE or fresh:
+            return tour
+        return TourModel(self.cities)._search(costs)[0]
+
+    def _search(self, costs: np.ndarray) -> tuple[np.ndarray, float]:
+        """A shortest tour, and by how much every other one is longer at least."""
+        self.fresh = False
+        self.highs.set_costs(costs)
+        best, length, others = None, np.inf, np.inf
         nodes = [Node(-np.inf, (), ())]
         for _ in range(MOST_NODES):
             if not nodes:
                 break
             node = nodes.pop()
             if node.bound >= length - CLOSE:
+                others = min(others, node.bound)
                 continue
             bound, x = self._relax(node, length)
             if x is None:
+                others = min(others, bound)
                 continue
             distance = np.abs(x - 0.5)
             if (distance > 0.5 - FRACTIONAL).all():
-                best, length = np.round(x), bound
+                others = min(others, length, bound + self._step())
+                best, length = np.round(x) + 0.0, bound
                 continue
             edge = int(distance.argmin())
             # The edge is in first: a tour is found sooner that way.
             nodes += [Node(bound, (*node.out, edge), node.inside), Node(bound, node.out, (*node.inside, edge))]
         if best is None or nodes:
             raise SolverError(f"no shortest tour after {MOST_NODES} parts of the search")
-        return best
+        return best, others - length
 
     def _relax(self, node: Node, length: float) -> tuple[float, np.ndarray | None]:
         """Bound and solution of a part, once no set that can be found is broken; no solution where none is better."""
-        lower, upper = np.zeros(len(self.columns)), np.ones(len(self.columns))
+        lower, upper = np.zeros(len(self.ends)), np.ones(len(self.ends))
         upper[list(node.out)], lower[list(node.inside)] = 0.0, 1.0
-        self.highs.changeColsBounds(len(self.columns), self.columns, lower, upper)
+        self.highs.set_bounds(lower, upper)
         while True:
-            status = self._run()
-            if status == "Infeasible":
+            if self._run() == INFEASIBLE:
                 return np.inf, None
-            bound = self.highs.getInfo().objective_function_value
+            bound = self.highs.objective()
             if bound >= length - CLOSE:
                 return bound, None
-            x = np.array(self.highs.getSolution().col_value)
+            x = self.highs.decision()
             sets = self._broken(x)
             if len(sets) == 0:
                 return bound, x
             self._add(sets)
 
     def _run(self) -> str:
-        self.highs.run()
-        status = self.highs.modelStatusToString(self.highs.getModelStatus())
-        if status not in {OPTIMAL, "Infeasible"}:
-            self.highs.clearSolver()
-            self.highs.run()
-            status = self.highs.modelStatusToString(self.highs.getModelStatus())
-            if status not in {OPTIMAL, "Infeasible"}:
+        status = self.highs.run()
+        if status not in {OPTIMAL, INFEASIBLE}:
+            status = self.highs.run(cold=True)
+            if status not in {OPTIMAL, INFEASIBLE}:
                 raise SolverError(f"HiGHS stopped without an optimum (status: {status!r})")
         return status
+
+    def _step(self) -> float:
+        """How much longer than the vertex just found every other 0/1 point is, at least.
+
+        It differs in a nonbasic edge or in the slack of a nonbasic row, by 1 or more since all numbers are whole, and
+        costs what the multiplier says. Basic ones, as many as there are rows, have the multiplier 0.
+        """
+        basic = self.highs.row_count
+        return float(np.partition(np.abs(self.highs.duals()), basic)[basic])
 
     def _broken(self, x: np.ndarray) -> np.ndarray:
         """Sets `(k, cities)` of cities with `sum_{e inside S} x_e > |S| - 1`; for 0/1 `x`, all of its subtours."""
@@ -137,28 +154,18 @@ class TourModel:
     # -- the rows ----------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        highspy = load_highspy()
-        self.highs = new_highs()
-        n, m = len(self.columns), self.cities
-        rows = [np.flatnonzero((self.ends == city).any(1)) for city in range(m)]
-        starts = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int32)
-        self.highs.passModel(
-            n, m, int(starts[-1]), int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize), 0.0,
-            np.zeros(n), np.zeros(n), np.ones(n), np.full(m, 2.0), np.full(m, 2.0),
-            starts, np.concatenate(rows).astype(np.int32), np.ones(starts[-1]), np.zeros(n, dtype=np.int32),
-        )  # fmt: skip
-        self.cuts = 0
+        n, m = len(self.ends), self.cities
+        meets = (self.ends[None] == np.arange(m)[:, None, None]).any(-1)
+        self.highs = HighsModel({"dual_feasibility_tolerance": TOLERANCE})
+        self.highs.load(_rows(meets), (np.full(m, 2.0), np.full(m, 2.0)), (np.zeros(n), np.ones(n)), maximize=False)
+        self.cuts, self.fresh = 0, True
 
     def _add(self, sets: np.ndarray) -> None:
         """The constraint of each set; a set and its complement say the same, and the smaller has fewer edges."""
         sets = np.where(sets.sum(1, keepdims=True) > self.cities / 2, 1.0 - sets, sets)
         sets = np.unique(sets, axis=0)
-        rows = [np.flatnonzero(members[self.ends].all(1)) for members in sets.astype(bool)]
-        starts = np.cumsum([0, *(len(row) for row in rows)])[:-1].astype(np.int32)
-        index = np.concatenate(rows).astype(np.int32)
-        self.highs.addRows(
-            len(sets), np.full(len(sets), -np.inf), sets.sum(1) - 1.0, len(index), starts, index, np.ones(len(index))
-        )
+        inside = np.asarray(sets.astype(bool)[:, self.ends].all(-1))
+        self.highs.add_rows(_rows(inside), sets.sum(1) - 1.0)
         self.cuts += len(sets)
 
 
@@ -166,35 +173,27 @@ class TourPool:
     """Shortest tours for many cost vectors, in parallel."""
 
     def __init__(self, cities: int) -> None:
-        self.cities = cities
-        self._idle: deque[TourModel] = deque()
+        self._models = ModelPool(lambda: TourModel(cities))
 
     def solve(self, costs: np.ndarray, batch: Sequence[int]) -> np.ndarray:
         """0/1 `(B, edges)` for costs `(B, edges)`; raises `SolverError` that names the instances."""
-        x = np.zeros(costs.shape)
-        left, failed = deque(range(len(costs))), dict[int, SolverError]()
-
-        def work() -> None:
-            try:
-                model = self._idle.pop()
-            except IndexError:
-                model = TourModel(self.cities)
-            while left:
-                try:
-                    i = left.popleft()
-                except IndexError:
-                    break  # another thread took the last one
-                try:
-                    x[i] = model.solve(costs[i])
-                except SolverError as error:
-                    failed[i] = error
-            self._idle.append(model)
-
-        workers = max(1, min(len(costs), os.cpu_count() or 1))
-        with ThreadPoolExecutor(workers) as threads:
-            for future in [threads.submit(work) for _ in range(workers)]:
-                future.result()
+        tours = self._models.map(_attempt, list(costs))
+        failed = {i: tour for i, tour in enumerate(tours) if isinstance(tour, SolverError)}
         if failed:
-            where = sorted(failed)
+            where = list(failed)
             raise SolverError(f"{failed[where[0]]}, for {instance_names(where, batch)}", where)
-        return x
+        return np.asarray(tours, dtype=np.float64).reshape(costs.shape)
+
+
+def _attempt(model: TourModel, costs: np.ndarray) -> np.ndarray | SolverError:
+    try:
+        return model.solve(costs)
+    except SolverError as error:
+        return error
+
+
+def _rows(members: np.ndarray) -> scipy.sparse.csr_array:
+    """0/1 rows from masks `(rows, edges)`."""
+    index = np.nonzero(members)[1]
+    starts = np.concatenate([[0], members.sum(1).cumsum()])
+    return scipy.sparse.csr_array((np.ones(len(index)), index, starts), members.shape)

@@ -45,7 +45,7 @@ def face_at(polytope: Polytope, y: Array, t: Array) -> Face:
     active = polytope.equality | (pushes > slack)
     residual = abs(xp.where(polytope.equality, slack, xp.minimum(slack, pushes))) / polytope.rows.norms
     worst = xp.at_least(xp.amax(residual), 0.0)
-    return Face(y, free, active, x, xp.where(worst == worst, worst, float("inf")))  # NaN is as bad as can be
+    return Face(y, free, active, x, xp.where(xp.isnan(worst), float("inf"), worst))  # NaN is as bad as can be
 
 
 def newton_step(point: Array, polytope: Polytope, face: Face) -> Face:

@@ -94,9 +94,9 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     reach = xp.at_least(xp.amax(abs(polytope.rhs) / norms, keepdims=True), 1.0)
     inset = xp.minimum(width / 2, reach)
     movable = width > 0
-    x = xp.where(movable, xp.minimum(xp.maximum(0.0 * point, lower + inset), upper - inset), lower)
+    x = xp.where(movable, xp.minimum(xp.at_least(lower + inset, 0.0), upper - inset), lower)
     size = xp.total(abs(point)) / max(point.shape[-1], 1) + 0.5
-    inequality = ~polytope.equality & (polytope.rhs == polytope.rhs)
+    inequality = xp.broadcast_like(~polytope.equality, polytope.rhs)
     y = xp.where(inequality, size / norms, 0.0)
     slope = x - point + polytope.rows.adjoint(y)
     slack = polytope.rhs - polytope.rows.apply(x)
@@ -182,7 +182,7 @@ def _advance(
     for _, block in layout.parts(ratio):
         weight = weight + block
     d = state.movable / weight
-    e = row_live = 0.0 * primal
+    e = row_live = xp.zeros_like(primal)
     if layout.rows:
         # Rows that are equalities have no pair: a multiplier of 1 in its place keeps the arithmetic finite.
         row_S, row_live = layout.slack(S), layout.slack(state.live)

@@ -28,13 +28,31 @@ STEPS = 4
 _log = logging.getLogger(__name__)
 
 
+class _Kernel:
+    """A CUDA kernel compiled at run time.
+
+    The one place that leans on a name which torch does not promise to keep, `torch.cuda._compile_kernel`: where it is
+    gone, this raises `AttributeError`, and the general code does the work.
+    """
+
+    def __init__(self, source: str, name: str) -> None:
+        self._compiled: Any = torch.cuda._compile_kernel(source, name)
+        self._granted = 0  # bytes of shared memory that a launch may ask for
+
+    def launch(self, blocks: int, threads: int, shared_bytes: int, arguments: list[Any]) -> None:
+        if shared_bytes > self._granted:
+            self._compiled.set_shared_memory_config(shared_bytes)
+            self._granted = shared_bytes
+        self._compiled(grid=(blocks, 1, 1), block=(threads, 1, 1), shared_mem=shared_bytes, args=arguments)
+
+
 @cache
-def _kernel(device: torch.device) -> Any:
+def _kernel(device: torch.device) -> _Kernel | None:
     """The compiled kernel, by the run-time compiler that comes with torch; None where there is none."""
     source = Path(__file__).with_name("matching.cu").read_text(encoding="utf-8")
     with torch.cuda.device(device):
         try:
-            return torch.cuda._compile_kernel(source, "matching")
+            return _Kernel(source, "matching")
         except (AttributeError, OSError, RuntimeError) as error:
             _log.info("matchings are solved without the fused kernel, more slowly: %s", error)
             return None
@@ -66,17 +84,13 @@ def guess(
     lower, rhs = (a if a.stride(-1) == 1 else a.contiguous() for a in (polytope.lower, polytope.rhs))
     y = point.new_empty(point.shape[0], rows.m)
     spent = torch.empty(point.shape[0], dtype=torch.int64, device=point.device)
-    kernel, shared = _kernel(point.device), _bytes(rows.left, rows.right)
+    arguments = [
+        *(point, lower, rhs, polytope.equality.to(torch.int8), tolerance.contiguous(), y, spent),
+        *(rows.left, rows.right, lower.stride(0), rhs.stride(0), max_iter, STEPS),
+        *(accuracy, FLOOR, LIFT, VANISHED, SHIFT),
+    ]
+    kernel = _kernel(point.device)
+    assert kernel is not None
     with torch.cuda.device(point.device):
-        kernel.set_shared_memory_config(max(shared, kernel._max_shared_mem_bytes))
-        kernel(
-            grid=(point.shape[0], 1, 1),
-            block=(THREADS, 1, 1),
-            shared_mem=shared,
-            args=[
-                *(point, lower, rhs, polytope.equality.to(torch.int8), tolerance.contiguous(), y, spent),
-                *(rows.left, rows.right, lower.stride(0), rhs.stride(0), max_iter, STEPS),
-                *(accuracy, FLOOR, LIFT, VANISHED, SHIFT),
-            ],
-        )
+        kernel.launch(point.shape[0], THREADS, _bytes(rows.left, rows.right), arguments)
     return torch.nan_to_num(y), spent

@@ -19,7 +19,7 @@ NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True)
-class Projection:
+class ProjectionResult:
     """Projections `face.x` with multipliers `face.y` of the rows; every array is `(B, ...)`."""
 
     face: Face
@@ -27,7 +27,9 @@ class Projection:
     iterations: Array
 
 
-def project(point: Array, polytope: Polytope, *, tol: float, max_iter: int, start: Array | None = None) -> Projection:
+def project(
+    point: Array, polytope: Polytope, *, tol: float, max_iter: int, start: Array | None = None
+) -> ProjectionResult:
     """`argmin |x - point|^2` over each polytope.
 
     Parameters
@@ -43,7 +45,7 @@ def project(point: Array, polytope: Polytope, *, tol: float, max_iter: int, star
     spent = xp.counts(point)
     if start is None and matching_kernel.applies(point, polytope):
         start, spent = matching_kernel.guess(point, polytope, tolerance, STAGES[0], max_iter)
-    origin = 0.0 * polytope.rhs if start is None else start
+    origin = xp.zeros_like(polytope.rhs) if start is None else start
     face = face_at(polytope, origin, point - polytope.rows.adjoint(origin))
     if start is not None and bool((face.residual > tolerance).any()):
         face, steps = polish(point, polytope, face, tolerance, POLISH_STEPS)
@@ -70,7 +72,7 @@ def project(point: Array, polytope: Polytope, *, tol: float, max_iter: int, star
         keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
     status = xp.where(face.residual <= tolerance, int(Status.CONVERGED), int(Status.MAX_ITER))
-    return Projection(face, xp.where(infeasible, int(Status.INFEASIBLE), status), spent)
+    return ProjectionResult(face, xp.where(infeasible, int(Status.INFEASIBLE), status), spent)
 
 
 def _tolerance(point: Array, polytope: Polytope, tol: float) -> Array:
@@ -88,7 +90,7 @@ def _face_of(state: InteriorState, polytope: Polytope) -> Face:
     for sign, at_bound in layout.parts(active):
         x = xp.where(at_bound, polytope.lower if sign > 0 else polytope.upper, x)
         free = free & ~at_bound
-    pushes = polytope.equality & (polytope.rhs == polytope.rhs)
+    pushes = xp.broadcast_like(polytope.equality, polytope.rhs)
     if layout.rows:
         pushing = layout.slack(state.Z) * polytope.rows.weights > layout.slack(state.S)
         pushes = pushes | (pushing & (layout.slack(state.live) > 0))

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 from torch import Tensor
 
-from foresolve.solvers.arrays import Array, to_array
+from foresolve.solvers.arrays import Array, namespace, to_array
 from foresolve.solvers.projection.cholesky import Solve, cholesky_solver
 from foresolve.solvers.projection.rows import DenseRows, Rows
 
@@ -207,7 +207,7 @@ class SparseRows(Rows):
         row, column = self._index("row"), self._index("column")
         if self.batched:
             return y[:, row] * x[:, column]
-        out = 0.0 * self.values
+        out = namespace(self.values).zeros_like(self.values)
         for one, other in zip(y, x, strict=True):  # never a (B, nnz) intermediate
             out += one[row] * other[column]
         return out

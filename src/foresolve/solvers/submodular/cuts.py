@@ -15,13 +15,13 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from foresolve.errors import SolverError
-from foresolve.solvers.exact.highs import OPTIMAL, load_highspy, new_highs
+from foresolve.solvers.exact.highs_model import OPTIMAL, TIME_LIMIT, HighsModel
 
 SCALE = 1e3  # what f of all items is brought to: HiGHS' tolerances are absolute
 TOLERANCE = 1e-9
@@ -157,7 +157,6 @@ class _Search:
         self.most = parts.values(np.ones(parts.n, dtype=bool))
         self.scale = SCALE / max(float(self.most.sum()), np.finfo(np.float64).tiny)
         self.rows: list[tuple[scipy.sparse.csr_array, np.ndarray]] = []
-        self.highs: Any = None
 
     def run(self) -> np.ndarray:
         if self.most.sum() <= 0 or self.bases.rank == 0:
@@ -175,7 +174,7 @@ class _Search:
         bound = np.inf
         for _ in range(MOST_ROUNDS):
             point = self._solve()
-            bound = min(bound, self.highs.getInfo().mip_dual_bound / self.scale)
+            bound = min(bound, self.highs.bound() / self.scale)
             mask = point[: self.parts.n] > 0.5
             value = float(self.parts.values(mask).sum())
             if value > self.value:
@@ -207,10 +206,10 @@ class _Search:
         """A new model with the matroid's rows and all cuts so far."""
         if cuts is not None:
             self.rows.append(cuts)
-        highspy, n, count = load_highspy(), self.parts.n, self.parts.count
+        n, count = self.parts.n, self.parts.count
         pad = scipy.sparse.csr_array((len(self.bases.rhs) + 1, count))
-        own = scipy.sparse.vstack([self.bases.matrix, scipy.sparse.csr_array(np.ones((1, n)))])
-        stack = scipy.sparse.vstack([scipy.sparse.hstack([own, pad]), *(rows for rows, _ in self.rows)])
+        members = scipy.sparse.vstack([self.bases.matrix, scipy.sparse.csr_array(np.ones((1, n)))])
+        stack = scipy.sparse.vstack([scipy.sparse.hstack([members, pad]), *(rows for rows, _ in self.rows)])
         matrix = scipy.sparse.csr_array(stack)
         upper = np.concatenate([self.bases.rhs, [self.bases.rank], *(side for _, side in self.rows)])
         lower = np.full(len(upper), -np.inf)
@@ -218,31 +217,27 @@ class _Search:
         tolerances = dict.fromkeys(
             ("primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_feasibility_tolerance"), TOLERANCE
         )
-        self.highs = new_highs({**tolerances, "mip_abs_gap": 0.0})
-        self.highs.passModel(
-            n + count, len(upper), matrix.nnz, int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMaximize),
-            0.0, np.repeat([0.0, 1.0], [n, count]), np.zeros(n + count),
-            np.concatenate([np.ones(n), self.most * self.scale]), lower, upper, matrix.indptr.astype(np.int32),
-            matrix.indices.astype(np.int32), matrix.data, np.repeat(np.array([integer, 0], dtype=np.int32), [n, count]),
-        )  # fmt: skip
+        self.highs = HighsModel({**tolerances, "mip_abs_gap": 0.0})
+        self.highs.load(
+            matrix,
+            (lower, upper),
+            (np.zeros(n + count), np.concatenate([np.ones(n), self.most * self.scale])),
+            maximize=True,
+            costs=np.repeat([0.0, 1.0], [n, count]),
+            integer=np.repeat([integer, False], [n, count]),
+        )
 
     def _add(self, cuts: tuple[scipy.sparse.csr_array, np.ndarray]) -> None:
-        rows, side = cuts
         self.rows.append(cuts)
-        self.highs.addRows(
-            len(side), np.full(len(side), -np.inf), side, rows.nnz, rows.indptr[:-1].astype(np.int32),
-            rows.indices.astype(np.int32), rows.data,
-        )  # fmt: skip
+        self.highs.add_rows(*cuts)
 
     def _solve(self) -> np.ndarray:
         left = self.deadline - time.monotonic()
         if left > 0:
-            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + left)
-            self.highs.run()
-            status = self.highs.modelStatusToString(self.highs.getModelStatus())
+            status = self.highs.run(seconds=left)
             if status == OPTIMAL:
-                return np.array(self.highs.getSolution().col_value)
-            if status != "Time limit reached":
+                return self.highs.decision()
+            if status != TIME_LIMIT:
                 raise SolverError(f"HiGHS stopped without an optimum (status: {status!r}). Use another `method`")
         raise self._stopped("the time limit", np.inf)
 
