@@ -162,11 +162,20 @@ class Constraints:
 
     def dense(self) -> Tensor:
         """`C` with all its zeros, `(*batch, m, n)`."""
-        values = self.rows.values
-        if isinstance(self.rows, SparseRows):
-            row, column = self.rows.pattern.index.to(values.device)
-            values = values.new_zeros(*values.shape[:-1], self.rows.m, self.n).index_put((..., row, column), values)
-        return values.reshape(*self.matrix_batch, self.rows.m, self.n)
+        rows = self._entries()
+        if isinstance(rows, DenseRows):
+            return rows.values.reshape(*self.matrix_batch, rows.m, self.n)
+        row, column = rows.pattern.index.to(self.device)
+        zeros = rows.values.new_zeros(*rows.values.shape[:-1], rows.m * self.n)
+        return zeros.index_copy(-1, row * self.n + column, rows.values).reshape(*self.matrix_batch, rows.m, self.n)
+
+    def _entries(self) -> DenseRows | SparseRows:
+        """The rows, by their entries where they know a structure of their own."""
+        if isinstance(self.rows, DenseRows | SparseRows):
+            return self.rows
+        entries = scipy.sparse.coo_array(self.rows.scipy())
+        index = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
+        return SparseRows(self.rows.m, self.n, index, torch.from_numpy(entries.data).to(self.device))
 
     # -- instances, devices, files -----------------------------------------------------------------------------------
 
@@ -191,11 +200,7 @@ class Constraints:
 
     def config(self) -> configs.Config:
         """As JSON and tensors; rows that are neither dense nor sparse lose their structure."""
-        rows = self.rows
-        if not isinstance(rows, DenseRows | SparseRows):
-            entries = scipy.sparse.coo_array(rows.scipy())
-            index = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
-            rows = SparseRows(rows.m, rows.n, index, torch.from_numpy(entries.data).to(self.device))
+        rows = self._entries()
         names = ("rhs", "equality", "lower", "upper", "integrality", "implied_upper")
         return {name: getattr(self, name) for name in names} | {
             "values": rows.values,
