@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,18 +13,24 @@ import pytest
 import torch
 from torch import nn
 
+from foresolve import problems
+from foresolve._base.configs import exported
 from foresolve.errors import ForesolveError
 from foresolve.learning.policy import Policy
+from foresolve.learning.registry import restore_problem
 from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest, ScikitLearn
 from foresolve.models.networks import MLP, BilinearPairs, PairModel
 from foresolve.problems.base import Problem
+from foresolve.problems.black_box import OracleProblem
+from foresolve.problems.flow import MaxFlow, MinCostFlow
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.matching import Assignment, BipartiteMatching
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
+from foresolve.problems.travelling_salesman import TravellingSalesman
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
@@ -36,12 +44,21 @@ PROBLEMS: list[Problem] = [
     Assignment(3, 2),
     Knapsack([1, 2, 3, 4, 5, 6], 9),
     Knapsack(torch.rand(2, 6, generator=torch.Generator().manual_seed(0)), [1.0, 1.5]),
+    Knapsack([1, 2, 3, 4, 5, 6], torch.arange(20.0)[:, None]),
     ShortestPath([(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (2, 1)], 0, 3),
+    ShortestPath.from_networkx(networkx.MultiGraph([("a", "b"), ("b", (1, 2.5)), ("a", "b")]), "a", (1, 2.5)),
+    MaxFlow([(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (2, 1)], 0, 3, [1.0, 2.0, 3.0, 4.0, 1.0, 1.0], n_nodes=5),
+    MinCostFlow([(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (2, 1)], [3.0, 0.0, -1.0, -2.0, 0.0], 2.0),
+    TravellingSalesman(4),
     LinearProgram(
         A_ub=[[1.0] * 6], b_ub=[2.5], A_eq=[[1.0, -1.0, 0, 0, 0, 0]], b_eq=[0.0], bounds=(0, np.inf),
         integrality=[0, 0, 1, 1, 1, 1], sense="min", names=list("abcdef"),
     ),
     LinearProgram(bounds=([-1.0] * 6, [1.0] * 6)),
+    LinearProgram(torch.rand(20, 2, 6, generator=torch.Generator().manual_seed(0)), [1.0, 2.0], bounds=(0, 3.0)),
+    LinearProgram(
+        torch.rand(20, 2, 6, generator=torch.Generator().manual_seed(0)).round().to_sparse(), [1.0, 2.0], bounds=(0, 3)
+    ),
 ]  # fmt: skip
 
 SUBMODULAR = [
@@ -51,6 +68,11 @@ SUBMODULAR = [
 ]
 
 
+@pytest.mark.parametrize("name", exported(problems, Problem))
+def test_every_problem_has_an_example_here(name: str) -> None:
+    assert name == "OracleProblem" or name in {type(problem).__name__ for problem in [*PROBLEMS, *SUBMODULAR]}
+
+
 @pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
 def test_problems_come_back(problem: Problem, tmp_path: Path) -> None:
     policy = Policy(MLP(3, 6, generator=torch.Generator().manual_seed(0), head="non_negative").double(), problem)
@@ -58,6 +80,7 @@ def test_problems_come_back(problem: Problem, tmp_path: Path) -> None:
     again = Policy.load(tmp_path)
     assert type(again.problem) is type(problem)
     assert repr(again.problem) == repr(problem)
+    assert again.problem.names == problem.names
     features = torch.randn(20, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     assert torch.equal(again(features), policy(features))
 
@@ -68,7 +91,8 @@ def test_submodular_problems_come_back(problem: SubmodularProblem, tmp_path: Pat
     policy.save(tmp_path)
     again = Policy.load(tmp_path)
     assert repr(again.problem) == repr(problem)
-    assert again.problem.time_limit == problem.time_limit  # type: ignore[attr-defined]
+    assert isinstance(again.problem, SubmodularProblem)
+    assert again.problem.time_limit == problem.time_limit
     features = torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
     assert torch.equal(again(features), policy(features))
 
@@ -81,7 +105,8 @@ def test_pair_models_come_back(model: Any, tmp_path: Path) -> None:
     features = torch.randn(2, 4, 3), torch.randn(2, 5, width)
     again = Policy.load(tmp_path)
     assert torch.equal(again(features), policy(features))
-    assert all(p.requires_grad for p in again.model.parameters())  # type: ignore[attr-defined]
+    assert isinstance(again.model, nn.Module)
+    assert all(p.requires_grad for p in again.model.parameters())
 
 
 @pytest.mark.parametrize("make", [ConstantMean, LinearRegression, NearestNeighbors, lambda: RandomForest(trees=4)])
@@ -137,18 +162,78 @@ def test_models_of_the_user(tmp_path: Path) -> None:
         Policy.load(tmp_path, model=own(9))
 
 
-def test_rules_and_problems_of_the_user(tmp_path: Path) -> None:
-    graph = networkx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")])
-    problem = ShortestPath.from_networkx(graph, "a", "c")
-    policy = Policy(MLP(3, 3, head="non_negative"), problem, lambda theta, problem: problem.solve(1 - theta))
-    policy.save(tmp_path)
-    with pytest.raises(ForesolveError, match=r"no description of its ShortestPath.*problem=..."):
-        Policy.load(tmp_path)
-    with pytest.raises(ForesolveError, match=r"a rule of its own.*decide=..."):
-        Policy.load(tmp_path, problem=problem)
+class Tagged:
+    """A node that JSON has no word for."""
+
+
+class OwnProgram(LinearProgram):
+    """One of the user's."""
+
+
+def own_graph() -> ShortestPath:
+    end = Tagged()
+    return ShortestPath.from_networkx(networkx.DiGraph([("a", "b"), ("b", end), ("a", end)]), "a", end)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: OracleProblem(np.sign, n=3), r"OracleProblem cannot be saved: .* gives no `config\(\)`"),
+        (lambda: OwnProgram(n=3, bounds=(0, 1)), "OwnProgram cannot be saved: .* none of foresolve's own classes"),
+        (own_graph, r"ShortestPath cannot be saved: .*Tagged object.*of type Tagged.*networkx.relabel_nodes"),
+    ],
+)
+def test_what_cannot_be_kept_is_told_when_it_is_saved(make: Callable[[], Problem], reason: str, tmp_path: Path) -> None:
+    policy = Policy(MLP(3, 3, head="non_negative"), make())
+    with pytest.raises(ForesolveError, match=reason + r".*`policy.save\(folder, problem=False\)`.*problem=..."):
+        policy.save(tmp_path / "policy")
+    assert not (tmp_path / "policy").exists()
+    policy.save(tmp_path / "policy", problem=False)
+    with pytest.raises(ForesolveError, match=rf"without its {type(policy.problem).__name__}.*problem=..."):
+        Policy.load(tmp_path / "policy")
     features = torch.randn(4, 3)
-    again = Policy.load(tmp_path, problem=problem, decide=policy.decide)
+    again = Policy.load(tmp_path / "policy", problem=policy.problem)
     assert torch.equal(again(features), policy(features))
+
+
+def test_a_program_from_a_file_comes_back_with_its_objective(tmp_path: Path) -> None:
+    source = tmp_path / "small.lp"
+    source.write_text("max\n obj: 2 x + y + 3\nst\n c: x + y <= 4\nbounds\n x <= 3\nend\n")
+    problem = LinearProgram.from_mps(source)
+    Policy(MLP(3, 2), problem).save(tmp_path / "policy")
+    again = Policy.load(tmp_path / "policy").problem
+    assert isinstance(again, LinearProgram)
+    assert again.names == ("x", "y")
+    assert again.coefficients is not None
+    assert again.coefficients.tolist() == [2.0, 1.0]
+    assert again.offset == problem.offset == 3.0
+    assert again.solve(again.coefficients).tolist() == [3.0, 1.0]
+
+
+def test_rules_of_the_user(tmp_path: Path) -> None:
+    policy = Policy(MLP(3, 3), TopK(3, 1), lambda theta, problem: problem.solve(-theta))
+    policy.save(tmp_path)
+    with pytest.raises(ForesolveError, match=r"a rule of its own.*rule=..."):
+        Policy.load(tmp_path)
+    features = torch.randn(4, 3)
+    again = Policy.load(tmp_path, rule=policy.rule)
+    assert torch.equal(again(features), policy(features))
+    assert torch.equal(policy.decide(features), policy(features))
+    assert "rule=" in repr(policy)
+
+
+@pytest.mark.parametrize(
+    ("problem", "warm"), [(LinearProgram([[1.0] * 6], [2.0]), "_pool"), (TravellingSalesman(4), "_tours")]
+)
+def test_the_solver_stays_warm_between_calls(problem: LinearProgram, warm: str) -> None:
+    policy = Policy(MLP(3, 6, head="non_negative"), problem)
+    policy(torch.randn(4, 3))
+    solver = vars(problem)[warm]
+    policy(torch.randn(4, 3))
+    assert policy.problem is problem
+    assert vars(problem)[warm] is solver
+    for twin in (copy.copy(problem), copy.deepcopy(problem), pickle.loads(pickle.dumps(problem))):
+        assert warm not in vars(twin)
 
 
 def test_calls_without_gradients_and_in_evaluation_mode() -> None:
@@ -232,7 +317,15 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
         (put("problem", value={"class": "TopK"}), "do not make a TopK: KeyError"),
         (put("problem", value={"class": "LinearProgram", "n": 3, "sense": "up"}), "do not make a LinearProgram"),
         (put("problem", value={"class": "SubmodularProblem", "function": 3, "matroid": 4}), "do not make a Submodular"),
-        (put("decide", value=None), "`decide` must be str"),
+        (put("problem", value={"class": "Problem"}), "none of the problems"),
+        (put("problem", value={"class": "Feasibility"}), "none of the problems"),
+        (put("problem", value={"class": "OracleProblem", "solve": "os.system"}), "do not make a OracleProblem"),
+        (put("problem", value={"class": "TopK", "n": 1e12, "k": 1, "names": None}), "do not make a TopK"),
+        (put("problem", value={"class": "TopK", "n": 6, "k": 2, "names": 6}), "do not make a TopK"),
+        (put("problem", value={"class": "TopK", "n": 6, "k": 2, "constraints": None}), "do not make a TopK: TypeError"),
+        (put("problem", value={"class": "TravellingSalesman", "cities": 10**6}), "do not make a Travelling"),
+        (put("problem", value={"class": "Assignment", "left": 10**6, "right": 10**6}), "do not make a Assignment"),
+        (put("rule", value=None), "`rule` must be str"),
         (put("files", value={}), "`weights` must be dict; got nothing"),
         (put("files", "weights", "name", value="/etc/passwd"), "damaged or hostile"),
         (put("files", "weights", "name", value="../weights-0123456789abcdef.safetensors"), "damaged or hostile"),
@@ -294,3 +387,53 @@ def test_a_forest_that_goes_round_in_circles(tmp_path: Path) -> None:
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(ForesolveError, match="is not there"):
         Policy.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"index": torch.tensor([[0], [7]])}, "`index` must lie within"),
+        ({"index": torch.tensor([[-1], [0]])}, "`index` must lie within"),
+        ({"index": torch.tensor([0, 1])}, r"`index` must be \(2, entries\)"),
+        ({"index": None}, "`values` must be"),
+        ({"values": torch.tensor([1.0, 2.0])}, "`values` must be"),
+        ({"values": torch.tensor([torch.nan])}, "`values` must be finite"),
+        ({"matrix_batch": [10**30]}, "`matrix_batch` must be an integer"),
+        ({"matrix_batch": [3]}, "`values` must be"),
+        ({"rhs": torch.tensor(1.0)}, "must have a dimension"),
+        ({"rhs": [1.0]}, "`rhs` must be a tensor"),
+        ({"lower": torch.ones(3)}, "lower <= upper"),
+        ({"lower": torch.zeros(2)}, "`values`|upper|index"),
+        ({"equality": torch.ones(2)}, "`equality`"),
+        ({"coefficients": torch.ones(4)}, "`coefficients` must be"),
+        ({"offset": "much"}, "ValueError"),
+        ({"names": ["a"]}, "`names` must be"),
+        ({"sense": "up"}, "`sense` must be"),
+    ],
+)
+def test_programs_that_files_make_up(change: dict[str, Any], message: str) -> None:
+    config = {
+        "class": "LinearProgram", "index": torch.tensor([[0], [2]]), "values": torch.tensor([1.0]), "matrix_batch": [],
+        "rhs": torch.tensor([1.0]), "equality": torch.tensor([False]), "lower": torch.zeros(3),
+        "upper": torch.full((3,), 0.5), "integrality": torch.zeros(3), "implied_upper": False, "sense": "max",
+        "names": None, "coefficients": None, "offset": 0.0,
+    }  # fmt: skip
+    assert isinstance(restore_problem(config), LinearProgram)
+    with pytest.raises(ForesolveError, match="do not make a LinearProgram: .*" + message):
+        restore_problem(config | change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"arcs": torch.tensor([[0, 9]])}, {"arcs": torch.tensor([[0, -1]])}, {"arcs": [[0, 1]]}, {"n_nodes": 10**12},
+        {"nodes": ["a"]}, {"nodes": ["a", ["b"]]}, {"nodes": ["a", None]}, {"nodes": 3}, {"keys": []},
+    ],
+)  # fmt: skip
+def test_graphs_that_files_make_up(change: dict[str, Any]) -> None:
+    graph = {"arcs": torch.tensor([[0, 1]]), "n_nodes": 2, "nodes": ["a", "b"], "keys": None}
+    config = {"class": "ShortestPath", "graph": graph, "source": 0, "target": 1, "names": None}
+    assert restore_problem(config).names == ("a -> b",)
+    for broken in (config | {"graph": graph | change}, config | {"source": 2}, config | {"source": "a"}):
+        with pytest.raises(ForesolveError, match="do not make a ShortestPath"):
+            restore_problem(broken)

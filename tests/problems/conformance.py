@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
-from typing import ClassVar
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
+from foresolve._base import files
+from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
 
 seeds = st.integers(0, 2**20)
 conform = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+DEVICES = ["cpu", pytest.param("cuda", marks=needs_cuda)]
 
 
 def scipy_value(problem: LinearProgram, theta: Tensor) -> float:
@@ -28,25 +33,25 @@ def scipy_value(problem: LinearProgram, theta: Tensor) -> float:
         scipy.optimize.LinearConstraint(problem.A_ub, -np.inf, problem.b_ub.numpy()),
         scipy.optimize.LinearConstraint(problem.A_eq, problem.b_eq.numpy(), problem.b_eq.numpy()),
     ]
-    found = scipy.optimize.milp(
+    result = scipy.optimize.milp(
         -problem.gain(theta).double().numpy(),
         constraints=[c for c in constraints if c.A.shape[0]],
         bounds=scipy.optimize.Bounds(problem.lower.detach().numpy(), problem.upper.detach().numpy()),
         integrality=problem.integrality.numpy().astype(int),
         options={"mip_rel_gap": 0.0},
     )
-    assert found.success, found.message
-    return -float(found.fun)
+    assert result.success, result.message
+    return -float(result.fun)
 
 
 class ProblemConformance:
-    """Any problem over `theta` `(*batch, n)`.
+    """Any problem; `theta` is `(*batch, n)` unless `draw` and what depends on it say otherwise.
 
     Subclasses say how to make an instance (`make`), its parameters (`draw`) and, by a route of their own, its best
     value (`best`).
     """
 
-    devices: ClassVar[list[str]] = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    any_gains = True  # whether gains of both signs have a best decision: not where cycles may pay
 
     def make(self, seed: int) -> Problem:
         raise NotImplementedError
@@ -55,7 +60,8 @@ class ProblemConformance:
         raise NotImplementedError
 
     def size(self, problem: Problem) -> int:
-        return problem.n  # type: ignore[attr-defined]
+        assert problem.n is not None
+        return problem.n
 
     def draw(self, problem: Problem, batch: tuple[int, ...], seed: int) -> Tensor:
         """Parameters with ties and both signs; a subclass narrows them to its domain."""
@@ -67,7 +73,7 @@ class ProblemConformance:
     @given(seed=seeds)
     def test_decisions_are_feasible(self, seed: int) -> None:
         problem = self.make(seed)
-        report = problem.check(problem.solve(self.draw(problem, (4,), seed)))  # type: ignore[attr-defined]
+        report = problem.check(problem.solve(self.draw(problem, (4,), seed)))
         assert report, str(report)
 
     @conform
@@ -102,25 +108,25 @@ class ProblemConformance:
         x = problem.solve(theta)
         assert x.shape == theta.shape
         assert problem.objective(x, theta).shape == batch
-        assert problem.check(x).feasible.shape == batch  # type: ignore[attr-defined]
+        assert problem.check(x).feasible.shape == batch
 
+    @pytest.mark.parametrize("device", DEVICES)
     @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-    def test_dtype_and_device_are_the_callers(self, dtype: torch.dtype) -> None:
-        for device in self.devices:
-            problem = self.make(3).to(device)
-            theta = self.draw(problem, (3,), 3).to(device, dtype)
-            x = problem.solve(theta)
-            assert (x.dtype, x.device.type) == (dtype, device)
-            assert problem.objective(x, theta).dtype == dtype
-            assert problem.device.type == device
+    def test_dtype_and_device_are_the_callers(self, dtype: torch.dtype, device: str) -> None:
+        problem = self.make(3).to(device)
+        theta = self.draw(problem, (3,), 3).to(device, dtype)
+        x = problem.solve(theta)
+        assert (x.dtype, x.device.type) == (dtype, device)
+        assert problem.objective(x, theta).dtype == dtype
+        assert problem.device.type == device
 
+    @needs_cuda
     def test_devices_agree(self) -> None:
         problem = self.make(4)
         theta = self.draw(problem, (5,), 4)
         value = problem.objective(problem.solve(theta), theta)
-        for device in self.devices:
-            x = problem.to(device).solve(theta.to(device)).cpu()
-            torch.testing.assert_close(problem.objective(x, theta), value)
+        x = problem.to("cuda").solve(theta.to("cuda")).cpu()
+        torch.testing.assert_close(problem.objective(x, theta), value)
 
     def test_objective_is_differentiable(self) -> None:
         problem = self.make(5)
@@ -134,9 +140,86 @@ class ProblemConformance:
         problem = self.make(6)
         theta = self.draw(problem, (4,), 6)
         expected = problem.solve(theta)  # also fills whatever the problem caches
-        for twin in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem), problem.to("cpu")):
+        for twin in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem), copy.copy(problem)):
             assert torch.equal(twin.solve(theta), expected)
             assert repr(twin) == repr(problem)
+
+    def test_parameters_are_as_the_problem_says(self) -> None:
+        problem = self.make(10)
+        theta = self.draw(problem, (2,), 10)
+        assert len(problem.theta_shape) == theta.ndim - 1
+        assert all(size in (None, actual) for size, actual in zip(problem.theta_shape, theta.shape[1:], strict=True))
+        assert problem.batch_for(theta) == (2,)
+        assert torch.equal(problem.check_theta(theta), theta)
+        assert torch.equal(problem.check_theta(theta.numpy()), theta)
+        assert problem.check_theta(theta.round().long()).is_floating_point()
+        for names, count in ((problem.names, problem.n), (problem.theta_names, problem.theta_shape[0])):
+            assert names is None or len(names) == count
+
+    def test_flatten_gives_one_batch_in_double_precision(self) -> None:
+        problem = self.make(11)
+        theta = self.draw(problem, (2, 3), 11).float().requires_grad_()
+        flat, batch = problem.flatten(theta)
+        assert (batch, flat.shape, flat.dtype) == ((2, 3), (6, *theta.shape[2:]), torch.float64)
+        assert torch.equal(flat.float().reshape(theta.shape), theta)
+        flat.sum().backward()
+        assert theta.grad is not None
+        assert torch.equal(theta.grad, torch.ones_like(theta))
+        assert problem.flatten(self.draw(problem, (), 11))[0].shape == (1, *theta.shape[2:])
+        with pytest.raises(InvalidInputError, match="`theta` must be finite"):
+            problem.flatten(torch.full_like(theta, torch.nan))
+
+    def test_the_sign_is_applied_once(self) -> None:
+        problem = self.make(12)
+        theta = self.draw(problem, (2, 3), 12)
+        assert torch.equal(problem.signed(problem.signed(theta)), theta)
+        if not problem.linear:
+            for call in (problem.gain, problem.argmax):
+                with pytest.raises(ForesolveError, match="linear"):
+                    call(theta)
+            return
+        gains, x = problem.gain(theta), problem.solve(theta)
+        assert torch.equal(gains, theta if problem.sense == "max" else -theta)
+        assert torch.equal(problem.argmax(gains), x)
+        torch.testing.assert_close((gains * x).sum(-1), problem.objective(x, theta))
+
+    def test_argmax_takes_gains_of_any_sign(self) -> None:
+        problem = self.make(13)
+        if not (problem.linear and self.any_gains):
+            pytest.skip("its gains have no such best decision")
+        generator = torch.Generator().manual_seed(13)
+        gains = torch.randn(30, self.size(problem), generator=generator, requires_grad=True)
+        x = problem.argmax(gains)
+        assert (x.shape, x.dtype, x.requires_grad) == (gains.shape, gains.dtype, False)
+        assert problem.check(x)
+        worth = gains.detach() @ x.mT  # of each decision by each instance's gains
+        assert bool((worth.diagonal() >= worth.amax(1) - 1e-5).all())
+
+    def test_to_gives_itself_back(self) -> None:
+        problem = self.make(14)
+        assert problem.to("cpu") is problem
+        assert problem.to(problem.device) is problem
+
+    def test_shared_problems_are_selected_whole(self) -> None:
+        problem = self.make(15)
+        assert problem.batch_shape == ()
+        assert problem.select(torch.tensor([3, 1])) is problem
+
+    @conform
+    @given(seed=seeds)
+    def test_config_makes_the_same_problem(self, seed: int) -> None:
+        problem = self.make(seed)
+        if type(problem).config is Problem.config:  # it gives none, and says so
+            with pytest.raises(ForesolveError, match=rf"{type(problem).__name__} cannot be written to a file"):
+                problem.config()
+            return
+        tensors: dict[str, Tensor] = {}
+        document = json.loads(json.dumps(files.pack(problem.config(), tensors, "problem")))
+        twin = type(problem).from_config(files.unpack(document, tensors, Path("problem")))
+        assert type(twin) is type(problem)
+        assert (repr(twin), twin.names, twin.sense) == (repr(problem), problem.names, problem.sense)
+        theta = self.draw(problem, (3,), seed)
+        assert torch.equal(twin.solve(theta), problem.solve(theta))
 
     def test_repr_names_the_class(self) -> None:
         problem = self.make(7)
@@ -155,6 +238,12 @@ class ProblemConformance:
             problem.solve(torch.full((n,), torch.inf))
 
 
+def shared(matrix: scipy.sparse.csr_array | list[scipy.sparse.csr_array]) -> scipy.sparse.csr_array:
+    """Rows that all instances share."""
+    assert not isinstance(matrix, list)
+    return matrix
+
+
 class LinearConformance(ProblemConformance):
     """Any problem that is a linear or mixed-integer program."""
 
@@ -169,7 +258,7 @@ class LinearConformance(ProblemConformance):
         order = torch.randperm(problem.n, generator=torch.Generator().manual_seed(seed))
         keep = order.numpy()
         permuted = LinearProgram(
-            problem.A_ub[:, keep], problem.b_ub, problem.A_eq[:, keep], problem.b_eq,  # type: ignore[index]
+            shared(problem.A_ub)[:, keep], problem.b_ub, shared(problem.A_eq)[:, keep], problem.b_eq,
             (problem.lower[order], problem.upper[order]), problem.integrality[order], problem.sense,
         )  # fmt: skip
         x = permuted.solve(theta[order])
@@ -190,3 +279,17 @@ class LinearConformance(ProblemConformance):
         assert report.worst[1] > 1
         assert all(violation.instance == (1,) for violation in report.violations)
         assert "instance 1" in str(report)
+
+    def test_offers_rows_and_bounds(self) -> None:
+        problem = self.make(16)
+        assert {"rows", "linear", "exact", "shared"} <= problem.traits
+        assert problem.n == shared(problem.A_ub).shape[1] == shared(problem.A_eq).shape[1]
+
+    def test_variables_are_called_by_their_names(self) -> None:
+        problem = self.make(17)
+        names = [f"variable {i} of mine" for i in range(problem.n)]
+        twin = type(problem).from_config({**problem.config(), "names": names})
+        assert twin.names == twin.theta_names == tuple(names)
+        assert "variable 0 of mine" in str(twin.check(torch.full((problem.n,), -1000.0)))
+        with pytest.raises(InvalidInputError, match="`names` must be a name for each"):
+            type(problem).from_config({**problem.config(), "names": names[1:]})

@@ -128,3 +128,54 @@ class TestMinCostFlow(LinearConformance):
             MinCostFlow([(0, 1)], [2.0, -1.0])
         with pytest.raises(InvalidInputError, match=r"`supply` must be.*3 nodes.*got shape \(2,\)"):
             MinCostFlow([(0, 2)], [1.0, -1.0])
+
+
+class TestNetworkx:
+    def roads(self) -> networkx.DiGraph:
+        graph = networkx.DiGraph()
+        graph.add_node("mine", supply=3.0)
+        graph.add_node("mill", supply=-3.0)
+        graph.add_edge("mine", "port", capacity=2.0)
+        graph.add_edge("port", "mill")
+        graph.add_edge("mine", "mill", capacity=1)
+        return graph
+
+    def test_maximum_flow(self) -> None:
+        problem = MaxFlow.from_networkx(self.roads(), "mine", "mill")
+        assert problem.arcs == list(self.roads().edges)
+        assert (problem.source, problem.target) == ("mine", "mill")
+        assert problem.capacity.tolist() == [2.0, 1.0, np.inf]
+        assert problem.names == ("mine -> port", "mine -> mill", "port -> mill")
+        x = problem.solve(problem.flow_value_theta())
+        assert x.tolist() == [2.0, 1.0, 2.0]
+        assert problem.flow_value_theta().tolist() == [1.0, 1.0, 0.0]
+        assert "node port" in str(problem.check(torch.tensor([1.0, 0.0, 0.0])))
+        assert "mine -> port" in str(problem.check(torch.tensor([3.0, 0.0, 3.0])))
+
+    def test_cheapest_flow(self) -> None:
+        problem = MinCostFlow.from_networkx(self.roads())
+        assert problem.supply.tolist() == [3.0, -3.0, 0.0]
+        assert problem.solve(torch.tensor([1.0, 5.0, 1.0])).tolist() == [2.0, 1.0, 2.0]
+        assert "node mill" in str(problem.check(torch.tensor([2.0, 0.0, 2.0])))
+        assert MinCostFlow.from_networkx(self.roads(), sense="max").sense == "max"
+
+    def test_undirected_edges_have_their_capacity_each_way(self) -> None:
+        graph = networkx.MultiGraph()
+        graph.add_edge("a", "b", "slow", room=1.0)
+        graph.add_edge("a", "b", "fast", room=2.0)
+        problem = MaxFlow.from_networkx(graph, "a", "b", capacity="room")
+        assert problem.arcs == [("a", "b", "slow"), ("b", "a", "slow"), ("a", "b", "fast"), ("b", "a", "fast")]
+        assert problem.capacity.tolist() == [1.0, 1.0, 2.0, 2.0]
+        assert problem.names == ("a -> b (slow)", "b -> a (slow)", "a -> b (fast)", "b -> a (fast)")
+
+    def test_bad_input(self) -> None:
+        with pytest.raises(InvalidInputError, match="`source` must be one of the 3 nodes of `graph`; got 'sea'"):
+            MaxFlow.from_networkx(self.roads(), "sea", "mill")
+        with pytest.raises(InvalidInputError, match="`graph` must be a networkx graph; got list"):
+            MinCostFlow.from_networkx([(0, 1)])
+        graph = self.roads()
+        graph.edges["port", "mill"]["capacity"] = "ample"
+        with pytest.raises(InvalidInputError, match=r"'capacity'.* must be a number; got 'ample' of edge 'port'"):
+            MaxFlow.from_networkx(graph, "mine", "mill")
+        with pytest.raises(InvalidInputError, match=r"`arcs` must be a non-empty .*; got a graph without edges"):
+            MaxFlow.from_networkx(networkx.empty_graph(2), 0, 1)

@@ -1,31 +1,205 @@
-"""Arcs and nodes as users have them."""
+"""Arcs, edges and nodes as users have them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import torch
 
-from foresolve._base import checks
+from foresolve._base import checks, configs
+from foresolve.errors import ForesolveError
 
 
-def as_arcs(arcs: Any, n_nodes: int | None) -> tuple[np.ndarray, np.ndarray, int]:
-    """`(tails, heads, n_nodes)` of a sequence of `(tail, head)` node numbers."""
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Arcs by the numbers of their nodes, with the caller's names of both.
+
+    Attributes
+    ----------
+    tails, heads: node numbers `(n_arcs,)`.
+    nodes: the nodes' names; `None` where they are numbers.
+    keys: of the arcs of a multigraph.
+    """
+
+    tails: np.ndarray
+    heads: np.ndarray
+    n_nodes: int
+    nodes: Sequence[Hashable] | None = None
+    keys: Sequence[Hashable] | None = None
+
+    @classmethod
+    def of(cls, arcs: Any, n_nodes: int | None = None) -> Graph:
+        """From pairs `(tail, head)` of node numbers; a `Graph` is left as it is."""
+        shape = "a non-empty (n_arcs, 2) of (tail, head)"
+        if isinstance(arcs, Graph):
+            if len(arcs.tails) == 0:
+                raise checks.fail("arcs", shape, "a graph without edges")
+            return arcs
+        pairs = as_pairs("arcs", arcs, "pairs (tail, head) of node numbers", shape)
+        tails, heads = pairs.T.copy()
+        return cls(tails, heads, count_nodes(pairs, n_nodes))
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Graph:
+        """`graph.edges` in order; an undirected edge gives an arc each way, `(u, v)` then `(v, u)`."""
+        if not is_networkx(graph):
+            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
+        nodes = list(graph.nodes)
+        number = {node: i for i, node in enumerate(nodes)}
+        edges = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges)
+        if not graph.is_directed():
+            edges = [arc for edge in edges for arc in (edge, (edge[1], edge[0], *edge[2:]))]
+        pairs = np.array([(number[tail], number[head]) for tail, head, *_ in edges], dtype=np.int64).reshape(-1, 2)
+        keys = [edge[2] for edge in edges] if graph.is_multigraph() else None
+        tails, heads = pairs.T.copy()
+        return cls(tails, heads, len(nodes), nodes, keys)
+
+    @property
+    def arcs(self) -> list[tuple[Any, ...]]:
+        """`(tail, head)` of each arc by the nodes' names; with its key, where a multigraph has keys."""
+        tails, heads = ([self.node(i) for i in ends.tolist()] for ends in (self.tails, self.heads))
+        parts = (tails, heads) if self.keys is None else (tails, heads, self.keys)
+        return list(zip(*parts, strict=True))
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The arcs' names, "a -> b"; `None` where nodes are numbers."""
+        return None if self.nodes is None else tuple(self.arc_name(arc) for arc in range(len(self.tails)))
+
+    def with_nodes(self, n_nodes: int) -> Graph:
+        """The same with more nodes, which no arc touches."""
+        if self.nodes is not None and n_nodes != self.n_nodes:
+            raise checks.fail("supply", f"a number for each of the {self.n_nodes} nodes of `graph`", str(n_nodes))
+        return replace(self, n_nodes=n_nodes)
+
+    def node(self, number: int) -> Any:
+        """What the caller calls a node."""
+        return number if self.nodes is None else self.nodes[number]
+
+    def number(self, name: str, node: Any) -> int:
+        """The number of a node that the argument `name` gives."""
+        if self.nodes is None:
+            return as_node(name, node, self.n_nodes)
+        if node not in self._numbers:
+            raise checks.fail(name, f"one of the {self.n_nodes} nodes of `graph`", repr(node))
+        return self._numbers[node]
+
+    def ends(self, source: Any, target: Any) -> tuple[int, int]:
+        """The numbers of `source` and `target`, two different nodes."""
+        start, end = self.number("source", source), self.number("target", target)
+        if start == end:
+            raise checks.fail("target", "another node than `source`", f"{target} for both")
+        return start, end
+
+    def node_name(self, number: int) -> str:
+        """A node in a message."""
+        return str(self.node(int(number)))
+
+    def arc_name(self, arc: int) -> str:
+        """An arc in a message."""
+        key = "" if self.keys is None else f" ({self.keys[arc]})"
+        return f"{self.node_name(self.tails[arc])} -> {self.node_name(self.heads[arc])}{key}"
+
+    @cached_property
+    def _numbers(self) -> dict[Any, int]:
+        return {node: i for i, node in enumerate(self.nodes or ())}
+
+    def config(self) -> configs.Config:
+        """As JSON and tensors; names that JSON cannot hold are an error."""
+        for name in (*(self.nodes or ()), *(self.keys or ())):
+            _check_name(name)
+        arcs = torch.from_numpy(np.stack([self.tails, self.heads], 1))
+        nodes, keys = (None if names is None else list(names) for names in (self.nodes, self.keys))
+        return {"arcs": arcs, "n_nodes": self.n_nodes, "nodes": nodes, "keys": keys}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The graph that `config()` describes."""
+        plain = Graph.of(configs.tensor(config, "arcs"), configs.size(config, "n_nodes"))
+        nodes, keys = config["nodes"], config["keys"]
+        for names, count in ((nodes, plain.n_nodes), (keys, len(plain.tails))):
+            if names is not None and (not isinstance(names, list) or len(names) != count):
+                raise ValueError(f"`nodes` and `keys` must be lists of as many names as there are; got {names!r:.80}")
+            for name in names or ():
+                _check_name(name)
+        return cls(plain.tails, plain.heads, plain.n_nodes, nodes, keys)
+
+
+def _check_name(name: Any) -> None:
+    """A node's or key's name must be of what JSON holds."""
+    if isinstance(name, tuple):
+        for part in name:
+            _check_name(part)
+    elif not isinstance(name, str | int | float | np.integer | np.floating):
+        raise ForesolveError(
+            f"{name!r:.80}, the name of a node or key, is of type {type(name).__name__}, which a file cannot hold. "
+            "Name nodes by str, int, float or tuples of them, for example with `networkx.relabel_nodes`"
+        )
+
+
+def is_networkx(value: Any) -> bool:
+    """Whether it is a networkx graph, also where networkx is not installed."""
+    return hasattr(value, "edges") and hasattr(value, "is_directed")
+
+
+def networkx_arcs(graph: Any, attribute: str, default: float) -> list[float]:
+    """An attribute of the edges, in the order of `Graph.from_networkx`."""
+    edges = graph.edges(data=True)
+    values = [_number(data, attribute, default, f"edge {tail!r} - {head!r}") for tail, head, data in edges]
+    return values if graph.is_directed() else [value for value in values for _ in range(2)]
+
+
+def networkx_nodes(graph: Any, attribute: str, default: float) -> list[float]:
+    """An attribute of the nodes, in the order of the graph."""
+    return [_number(data, attribute, default, f"node {node!r}") for node, data in graph.nodes(data=True)]
+
+
+def _number(data: Mapping[str, Any], attribute: str, default: float, owner: str) -> float:
     try:
-        array = np.asarray(arcs.cpu() if isinstance(arcs, torch.Tensor) else arcs)
-        pairs = array.astype(np.int64)
+        return float(data.get(attribute, default))
     except (TypeError, ValueError) as error:
-        raise checks.fail("arcs", "pairs (tail, head) of node numbers", type(arcs).__name__) from error
-    if array.ndim != 2 or array.shape[1] != 2 or len(array) == 0:
-        raise checks.fail("arcs", "a non-empty (n_arcs, 2) of (tail, head)", f"shape {array.shape}")
-    if (pairs != array).any() or (pairs < 0).any():
-        bad = int(np.flatnonzero((pairs != array).any(1) | (pairs < 0).any(1))[0])
-        raise checks.fail("arcs", "node numbers 0, 1, 2, ...", f"{array[bad].tolist()} at arc {bad}")
-    size = int(pairs.max()) + 1 if n_nodes is None else checks.positive_int("n_nodes", n_nodes)
-    if size <= pairs.max():
-        raise checks.fail("n_nodes", f"above the largest node number ({pairs.max()})", str(size))
-    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), size
+        raise checks.fail(f"graph[{attribute!r}]", "a number", f"{data[attribute]!r} of {owner}") from error
+
+
+def as_edges(edges: Any, n_nodes: int | None) -> tuple[np.ndarray, int, list[Any] | None]:
+    """Pairs of node numbers `(edges, 2)`, the number of nodes, and their names where a networkx graph has some."""
+    if is_networkx(edges):
+        graph = Graph.from_networkx(edges)
+        return np.stack([graph.tails, graph.heads], 1), graph.n_nodes, list(edges.nodes)
+    pairs = as_pairs(
+        "edges", edges, "pairs (from, to) of node numbers", "(edges, 2) of (from, to), or a networkx graph", empty=True
+    )
+    return pairs, count_nodes(pairs, n_nodes), None
+
+
+def as_pairs(name: str, value: Any, pairs: str, shape: str, *, empty: bool = False) -> np.ndarray:
+    """Pairs of node numbers `(n, 2)`; `pairs` and `shape` are what a message says that they must be."""
+    try:
+        array = np.asarray(value.cpu() if isinstance(value, torch.Tensor) else value)
+        numbers = array.astype(np.int64)
+    except (TypeError, ValueError) as error:
+        raise checks.fail(name, pairs, type(value).__name__) from error
+    if array.ndim != 2 or array.shape[1] != 2 or (len(array) == 0 and not empty):
+        raise checks.fail(name, shape, f"shape {array.shape}")
+    wrong = ((numbers != array) | (numbers < 0)).any(1)
+    if wrong.any():
+        bad = int(wrong.argmax())
+        found = f"{array[bad].tolist()} at {name.removesuffix('s')} {bad}"
+        raise checks.fail(name, "node numbers 0, 1, 2, ...", found)
+    return numbers
+
+
+def count_nodes(pairs: np.ndarray, n_nodes: int | None) -> int:
+    """The number of nodes that was given, or that the pairs name."""
+    least = int(pairs.max()) + 1 if len(pairs) else 1
+    count = least if n_nodes is None else checks.positive_int("n_nodes", n_nodes)
+    if count < least:
+        raise checks.fail("n_nodes", f"above the largest node number ({least - 1})", str(count))
+    return count
 
 
 def as_node(name: str, node: Any, n_nodes: int) -> int:
@@ -34,11 +208,3 @@ def as_node(name: str, node: Any, n_nodes: int) -> int:
     if node >= n_nodes:
         raise checks.fail(name, f"a node number below {n_nodes}", str(node))
     return node
-
-
-def as_ends(source: Any, target: Any, n_nodes: int) -> tuple[int, int]:
-    """`source` and `target` as two different nodes."""
-    source, target = as_node("source", source, n_nodes), as_node("target", target, n_nodes)
-    if source == target:
-        raise checks.fail("target", "another node than `source`", f"{target} for both")
-    return source, target

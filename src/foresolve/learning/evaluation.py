@@ -74,7 +74,7 @@ def evaluate(
     if not isinstance(data, DecisionDataset):
         raise checks.fail("data", "a DecisionDataset", type(data).__name__)
     if isinstance(model, Policy):
-        decide, model = decide or model.decide, model.model
+        decide, model = decide or model.rule, model.model
     if not callable(model):
         raise checks.fail("model", "callable on features", type(model).__name__)
     model = unwrap(model) if isinstance(model, nn.Module) else model

@@ -14,25 +14,25 @@ from torch import Tensor, nn
 from foresolve._base import checks, files
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
-from foresolve.learning.descriptions import describe, restore
 from foresolve.learning.distributed import unwrap
 from foresolve.learning.prediction import Model, inference, predict
-from foresolve.learning.registry import REFERENCE, build
+from foresolve.learning.registry import REFERENCE, build, describe_problem, restore_problem
 from foresolve.models.forest import ScikitLearn
 from foresolve.problems.base import Problem
 
 KIND, SCHEMA, NAME = "foresolve policy", 1, "policy.json"
+Rule = Callable[[Tensor, Problem], Tensor]
 _FILE = re.compile(r"(weights-[0-9a-f]{16}\.safetensors|estimator-[0-9a-f]{16}\.skops)")
 
 
 class Policy:
-    """A model, a problem, and how to decide.
+    """From features to decisions: a model, a problem, and the rule by which a prediction decides.
 
     Parameters
     ----------
     model: from features to `theta`: a module, a baseline, or any function.
     problem: what is decided.
-    decide: `decide(theta, problem) -> x`, by default `problem.solve`.
+    rule: `rule(theta, problem) -> x`, by default `problem.solve`.
 
     Examples
     --------
@@ -49,46 +49,64 @@ class Policy:
     True
     """
 
-    def __init__(
-        self, model: Model, problem: Problem, decide: Callable[[Tensor, Problem], Tensor] | None = None
-    ) -> None:
+    def __init__(self, model: Model, problem: Problem, rule: Rule | None = None) -> None:
         if not callable(model):
             raise checks.fail("model", "callable on features", type(model).__name__)
         if not isinstance(problem, Problem):
             raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
         self.model = unwrap(model) if isinstance(model, nn.Module) else model
-        self.problem, self.decide = problem, decide
+        self.rule = rule
+        self._problem = self._placed = problem
+
+    @property
+    def problem(self) -> Problem:
+        """What is decided."""
+        return self._problem
 
     def __call__(self, features: Any, problem: Problem | None = None) -> Tensor:
         """Decisions for features `(B, ...)`; for other feasible sets than in training, with their own `problem`."""
         with inference(self.model):
             theta = predict(self.model, features)
             checks.finite("model(features)", theta)
-            problem = (self.problem if problem is None else problem).to(theta.device)
-            return problem.solve(theta) if self.decide is None else self.decide(theta, problem).detach()
+            if problem is None:
+                # Where the model is, and kept: the solvers it has warmed up serve the next call.
+                problem = self._placed = self._placed.to(theta.device)
+            else:
+                problem = problem.to(theta.device)
+            return problem.solve(theta) if self.rule is None else self.rule(theta, problem).detach()
+
+    def decide(self, features: Any, problem: Problem | None = None) -> Tensor:
+        """Decisions for features: what calling the policy does."""
+        return self(features, problem)
 
     def __repr__(self) -> str:
-        decide = "" if self.decide is None else f", decide={self.decide!r}"
-        return f"Policy({type(self.model).__name__}, {self.problem!r}{decide})"
+        rule = "" if self.rule is None else f", rule={self.rule!r}"
+        return f"Policy({type(self.model).__name__}, {self.problem!r}{rule})"
 
     # -- files -------------------------------------------------------------------------------------------------------
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path, *, problem: bool = True) -> None:
         """Write the policy to a folder: "policy.json" and the safetensors it names; an older policy there is replaced.
 
         "policy.json" comes last: until then, the folder holds the older policy. A model that is not one of foresolve's
-        own has its weights saved, and is given to `load`; so is a problem that cannot be described, and `decide`.
+        own has its weights saved, and is given to `load`; so is a `rule`.
+
+        Parameters
+        ----------
+        folder: it is made where it is not there.
+        problem: whether the problem is written too. One that cannot be (an `OracleProblem`, a class of one's own) is an
+            error; without it, `load` wants it.
         """
         folder = Path(folder)
         tensors: dict[str, Tensor] = {}
-        config = describe(self.problem)
+        config = self._describe_problem() if problem else None
         document: dict[str, Any] = {
             "kind": KIND,
             "schema": SCHEMA,
             "model": self._describe_model(tensors),
             "problem": None if config is None else files.pack(config, tensors, "problem"),
             "problem_class": type(self.problem).__name__,
-            "decide": "solve" if self.decide is None else "custom",
+            "rule": "solve" if self.rule is None else "custom",
         }
         contents = {"weights": (files.tensor_bytes(tensors), "safetensors")}
         if isinstance(self.model, ScikitLearn):
@@ -100,10 +118,19 @@ class Policy:
             files.write_bytes(folder / entry["name"], content)
             document["files"][name] = entry
         files.write_bytes(folder / NAME, json.dumps(document, indent=1).encode())
-        kept = {entry["name"] for entry in document["files"].values()}
+        current = {entry["name"] for entry in document["files"].values()}
         for path in folder.iterdir():
-            if _FILE.fullmatch(path.name) and path.name not in kept:
+            if _FILE.fullmatch(path.name) and path.name not in current:
                 path.unlink(missing_ok=True)
+
+    def _describe_problem(self) -> dict[str, Any]:
+        try:
+            return describe_problem(self.problem)
+        except ForesolveError as error:
+            raise ForesolveError(
+                f"the policy's {type(self.problem).__name__} cannot be saved: {error}. Save the policy without it, "
+                "`policy.save(folder, problem=False)`, and pass it again, `Policy.load(folder, problem=...)`"
+            ) from error
 
     def _describe_model(self, tensors: dict[str, Tensor]) -> dict[str, Any]:
         model = self.model
@@ -121,7 +148,7 @@ class Policy:
         folder: str | Path,
         model: Any = None,
         problem: Problem | None = None,
-        decide: Callable[[Tensor, Problem], Tensor] | None = None,
+        rule: Rule | None = None,
     ) -> Self:
         """Read a policy; nothing in the files is run.
 
@@ -129,8 +156,8 @@ class Policy:
         ----------
         folder: what `save` wrote.
         model: a module of the class that was saved, for one that is not foresolve's own; it gets the saved weights.
-        problem: instead of the saved one, and where none could be saved.
-        decide: where the policy had one.
+        problem: instead of the saved one, and where none was saved.
+        rule: where the policy had one.
         """
         folder = Path(folder)
         path = folder / NAME
@@ -138,8 +165,8 @@ class Policy:
         if not isinstance(document, dict) or document.get("kind") != KIND:
             raise ForesolveError(f"{path} is no policy of foresolve")
         if document.get("schema") != SCHEMA:
-            found = document.get("schema")
-            raise ForesolveError(f"{path} has the schema {found!r}; this version of foresolve reads {SCHEMA}")
+            schema = document.get("schema")
+            raise ForesolveError(f"{path} has the schema {schema!r}; this version of foresolve reads {SCHEMA}")
         try:
             tensors, _ = files.read_tensors(_listed(document, "weights", folder, path))
             if problem is None:
@@ -147,11 +174,9 @@ class Policy:
             model = _load_model(document, tensors, model, folder, path)
         except RecursionError as error:
             raise ForesolveError(f"{path} is damaged: it is nested too deeply") from error
-        if files.field(document, "decide", str, path) != "solve" and decide is None:
-            raise ForesolveError(
-                f"{path} was saved with a rule of its own: pass it with `Policy.load(..., decide=...)`"
-            )
-        return cls(model, problem, decide)
+        if files.field(document, "rule", str, path) != "solve" and rule is None:
+            raise ForesolveError(f"{path} was saved with a rule of its own: pass it with `Policy.load(..., rule=...)`")
+        return cls(model, problem, rule)
 
 
 def _listed(document: Any, name: str, folder: Path, path: Path) -> Path:
@@ -172,12 +197,12 @@ def _listed(document: Any, name: str, folder: Path, path: Path) -> Path:
 def _load_problem(document: Any, tensors: dict[str, Tensor], path: Path) -> Problem:
     if files.field(document, "problem", (dict, type(None)), path) is None:
         name = files.field(document, "problem_class", str, path)
-        raise ForesolveError(f"{path} has no description of its {name}: pass it with `Policy.load(..., problem=...)`")
+        raise ForesolveError(f"{path} was saved without its {name}: pass it with `Policy.load(..., problem=...)`")
     config = files.unpack(document["problem"], tensors, path)
     if not isinstance(config, dict):
         raise ForesolveError(f"{path} is damaged: `problem` must be a dict")
     try:
-        return restore(config)
+        return restore_problem(config)
     except ForesolveError as error:
         raise ForesolveError(f"{path}: {error}") from error
 
@@ -188,8 +213,8 @@ def _load_model(document: Any, tensors: dict[str, Tensor], model: Any, folder: P
     state = files.unpack(files.field(section, "state", dict, path), tensors, path)
     if model is None and "estimator" in files.field(document, "files", dict, path):
         return _load_estimator(section, folder, document, path)
-    own = model is None
-    if own:
+    ours = model is None
+    if ours:
         if not files.field(section, "reference", bool, path):
             raise ForesolveError(
                 f"{path} holds the weights of a {name}, which is none of foresolve's models: pass one with "
@@ -198,7 +223,7 @@ def _load_model(document: Any, tensors: dict[str, Tensor], model: Any, folder: P
         model = build(name, files.field(section, "config", dict, path), device="meta")
     if not isinstance(model, nn.Module):
         return model
-    _fill(model, state, name, path, assign=own)
+    _fill(model, state, name, path, assign=ours)
     return model
 
 
@@ -211,8 +236,8 @@ def _fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> 
     mine, theirs = shapes(model.state_dict()), shapes(state)
     for key in [*mine, *theirs]:
         if mine.get(key) != theirs.get(key):
-            found = f"{key} is {theirs.get(key, 'missing')} in the file, {mine.get(key, 'missing')} in the model"
-            raise ForesolveError(f"{path} holds the weights of another model ({name}): {found}")
+            sizes = f"{key} is {theirs.get(key, 'missing')} in the file, {mine.get(key, 'missing')} in the model"
+            raise ForesolveError(f"{path} holds the weights of another model ({name}): {sizes}")
     try:
         model.load_state_dict(state, assign=assign)
         if hasattr(model, "validate"):

@@ -1,4 +1,4 @@
-"""Models that a file may name: these and no others."""
+"""Models and problems that a file may name: these and no others."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 
 import torch
 
+from foresolve import problems
+from foresolve._base import configs
 from foresolve.errors import ForesolveError
+from foresolve.learning import submodular_interim as interim
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest
 from foresolve.models.networks import MLP, BilinearPairs, PairModel, Reference
 from foresolve.models.similarity import CosinePairs
+from foresolve.problems.base import Problem
 
 REFERENCE: dict[str, type[Reference]] = {
     kind.__name__: kind
@@ -20,6 +24,20 @@ REFERENCE: dict[str, type[Reference]] = {
         *(ConstantMean, LinearRegression, NearestNeighbors, RandomForest),
     )
 }
+
+PROBLEMS: dict[str, type[Problem]] = configs.exported(problems, Problem)
+
+
+def describe_problem(problem: Problem) -> configs.Config:
+    """`{"class": ..., ...}` with numbers, strings, lists and tensors; an error for what cannot be written so."""
+    if interim.needed(problem):
+        return interim.describe(problem)
+    return configs.describe(problem, PROBLEMS)
+
+
+def restore_problem(config: Any) -> Problem:
+    """The problem that `describe_problem` described; an error for anything else."""
+    return configs.restore(config, PROBLEMS | interim.ADAPTED, "problems")
 
 
 def build(name: str, config: dict[str, Any], *, device: torch.device | str | None = None) -> Reference:

@@ -1,7 +1,11 @@
-"""From what users have (NumPy, SciPy sparse, torch dense or sparse) to rows."""
+"""Rows, bounds and integrality: what every linear problem is made of."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,168 +13,228 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, configs
+from foresolve.problems.blocks import (
+    Block,
+    as_bound,
+    as_integrality,
+    common_device,
+    count_variables,
+    right_hand_side,
+    split_bounds,
+    stack,
+)
+from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import DenseRows, Rows
 from foresolve.solvers.projection.sparse_rows import SparseRows
 
-# A dense matrix with fewer entries than this share is stored by its entries.
-SPARSE_SHARE = 0.1
-SPARSE_SIZE = 10_000
+SHARED = torch.Size()  # the batch shape of what all instances share
 
 
-class Block:
-    """One of `A_ub`, `A_eq`: `dense` `(*batch, m, n)`, or entries `index` (2, nnz) with `values` (*batch, nnz)."""
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """`{x : C x = rhs on `equality`, C x <= rhs elsewhere, lower <= x <= upper, x_j integer on `integrality`}`.
 
-    def __init__(self, name: str, matrix: Any) -> None:
-        self.dense: Tensor | None = None
-        if scipy.sparse.issparse(matrix):
-            entries = scipy.sparse.coo_array(matrix)
-            entries.sum_duplicates()
-            index = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
-            self._sparse(tuple(matrix.shape), index, torch.tensor(entries.data, dtype=torch.float64))
-        elif isinstance(matrix, Tensor) and matrix.layout != torch.strided:
-            self._from_torch_sparse(name, matrix)
-        else:
-            self._from_dense(name, checks.as_tensor(name, matrix))
-        checks.finite(name, self.values)
+    Made by `Constraints.of` and `Constraints.parse`, which check. Every tensor is shared or `(*batch, ...)`, and
+    attached to the autograd graph.
 
-    def _sparse(self, shape: tuple[int, ...], index: Tensor, values: Tensor) -> None:
-        self.m, self.n = shape[-2:]
-        self.index, self.values = index, values
-        self.batch = values.shape[:-1]
+    Attributes
+    ----------
+    rows: `C`, which may know its structure; where instances have a matrix each, their batch is flattened in it.
+    matrix_batch: the batch shape of the rows.
+    rhs: `(*batch, m)`.
+    equality: `(m,)`.
+    lower, upper: `(*batch, n)`.
+    integrality: `(n,)`.
+    implied_upper: whether the rows imply the upper bounds; solvers are then spared them, half their work.
+    """
 
-    def _from_dense(self, name: str, matrix: Tensor) -> None:
-        if matrix.ndim < 2:
-            raise checks.fail(name, "a matrix (*batch, rows, variables)", f"shape {tuple(matrix.shape)}")
-        if matrix.ndim == 2 and not matrix.requires_grad and matrix.numel() >= SPARSE_SIZE:
-            index = matrix.nonzero().T
-            if index.shape[1] <= SPARSE_SHARE * matrix.numel():
-                self._sparse(tuple(matrix.shape), index, matrix[index[0], index[1]])
-                return
-        self.dense = self.values = matrix
-        self.m, self.n = matrix.shape[-2:]
-        self.batch = matrix.shape[:-2]
+    rows: Rows
+    matrix_batch: torch.Size
+    rhs: Tensor
+    equality: Tensor
+    lower: Tensor
+    upper: Tensor
+    integrality: Tensor
+    implied_upper: bool = False
 
-    def _from_torch_sparse(self, name: str, matrix: Tensor) -> None:
-        entries = matrix if matrix.layout == torch.sparse_coo else matrix.to_sparse_coo()
-        entries = entries.coalesce()
-        values, index = entries.values(), entries.indices()
-        if not values.is_floating_point():
-            values = values.double()
-        if entries.dense_dim() or entries.sparse_dim() not in {2, 3}:
-            raise checks.fail(name, "a sparse (rows, variables) or (batch, rows, variables)", str(tuple(matrix.shape)))
-        if entries.sparse_dim() == 2:
-            self._sparse(tuple(matrix.shape), index, values)
-            return
-        # One pattern for all instances: the union of theirs.
-        keys, position = torch.unique(index[1] * matrix.shape[2] + index[2], return_inverse=True)
-        union = torch.stack([keys // matrix.shape[2], keys % matrix.shape[2]])
-        filled = values.new_zeros(matrix.shape[0], len(keys)).index_put((index[0], position), values)
-        self._sparse(tuple(matrix.shape), union, filled)
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        rhs: Tensor,
+        equality: Tensor,
+        bounds: tuple[Any, Any],
+        integrality: Any = None,
+        *,
+        matrix_batch: torch.Size = SHARED,
+        implied_upper: bool = False,
+    ) -> Constraints:
+        """From rows that know their structure; `bounds` and `integrality` as for `LinearProgram`."""
+        lower, upper = (as_bound(name, b, rows.n, equality.device) for name, b in zip(("lower", "upper"), bounds))
+        if bool((lower > upper).any()):
+            where = (lower > upper).nonzero()[0].tolist()
+            low, high = (bound[tuple(where)].item() for bound in torch.broadcast_tensors(lower, upper))
+            raise checks.fail("bounds", "lower <= upper", f"{low} > {high} at {where}")
+        flags = as_integrality(integrality, rows.n)
+        return cls(rows, matrix_batch, rhs, equality, lower, upper, flags, implied_upper)
 
-    def entries(self) -> tuple[Tensor, Tensor]:
-        """`(index, values)`; a dense block lists every position, so that its gradient is dense too."""
-        if self.dense is None:
-            return self.index, self.values
-        row = torch.arange(self.m).repeat_interleave(self.n)
-        column = torch.arange(self.n).repeat(self.m)
-        return torch.stack([row, column]).to(self.dense.device), self.dense.flatten(-2)
-
-
-def stack(blocks: list[Block], n: int, device: torch.device) -> Rows:
-    """All blocks one above the other, as one set of rows in float64."""
-    batch = torch.broadcast_shapes(*(block.batch for block in blocks)) if blocks else torch.Size()
-    if not blocks:
-        return DenseRows(torch.zeros(0, n, dtype=torch.float64, device=device))
-    if all(block.dense is not None for block in blocks):
-        parts = [block.values.double().expand(*batch, -1, -1) for block in blocks]
-        rows = torch.cat(parts, -2)
-        return DenseRows(rows.reshape(-1, *rows.shape[-2:]) if batch else rows)
-    offset, indices, values = 0, [], []
-    for block in blocks:
-        index, value = block.entries()
-        indices.append(index + torch.tensor([[offset], [0]], device=index.device))
-        values.append(value.double().expand(*batch, -1))
-        offset += block.m
-    joined = torch.cat(values, -1)
-    return SparseRows(offset, n, torch.cat(indices, 1), joined.reshape(-1, joined.shape[-1]) if batch else joined)
-
-
-def split_bounds(bounds: Any) -> tuple[Any, Any]:
-    """`(lower, upper)` of a pair, a list of pairs or `scipy.optimize.Bounds`."""
-    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
-        return bounds.lb, bounds.ub
-    if isinstance(bounds, tuple) and len(bounds) == 2:
-        return bounds
-    pairs = np.asarray([[np.nan if b is None else b for b in pair] for pair in bounds], dtype=float)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise checks.fail("bounds", "a tuple (lower, upper) or a list of n (min, max) pairs", f"shape {pairs.shape}")
-    return np.nan_to_num(pairs[:, 0], nan=-np.inf), np.nan_to_num(pairs[:, 1], nan=np.inf)
-
-
-def count_variables(n: int | None, blocks: dict[str, Block], lower: Any, upper: Any) -> int:
-    """The number of variables, on which every argument must agree."""
-    sizes = {name: block.n for name, block in blocks.items()}
-    for name, bound in (("lower", lower), ("upper", upper)):
-        if np.ndim(bound.detach().cpu() if isinstance(bound, Tensor) else bound):
-            sizes[name] = np.shape(bound)[-1]
-    if n is not None:
-        sizes["n"] = checks.positive_int("n", n)
-    if not sizes:
-        raise checks.InvalidInputError(
-            "the number of variables is unknown: give `n`, a constraint matrix or vector bounds"
+    @classmethod
+    def parse(
+        cls, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any, integrality: Any, n: int | None
+    ) -> Constraints:
+        """From what users have; the arguments of `LinearProgram`."""
+        blocks = {name: Block(name, a) for name, a in (("A_eq", A_eq), ("A_ub", A_ub)) if a is not None}
+        sides = {"b_eq": b_eq, "b_ub": b_ub}
+        for name, side in sides.items():
+            if (side is None) != ("A" + name[1:] not in blocks):
+                missing = name if side is None else "A" + name[1:]
+                raise checks.InvalidInputError(f"`{missing}` is missing: A and b of a block come together")
+        lower, upper = split_bounds(bounds)
+        size = count_variables(n, blocks, lower, upper)
+        rhs = [right_hand_side("b" + name[1:], sides["b" + name[1:]], block) for name, block in blocks.items()]
+        device = common_device(blocks, rhs, lower, upper)
+        batch = checks.broadcast_batch({name: block.batch for name, block in blocks.items()}
+                                       | {f"b{i}": side.shape[:-1] for i, side in enumerate(rhs)})  # fmt: skip
+        joined = [side.double().expand(*batch, -1) for side in rhs]
+        equality = torch.zeros(sum(block.m for block in blocks.values()), dtype=torch.bool, device=device)
+        equality[: blocks["A_eq"].m if "A_eq" in blocks else 0] = True
+        return cls.of(
+            stack(list(blocks.values()), size, device),
+            torch.cat(joined, -1) if joined else torch.zeros(0, dtype=torch.float64, device=device),
+            equality,
+            (lower, upper),
+            integrality,
+            matrix_batch=torch.broadcast_shapes(*(block.batch for block in blocks.values())) if blocks else batch,
         )
-    if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise checks.InvalidInputError(f"the arguments disagree on the number of variables: {listed}")
-    return next(iter(sizes.values()))
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return self.rows.n
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors live."""
+        return self.equality.device
+
+    @cached_property
+    def batch_shape(self) -> torch.Size:
+        """That of everything together; `()` where all instances share it."""
+        tensors = {"b": self.rhs, "lower": self.lower, "upper": self.upper}
+        shapes = {name: tensor.shape[:-1] for name, tensor in tensors.items()}
+        return checks.broadcast_batch({"A": self.matrix_batch} | shapes)
+
+    @cached_property
+    def _working_upper(self) -> Tensor:
+        return torch.where(self.upper > self.lower, torch.inf, self.upper) if self.implied_upper else self.upper
+
+    # -- numbers -----------------------------------------------------------------------------------------------------
+
+    def polytope(self, batch: torch.Size) -> Polytope:
+        """The feasible set, integrality aside, for a flattened batch; attached to the autograd graph."""
+
+        def flat(tensor: Tensor) -> Tensor:
+            tensor = tensor.double()
+            size = tensor.shape[-1]
+            return tensor.expand(*batch, -1).reshape(-1, size) if tensor.ndim > 1 else tensor[None]
+
+        rows = self.rows
+        if self.matrix_batch and self.matrix_batch != batch:
+            inner = rows.values.shape[1:]
+            rows = rows.with_values(
+                rows.values.reshape(*self.matrix_batch, *inner).expand(*batch, *inner).reshape(-1, *inner)
+            )
+        return Polytope(rows, flat(self.rhs), self.equality, flat(self.lower), flat(self._working_upper))
+
+    def excess(self, x: Tensor) -> Tensor:
+        """`C x - rhs`, `(*batch, m)`, for `x` `(*batch, n)`; out of the autograd graph."""
+        rows = self.polytope(x.shape[:-1]).rows
+        products = rows.with_values(rows.values.detach()).apply(x.reshape(-1, self.n))
+        return products.reshape(*x.shape[:-1], self.rows.m) - self.rhs.detach()
+
+    def matrices(self, mask: Tensor) -> scipy.sparse.csr_array | list[scipy.sparse.csr_array]:
+        """Some of the rows as SciPy sparse (a list where there is one set per instance)."""
+        wanted = mask.cpu().numpy()
+        if not self.matrix_batch:
+            return self.rows.scipy()[wanted]
+        return [self.rows.scipy(i)[wanted] for i in range(self.matrix_batch.numel())]
+
+    def dense(self) -> Tensor:
+        """`C` with all its zeros, `(*batch, m, n)`."""
+        rows = self._entries()
+        if isinstance(rows, DenseRows):
+            return rows.values.reshape(*self.matrix_batch, rows.m, self.n)
+        row, column = rows.pattern.index.to(self.device)
+        zeros = rows.values.new_zeros(*rows.values.shape[:-1], rows.m * self.n)
+        return zeros.index_copy(-1, row * self.n + column, rows.values).reshape(*self.matrix_batch, rows.m, self.n)
+
+    def _entries(self) -> DenseRows | SparseRows:
+        """The rows, by their entries where they know a structure of their own."""
+        if isinstance(self.rows, DenseRows | SparseRows):
+            return self.rows
+        entries = scipy.sparse.coo_array(self.rows.scipy())
+        index = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
+        return SparseRows(self.rows.m, self.n, index, torch.from_numpy(entries.data).to(self.device))
+
+    # -- instances, devices, files -----------------------------------------------------------------------------------
+
+    def select(self, index: Tensor) -> Constraints:
+        """Those of some instances `(B,)`, or of one (an index without dimension); the batch has one dimension."""
+        count = self.batch_shape.numel()
+
+        def pick(tensor: Tensor) -> Tensor:
+            return tensor.expand(count, -1)[index] if tensor.ndim > 1 else tensor
+
+        chosen = replace(self, rhs=pick(self.rhs), lower=pick(self.lower), upper=pick(self.upper))
+        if not self.matrix_batch:
+            return chosen
+        values = self.rows.values
+        rows = self.rows.with_values(values.expand(count, *values.shape[1:])[index])
+        return replace(chosen, rows=rows, matrix_batch=index.shape)
+
+    def to(self, device: torch.device) -> Constraints:
+        """The same on another device."""
+        names = ("rows", "rhs", "equality", "lower", "upper", "integrality")
+        return replace(self, **{name: getattr(self, name).to(device) for name in names})
+
+    def config(self) -> configs.Config:
+        """As JSON and tensors; rows that are neither dense nor sparse lose their structure."""
+        rows = self._entries()
+        names = ("rhs", "equality", "lower", "upper", "integrality", "implied_upper")
+        return {name: getattr(self, name) for name in names} | {
+            "values": rows.values,
+            "index": rows.pattern.index if isinstance(rows, SparseRows) else None,
+            "matrix_batch": list(self.matrix_batch),
+        }
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Constraints:
+        """What `config()` describes, checked entry by entry: a file may claim anything."""
+        parts = {name: configs.tensor(config, name) for name in ("rhs", "equality", "lower", "upper", "integrality")}
+        rhs, equality, bounds = parts["rhs"].double(), parts["equality"].bool(), (parts["lower"], parts["upper"])
+        if any(part.ndim == 0 for part in parts.values()):
+            raise ValueError("every tensor must have a dimension")
+        m, n = rhs.shape[-1], bounds[0].shape[-1]
+        batch = torch.Size([configs.limited("matrix_batch", size) for size in config["matrix_batch"]])
+        values = configs.tensor(config, "values").double()
+        index = None if config["index"] is None else configs.tensor(config, "index").long()
+        if index is not None:
+            _check_index(index, m, n)
+        shape = (*((prod(batch),) if batch else ()), *((m, n) if index is None else index.shape[1:]))
+        if values.shape != shape or equality.shape != (m,):
+            raise ValueError(f"`values` must be {shape} and `equality` ({m},)")
+        rows = DenseRows(values) if index is None else SparseRows(m, n, index, values)
+        checks.finite("values", values)
+        checks.finite("rhs", rhs)
+        implied = config["implied_upper"] is True
+        return cls.of(rows, rhs, equality, bounds, parts["integrality"], matrix_batch=batch, implied_upper=implied)
 
 
-def right_hand_side(name: str, side: Any, block: Block) -> Tensor:
-    """`(*batch, rows)`, checked against its matrix."""
-    tensor = checks.as_tensor(name, side)
-    if tensor.ndim == 0:
-        tensor = tensor[None]
-    checks.last_dim(name, tensor, block.m, f"the {block.m} rows of A{name[1:]}")
-    checks.finite(name, tensor)
-    return tensor
-
-
-def as_bound(name: str, value: Any, n: int, device: torch.device) -> Tensor:
-    """A bound as `(*batch, n)`; `None` is no bound."""
-    value = (-np.inf if name == "lower" else np.inf) if value is None else value
-    tensor = checks.as_tensor(name, value)
-    tensor = tensor.to(device) if not isinstance(value, Tensor) else tensor
-    if tensor.ndim == 0:
-        tensor = tensor.expand(n)
-    checks.last_dim(name, tensor, n, f"the {n} variables")
-    checks.finite(name, tensor, allow_infinite=True)
-    impossible = np.inf if name == "lower" else -np.inf
-    if bool((tensor == impossible).any()):
-        raise checks.fail(name, f"free of {impossible}", f"{impossible}")
-    return tensor
-
-
-def as_integrality(value: Any, n: int) -> Tensor:
-    """Flags `(n,)` of the integer variables."""
-    flags = np.asarray(0 if value is None else value.cpu() if isinstance(value, Tensor) else value)
-    if flags.shape not in {(), (n,)}:
-        raise checks.fail("integrality", f"a number or ({n},)", f"shape {flags.shape}")
-    if not np.isin(flags, (0, 1)).all():
-        raise checks.fail("integrality", "0 (continuous) or 1 (integer) for each variable", str(np.unique(flags)))
-    flags = np.broadcast_to(flags, (n,))
-    return torch.from_numpy(flags.astype(bool))
-
-
-def common_device(blocks: dict[str, Block], rhs: list[Tensor], lower: Any, upper: Any) -> torch.device:
-    """Tensors decide the device and must agree; NumPy input follows them."""
-    found = {name: block.values.device for name, block in blocks.items()}
-    found |= {f"b ({i})": side.device for i, side in enumerate(rhs)}
-    found |= {name: b.device for name, b in (("lower", lower), ("upper", upper)) if isinstance(b, Tensor)}
-    devices = set(found.values()) or {torch.device("cpu")}
-    if len(devices) > 1:
-        listed = ", ".join(f"{name} on {device}" for name, device in found.items())
-        raise checks.InvalidInputError(
-            f"constraints must live on one device; got {listed}. Build on the CPU, then `.to()`"
-        )
-    return devices.pop()
+def _check_index(index: Tensor, m: int, n: int) -> None:
+    """Positions of entries `(2, nnz)` within `(m, n)`: native code reads them later without looking."""
+    if index.ndim != 2 or len(index) != 2:
+        raise ValueError(f"`index` must be (2, entries); got {tuple(index.shape)}")
+    limits = torch.tensor([[m], [n]])
+    if bool(((index < 0) | (index >= limits)).any()):
+        raise ValueError(f"`index` must lie within {m} rows and {n} variables")

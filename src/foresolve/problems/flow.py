@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
-from foresolve._base.graphs import as_arcs, as_ends
+from foresolve._base import checks, configs
+from foresolve._base.graphs import Graph, networkx_arcs, networkx_nodes
+from foresolve.problems.base import Sense
+from foresolve.problems.constraints import Constraints
 from foresolve.problems.incidence import incidence
-from foresolve.problems.linear import LinearProgram, Sense
+from foresolve.problems.linear import LinearProgram
 
 
 class _Flow(LinearProgram):
-    """Flows on given arcs: what `MaxFlow` and `MinCostFlow` share."""
+    """Flows on given arcs: what `MaxFlow` and `MinCostFlow` share.
 
-    def _flow(
-        self, ends: tuple[np.ndarray, np.ndarray, int], nodes: np.ndarray, supply: Tensor, capacity: Any, sense: Sense
+    `nodes` are those whose flow is balanced, `supply` what each of them sends out.
+    """
+
+    def __init__(
+        self, graph: Graph, nodes: np.ndarray, supply: Tensor, capacity: Any, sense: Sense, names: Sequence[str] | None
     ) -> None:
-        self._tails, self._heads, self.n_nodes = ends
-        self._row_nodes = nodes
+        self._graph, self._nodes = graph, nodes
         upper = checks.as_tensor("capacity", capacity)
         if bool((upper < 0).any()):
             where = (upper < 0).nonzero()[0].tolist()
             raise checks.fail("capacity", ">= 0 on every arc", f"{upper[tuple(where)].item()} at {where}")
         checks.same_device("capacity", upper, supply.device)
-        rows = incidence(self._tails, self._heads, nodes, self.n_nodes).to(supply.device)
+        rows = incidence(graph.tails, graph.heads, nodes, graph.n_nodes).to(supply.device)
         equality = torch.ones(len(nodes), dtype=torch.bool, device=supply.device)
-        self._set(rows, torch.Size(), supply, equality, (0.0, upper), sense=sense)
+        constraints = Constraints.of(rows, supply, equality, (0.0, upper))
+        super().__init__(constraints=constraints, sense=sense, names=graph.names if names is None else names)
 
     @property
-    def arcs(self) -> list[tuple[int, int]]:
-        """`(tail, head)` of each entry of `theta`."""
-        return list(zip(self._tails.tolist(), self._heads.tolist(), strict=True))
+    def arcs(self) -> list[tuple[Any, ...]]:
+        """`(tail, head)` of each entry of `theta`; with the key, where a multigraph has keys."""
+        return self._graph.arcs
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return self._graph.n_nodes
 
     @property
     def capacity(self) -> Tensor:
@@ -43,8 +54,8 @@ class _Flow(LinearProgram):
 
     def _name(self, kind: str, index: int) -> str:
         if kind == "A_eq":
-            return f"node {self._row_nodes[index]}"
-        return f"arc {self._tails[index]} -> {self._heads[index]}"
+            return f"node {self._graph.node_name(self._nodes[index])}"
+        return f"arc {self._graph.arc_name(index)}"
 
 
 class MaxFlow(_Flow):
@@ -62,6 +73,7 @@ class MaxFlow(_Flow):
     source, target: two different nodes.
     capacity: `>= 0`, a number, `(n_arcs,)` or `(*batch, n_arcs)`; tensors that require grad get it from a layer.
     n_nodes: the number of nodes, by default the largest number in `arcs` plus one.
+    names: of the arcs.
 
     Examples
     --------
@@ -71,17 +83,60 @@ class MaxFlow(_Flow):
     tensor([1., 3., 1., 3.], dtype=torch.float64)
     """
 
-    def __init__(self, arcs: Any, source: int, target: int, capacity: Any, n_nodes: int | None = None) -> None:
-        ends = as_arcs(arcs, n_nodes)
-        self.source, self.target = as_ends(source, target, ends[2])
-        inner = np.setdiff1d(np.arange(ends[2]), [self.source, self.target])
+    def __init__(
+        self,
+        arcs: Any,
+        source: Hashable,
+        target: Hashable,
+        capacity: Any,
+        n_nodes: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        graph = Graph.of(arcs, n_nodes)
+        ends = graph.ends(source, target)
+        self._source, self._target = ends
+        self.source, self.target = (graph.node(end) for end in ends)
+        inner = np.setdiff1d(np.arange(graph.n_nodes), ends)
         device = capacity.device if isinstance(capacity, Tensor) else None
-        self._flow(ends, inner, torch.zeros(len(inner), dtype=torch.float64, device=device), capacity, "max")
+        balance = torch.zeros(len(inner), dtype=torch.float64, device=device)
+        super().__init__(graph, inner, balance, capacity, "max", names)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, source: Hashable, target: Hashable, capacity: str = "capacity") -> Self:
+        """From a networkx graph, two of its nodes and the name of an edge attribute; edges without it have no limit.
+
+        The arcs are in the order of `ShortestPath.from_networkx`.
+
+        Examples
+        --------
+        >>> import networkx, foresolve
+        >>> graph = networkx.DiGraph()
+        >>> graph.add_edge("mine", "port", capacity=3.0)
+        >>> graph.add_edge("port", "mill", capacity=2.0)
+        >>> problem = foresolve.problems.MaxFlow.from_networkx(graph, "mine", "mill")
+        >>> problem.names, problem.solve(problem.flow_value_theta())
+        (('mine -> port', 'port -> mill'), tensor([2., 2.], dtype=torch.float64))
+        """
+        network = Graph.from_networkx(graph)
+        return cls(network, source, target, networkx_arcs(graph, capacity, np.inf))
 
     def flow_value_theta(self) -> Tensor:
         """The `theta` whose objective is the value of the flow: +1 on arcs out of the source, -1 into it."""
-        signs = (self._tails == self.source).astype(np.float64) - (self._heads == self.source)
-        return torch.from_numpy(signs).to(self.device)
+        leaves, enters = self._graph.tails == self._source, self._graph.heads == self._source
+        return torch.from_numpy(leaves.astype(np.float64) - enters).to(self.device)
+
+    def config(self) -> configs.Config:
+        """The graph, its ends, the capacities and the names of the arcs."""
+        ends = {"source": self._source, "target": self._target}
+        return {"graph": self._graph.config(), **ends, "capacity": self.capacity, "names": self._listed_names()}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes."""
+        graph = Graph.from_config(config["graph"])
+        source, target = (graph.node(configs.size(config, end)) for end in ("source", "target"))
+        return cls(graph, source, target, configs.tensor(config, "capacity"), names=config["names"])
 
 
 class MinCostFlow(_Flow):
@@ -99,6 +154,7 @@ class MinCostFlow(_Flow):
     supply: `(n_nodes,)` or `(*batch, n_nodes)`, negative for demand; it sums to 0.
     capacity: `>= 0`, a number, `(n_arcs,)` or `(*batch, n_arcs)`.
     sense: with "max", `theta` is a worth, as in `MaxFlow`.
+    names: of the arcs.
 
     Examples
     --------
@@ -109,16 +165,24 @@ class MinCostFlow(_Flow):
     tensor([1., 1., 1.])
     """
 
-    def __init__(self, arcs: Any, supply: Any, capacity: Any = np.inf, sense: Sense = "min") -> None:
+    def __init__(
+        self,
+        arcs: Any,
+        supply: Any,
+        capacity: Any = np.inf,
+        sense: Sense = "min",
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
         amounts = checks.as_tensor("supply", supply)
         if not isinstance(supply, Tensor) and isinstance(capacity, Tensor):
             amounts = amounts.to(capacity.device)
         if not isinstance(capacity, Tensor):
             capacity = checks.as_tensor("capacity", capacity).to(amounts.device)
+        graph = Graph.of(arcs)
         size = amounts.shape[-1] if amounts.ndim else 0
-        ends = as_arcs(arcs, None)
-        if size < ends[2]:
-            expected = f"(*batch, n_nodes) with a number for each of the {ends[2]} nodes in `arcs`"
+        if size < graph.n_nodes:
+            expected = f"(*batch, n_nodes) with a number for each of the {graph.n_nodes} nodes in `arcs`"
             raise checks.fail("supply", expected, f"shape {tuple(amounts.shape)}")
         checks.finite("supply", amounts)
         total, scale = amounts.detach().sum(-1), amounts.detach().abs().sum(-1)
@@ -128,9 +192,42 @@ class MinCostFlow(_Flow):
                 "supply", "such that it sums to 0 (what leaves arrives)", f"a sum of {worst.item():.6g}",
                 "Add a node that takes the surplus",
             )  # fmt: skip
-        self._flow((ends[0], ends[1], size), np.arange(size), amounts, capacity, sense)
+        super().__init__(graph.with_nodes(size), np.arange(size), amounts, capacity, sense, names)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, supply: str = "supply", capacity: str = "capacity", sense: Sense = "min"
+    ) -> Self:
+        """From a networkx graph and the names of a node and an edge attribute.
+
+        Nodes without the first send out nothing, edges without the second have no limit. The arcs are in the order of
+        `ShortestPath.from_networkx`. (networkx itself speaks of `demand`, which has the other sign.)
+
+        Examples
+        --------
+        >>> import networkx, torch, foresolve
+        >>> graph = networkx.DiGraph([("mine", "port"), ("port", "mill"), ("mine", "mill")])
+        >>> graph.nodes["mine"]["supply"], graph.nodes["mill"]["supply"] = 2.0, -2.0
+        >>> problem = foresolve.problems.MinCostFlow.from_networkx(graph)
+        >>> dict(zip(problem.arcs, problem.solve(torch.tensor([1.0, 5.0, 1.0])).tolist()))
+        {('mine', 'port'): 0.0, ('mine', 'mill'): 2.0, ('port', 'mill'): 0.0}
+        """
+        network = Graph.from_networkx(graph)
+        return cls(network, networkx_nodes(graph, supply, 0.0), networkx_arcs(graph, capacity, np.inf), sense)
 
     @property
     def supply(self) -> Tensor:
         """What each node sends out, `(n_nodes,)` or `(*batch, n_nodes)`."""
-        return self._rhs
+        return self.constraints.rhs
+
+    def config(self) -> configs.Config:
+        """The graph, supplies, capacities, sense and the names of the arcs."""
+        amounts = {"supply": self.supply, "capacity": self.capacity}
+        return {"graph": self._graph.config(), **amounts, "sense": self.sense, "names": self._listed_names()}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes."""
+        graph = Graph.from_config(config["graph"])
+        supply, capacity = (configs.tensor(config, name) for name in ("supply", "capacity"))
+        return cls(graph, supply, capacity, config["sense"], names=config["names"])

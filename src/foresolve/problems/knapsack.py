@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, configs
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.exact.knapsack import fill
 
@@ -29,6 +31,7 @@ class Knapsack(LinearProgram):
     ----------
     weights: `>= 0`, `(n,)` for one dimension, `(*batch, d, n)` for `d` of them.
     capacity: `>= 0`, a number, `(d,)` or `(*batch, d)`.
+    names: of the items.
 
     Examples
     --------
@@ -39,7 +42,7 @@ class Knapsack(LinearProgram):
             [1., 1., 0.]])
     """
 
-    def __init__(self, weights: Any, capacity: Any) -> None:
+    def __init__(self, weights: Any, capacity: Any, *, names: Sequence[str] | None = None) -> None:
         rows, most = checks.as_tensor("weights", weights), checks.as_tensor("capacity", capacity)
         if rows.ndim == 0 or rows.shape[-1] == 0:
             raise checks.fail("weights", "(n,) or (*batch, d, n)", f"shape {tuple(rows.shape)}")
@@ -55,9 +58,22 @@ class Knapsack(LinearProgram):
             if bool((tensor < 0).any()):
                 where = (tensor < 0).nonzero()[0].tolist()
                 raise checks.fail(name, ">= 0", f"{tensor[tuple(where)].item()} at {where}")
-        super().__init__(A_ub=rows, b_ub=most, bounds=(0.0, 1.0), integrality=1)
-        self.weights, self.capacity = rows, most
-        self._table = _integer_table(rows.detach(), most.detach())
+        super().__init__(A_ub=rows, b_ub=most, bounds=(0.0, 1.0), integrality=1, names=names)
+
+    @property
+    def weights(self) -> Tensor:
+        """The weights of the items, `(d, n)` or `(*batch, d, n)`."""
+        return self.constraints.dense()
+
+    @property
+    def capacity(self) -> Tensor:
+        """What fits, `(d,)` or `(*batch, d)`."""
+        return self.constraints.rhs
+
+    @cached_property
+    def _table(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Where dynamic programming applies, its numbers."""
+        return _integer_table(self.weights.detach(), self.capacity.detach())
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         if self._table is None:
@@ -66,22 +82,14 @@ class Knapsack(LinearProgram):
         capacities = np.broadcast_to(capacity, tuple(batch)).reshape(-1)
         return fill(gains, weights, torch.from_numpy(capacities.copy()).to(gains.device))
 
-    def _moved(self, device: torch.device):
-        moved = super()._moved(device)
-        moved.weights, moved.capacity = self.weights.to(moved.device), self.capacity.to(moved.device)
-        return moved
+    def config(self) -> configs.Config:
+        """Weights, capacity and names."""
+        return {"weights": self.weights, "capacity": self.capacity, "names": self._listed_names()}
 
-    def select(self, index: Tensor):
-        """The problem of some instances."""
-        chosen = super().select(index)
-        if chosen is not self:
-            count, index = self.batch_shape.numel(), index.to(self.device)
-            if self.weights.ndim > 2:
-                chosen.weights = self.weights.expand(count, -1, -1)[index]
-            if self.capacity.ndim > 1:
-                chosen.capacity = self.capacity.expand(count, -1)[index]
-            chosen._table = _integer_table(chosen.weights.detach(), chosen.capacity.detach())
-        return chosen
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes."""
+        return cls(configs.tensor(config, "weights"), configs.tensor(config, "capacity"), names=config["names"])
 
 
 def _integer_table(weights: Tensor, capacity: Tensor) -> tuple[np.ndarray, np.ndarray] | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, configs
+from foresolve.problems.constraints import Constraints
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.projection.rows import BipartiteRows
 
@@ -17,11 +19,12 @@ from foresolve.solvers.projection.rows import BipartiteRows
 class _Pairs(LinearProgram):
     """What problems over the pairs of two sides share; pair `(i, j)` is variable `i * right + j`."""
 
-    def __init__(self, left: int, right: int, equality: list[bool]) -> None:
+    def __init__(self, left: int, right: int, equality: list[bool], names: Sequence[str] | None) -> None:
         self.left, self.right = left, right
         rhs = torch.ones(left + right, dtype=torch.float64)
         rows = BipartiteRows(left, right)
-        self._set(rows, torch.Size(), rhs, torch.tensor(equality), (0.0, 1.0), implied_upper=True)
+        constraints = Constraints.of(rows, rhs, torch.tensor(equality), (0.0, 1.0), implied_upper=True)
+        super().__init__(constraints=constraints, names=names)
 
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor; a matrix of weights is refused with the remedy."""
@@ -37,9 +40,19 @@ class _Pairs(LinearProgram):
 
     def _name(self, kind: str, index: int) -> str:
         if kind in {"A_eq", "A_ub"}:  # rows are counted within their kind
-            index = int((self._equality == (kind == "A_eq")).nonzero()[index])
+            index = int((self.constraints.equality == (kind == "A_eq")).nonzero()[index])
             return f"left {index}" if index < self.left else f"right {index - self.left}"
         return f"pair ({index // self.right}, {index % self.right})"
+
+    def config(self) -> configs.Config:
+        """The sizes of both sides and the names of the pairs."""
+        return {"left": self.left, "right": self.right, "names": self._listed_names()}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes."""
+        configs.limited("left * right", configs.size(config, "left") * configs.size(config, "right"))
+        return cls(**config)
 
     def _pick(self, weights: Tensor) -> Tensor:
         """A best assignment of the smaller side for each of `(B, n)` weights."""
@@ -63,6 +76,7 @@ class BipartiteMatching(_Pairs):
     Parameters
     ----------
     left, right: the number of nodes on each side.
+    names: of the pairs.
 
     Examples
     --------
@@ -74,9 +88,9 @@ class BipartiteMatching(_Pairs):
             [1., 0.]])
     """
 
-    def __init__(self, left: int, right: int) -> None:
+    def __init__(self, left: int, right: int, *, names: Sequence[str] | None = None) -> None:
         left, right = checks.positive_int("left", left), checks.positive_int("right", right)
-        super().__init__(left, right, [False] * (left + right))
+        super().__init__(left, right, [False] * (left + right), names)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return torch.where(gains > 0, self._pick(gains.clamp_min(0.0)), 0.0)
@@ -95,6 +109,7 @@ class Assignment(_Pairs):
     Parameters
     ----------
     left, right: the number of nodes on each side; `right` is `left` by default.
+    names: of the pairs.
 
     Examples
     --------
@@ -106,10 +121,10 @@ class Assignment(_Pairs):
             [1., 0., 0.]])
     """
 
-    def __init__(self, left: int, right: int | None = None) -> None:
+    def __init__(self, left: int, right: int | None = None, *, names: Sequence[str] | None = None) -> None:
         left = checks.positive_int("left", left)
         right = left if right is None else checks.positive_int("right", right)
-        super().__init__(left, right, [left <= right] * left + [right <= left] * right)
+        super().__init__(left, right, [left <= right] * left + [right <= left] * right, names)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return self._pick(gains)

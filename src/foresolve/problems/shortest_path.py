@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
-from foresolve._base.graphs import as_arcs, as_ends
+from foresolve._base import checks, configs
+from foresolve._base.graphs import Graph
+from foresolve.problems.constraints import Constraints
 from foresolve.problems.incidence import incidence
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.exact.paths import PathSolver
@@ -36,6 +37,7 @@ class ShortestPath(LinearProgram):
     arcs: pairs `(tail, head)` of node numbers, in the order of `theta`; parallel arcs are fine.
     source, target: two different nodes; an `InfeasibleError` says that no path joins them.
     n_nodes: the number of nodes, by default the largest number in `arcs` plus one.
+    names: of the arcs; by default those of the nodes they join, where nodes have names.
 
     Attributes
     ----------
@@ -52,30 +54,28 @@ class ShortestPath(LinearProgram):
     [(0, 1), (1, 2), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5)]
     """
 
-    def __init__(self, arcs: Any, source: int, target: int, n_nodes: int | None = None) -> None:
-        tails, heads, size = as_arcs(arcs, n_nodes)
-        self._build(tails, heads, size, *as_ends(source, target, size))
-
-    def _build(
+    def __init__(
         self,
-        tails: np.ndarray,
-        heads: np.ndarray,
-        n_nodes: int,
-        source: int,
-        target: int,
-        nodes: Sequence[Hashable] | None = None,
-        arcs: Sequence[tuple[Hashable, ...]] | None = None,
+        arcs: Any,
+        source: Hashable,
+        target: Hashable,
+        n_nodes: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
     ) -> None:
-        self.n_nodes, self._nodes, self._arcs = n_nodes, nodes, arcs
-        self.source, self.target = (source, target) if nodes is None else (nodes[source], nodes[target])
-        self._paths = PathSolver(tails, heads, n_nodes, source, target, self._node_name)
-        rhs = torch.zeros(n_nodes, dtype=torch.float64)
-        rhs[source], rhs[target] = 1.0, -1.0
+        graph = Graph.of(arcs, n_nodes)
+        start, end = graph.ends(source, target)
+        self.n_nodes, self._graph = graph.n_nodes, graph
+        self.source, self.target = graph.node(start), graph.node(end)
+        self._paths = PathSolver(graph.tails, graph.heads, graph.n_nodes, start, end, graph.node_name)
+        rhs = torch.zeros(graph.n_nodes, dtype=torch.float64)
+        rhs[start], rhs[end] = 1.0, -1.0
+        rows = incidence(graph.tails, graph.heads, np.arange(graph.n_nodes), graph.n_nodes)
         upper = torch.from_numpy(self._paths.usable.astype(np.float64))
-        rows = incidence(tails, heads, np.arange(n_nodes), n_nodes)
         # Without cycles a unit of flow cannot put more than 1 on any arc.
-        equality, acyclic = torch.ones(n_nodes, dtype=torch.bool), self._paths.acyclic
-        self._set(rows, torch.Size(), rhs, equality, (0.0, upper), sense="min", implied_upper=acyclic)
+        equality, acyclic = torch.ones(graph.n_nodes, dtype=torch.bool), self._paths.acyclic
+        constraints = Constraints.of(rows, rhs, equality, (0.0, upper), implied_upper=acyclic)
+        super().__init__(constraints=constraints, sense="min", names=graph.names if names is None else names)
 
     @classmethod
     def from_networkx(cls, graph: Any, source: Hashable, target: Hashable) -> Self:
@@ -93,20 +93,7 @@ class ShortestPath(LinearProgram):
         >>> problem.solve(torch.tensor([graph.edges[arc]["weight"] for arc in problem.arcs]))
         tensor([1., 0., 1.])
         """
-        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
-        nodes = list(graph.nodes)
-        number = {node: i for i, node in enumerate(nodes)}
-        for name, node in (("source", source), ("target", target)):
-            if node not in number:
-                raise checks.fail(name, f"one of the {len(nodes)} nodes of `graph`", repr(node))
-        edges = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges)
-        if not graph.is_directed():
-            edges = [arc for edge in edges for arc in (edge, (edge[1], edge[0], *edge[2:]))]
-        tails, heads, size = as_arcs([(number[edge[0]], number[edge[1]]) for edge in edges], len(nodes))
-        problem = cls.__new__(cls)
-        problem._build(tails, heads, size, *as_ends(number[source], number[target], size), nodes, edges)
-        return problem
+        return cls(Graph.from_networkx(graph), source, target)
 
     @classmethod
     def grid(cls, height: int, width: int, moves: Moves = "right-down") -> Self:
@@ -133,17 +120,24 @@ class ShortestPath(LinearProgram):
     @property
     def arcs(self) -> list[tuple[Any, ...]]:
         """`(tail, head)` of each entry of `theta`; with the key, where a multigraph has keys."""
-        if self._arcs is not None:
-            return list(self._arcs)
-        return list(zip(self._paths.tails.tolist(), self._paths.heads.tolist(), strict=True))
-
-    def _node_name(self, node: int) -> str:
-        return str(node if self._nodes is None else self._nodes[node])
+        return self._graph.arcs
 
     def _name(self, kind: str, index: int) -> str:
         if kind == "A_eq":
-            return f"node {self._node_name(index)}"
-        return f"arc {self._node_name(self._paths.tails[index])} -> {self._node_name(self._paths.heads[index])}"
+            return f"node {self._graph.node_name(index)}"
+        return f"arc {self._graph.arc_name(index)}"
+
+    def config(self) -> configs.Config:
+        """The graph, its ends and the names of the arcs."""
+        ends = {"source": self._paths.source, "target": self._paths.target}
+        return {"graph": self._graph.config(), **ends, "names": self._listed_names()}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes."""
+        graph = Graph.from_config(config["graph"])
+        source, target = (graph.node(configs.size(config, end)) for end in ("source", "target"))
+        return cls(graph, source, target, names=config["names"])
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return self._paths.solve(-gains, batch)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, configs
+from foresolve.problems.constraints import Constraints
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.projection.rows import DenseRows
 
@@ -20,6 +24,7 @@ class TopK(LinearProgram):
     ----------
     n: the number of items.
     k: how many to take, from 1 to `n`; items of negative worth too, where others run out.
+    names: of the items.
 
     Examples
     --------
@@ -28,13 +33,22 @@ class TopK(LinearProgram):
     tensor([0., 1., 0., 1.])
     """
 
-    def __init__(self, n: int, k: int) -> None:
+    def __init__(self, n: int, k: int, *, names: Sequence[str] | None = None) -> None:
         n, self.k = checks.positive_int("n", n), checks.positive_int("k", k)
         if self.k > n:
             raise checks.fail("k", f"at most `n` ({n})", str(k))
         rows = DenseRows(torch.ones(1, n, dtype=torch.float64))
         rhs = torch.tensor([float(self.k)], dtype=torch.float64)
-        self._set(rows, torch.Size(), rhs, torch.tensor([True]), (0.0, 1.0))
+        super().__init__(constraints=Constraints.of(rows, rhs, torch.tensor([True]), (0.0, 1.0)), names=names)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return torch.zeros_like(gains).scatter_(-1, gains.topk(self.k, -1).indices, 1.0)
+
+    def config(self) -> configs.Config:
+        """`n`, `k` and the names."""
+        return {"n": self.n, "k": self.k, "names": self._listed_names()}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes."""
+        return cls(**{**config, "n": configs.size(config, "n")})

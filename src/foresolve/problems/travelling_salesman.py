@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, configs
+from foresolve.problems.constraints import Constraints
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.exact.tours import TourPool
@@ -31,6 +34,7 @@ class TravellingSalesman(LinearProgram):
     Parameters
     ----------
     cities: how many, at least 3.
+    names: of the edges.
 
     Attributes
     ----------
@@ -47,7 +51,7 @@ class TravellingSalesman(LinearProgram):
     ([0, 1, 2, 3], -4.0)
     """
 
-    def __init__(self, cities: int) -> None:
+    def __init__(self, cities: int, *, names: Sequence[str] | None = None) -> None:
         self.cities = checks.positive_int("cities", cities)
         if self.cities < 3:
             raise checks.fail("cities", "at least 3", str(cities))
@@ -57,8 +61,7 @@ class TravellingSalesman(LinearProgram):
         rows = SparseRows(self.cities, n, index, torch.ones(2 * n, dtype=torch.float64))
         degree = torch.full((self.cities,), 2.0, dtype=torch.float64)
         equality = torch.ones(self.cities, dtype=torch.bool)
-        self._set(rows, torch.Size(), degree, equality, (0.0, 1.0), integrality=1, sense="min")
-        self._tours: TourPool | None = None
+        super().__init__(constraints=Constraints.of(rows, degree, equality, (0.0, 1.0), 1), sense="min", names=names)
 
     @property
     def edges(self) -> list[tuple[int, int]]:
@@ -83,8 +86,7 @@ class TravellingSalesman(LinearProgram):
             raise checks.fail("x", "tours", f"decisions that are not ({report})")
         flat = x.detach().cpu().reshape(-1, self.n).numpy() > 0.5
         orders = [self._walk(self._ends[row]) for row in flat]
-        found = torch.tensor(orders, dtype=torch.long, device=x.device)
-        return found.reshape(*x.shape[:-1], self.cities)
+        return torch.tensor(orders, dtype=torch.long, device=x.device).reshape(*x.shape[:-1], self.cities)
 
     def _walk(self, used: np.ndarray) -> list[int]:
         beside: list[list[int]] = [[] for _ in range(self.cities)]
@@ -108,9 +110,9 @@ class TravellingSalesman(LinearProgram):
         flat = x.cpu().reshape(-1, self.n).numpy() > 0.5
         extra = torch.tensor([self._components(self._ends[row]) - 1.0 for row in flat], dtype=torch.float64)
         subtours = inspect({"subtours": extra.reshape(*x.shape[:-1], 1)}, tol, x.shape[:-1], lambda kind, index: "")
-        found = sorted([*report.violations, *subtours.violations], key=lambda violation: -violation.amount)
+        violations = sorted([*report.violations, *subtours.violations], key=lambda violation: -violation.amount)
         worst = torch.maximum(report.worst, subtours.worst)
-        return Feasibility(report.feasible & subtours.feasible, worst, found)
+        return Feasibility(report.feasible & subtours.feasible, worst, violations)
 
     def _components(self, used: np.ndarray) -> int:
         graph = np.zeros((self.cities, self.cities))
@@ -121,9 +123,19 @@ class TravellingSalesman(LinearProgram):
         return f"city {index}" if kind == "A_eq" else f"edge {self._ends[index][0]} - {self._ends[index][1]}"
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
-        if self._tours is None:
-            self._tours = TourPool(self.cities)
         return torch.from_numpy(self._tours.solve(-gains.cpu().numpy(), batch))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_tours": None}
+    @cached_property
+    def _tours(self) -> TourPool:
+        """Models with the cuts that were found so far."""
+        return TourPool(self.cities)
+
+    def config(self) -> configs.Config:
+        """The number of cities and the names of the edges."""
+        return {"cities": self.cities, "names": self._listed_names()}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes."""
+        configs.limited("cities * cities", configs.size(config, "cities") ** 2)
+        return cls(**config)

@@ -7,12 +7,8 @@ padded to a power of two so that rows of similar length make dense arrays.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import torch
-
-from foresolve._base import checks
 
 MARKS = 2**22  # marks (searches x nodes) at once: few enough to stay in the cache
 WORK = 2**24  # nodes to visit for the derivative in the probabilities, roughly; beyond, fewer targets are looked at
@@ -32,32 +28,6 @@ class Network:
     def of(cls, pairs: np.ndarray, n: int) -> Network:
         tails, heads = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         return cls(n, tails, heads, np.argsort(heads, kind="stable"), _offsets(np.bincount(heads, minlength=n)))
-
-
-def as_edges(edges: Any, n_nodes: int | None) -> tuple[np.ndarray, int, list[Any] | None]:
-    """Pairs of node numbers `(edges, 2)`, the number of nodes, and their names where a networkx graph has some."""
-    if hasattr(edges, "edges") and hasattr(edges, "is_directed"):
-        nodes = list(edges.nodes)
-        number = {node: i for i, node in enumerate(nodes)}
-        found = [(number[u], number[v]) for u, v in edges.edges()]
-        if not edges.is_directed():
-            found = [arc for u, v in found for arc in ((u, v), (v, u))]
-        return np.array(found, dtype=np.int64).reshape(-1, 2), len(nodes), nodes
-    try:
-        array = np.asarray(edges.cpu() if isinstance(edges, torch.Tensor) else edges)
-        pairs = array.astype(np.int64)
-    except (TypeError, ValueError) as error:
-        raise checks.fail("edges", "pairs (from, to) of node numbers", type(edges).__name__) from error
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise checks.fail("edges", "(edges, 2) of (from, to), or a networkx graph", f"shape {array.shape}")
-    if (pairs != array).any() or (pairs < 0).any():
-        bad = int(np.flatnonzero((pairs != array).any(1) | (pairs < 0).any(1))[0])
-        raise checks.fail("edges", "node numbers 0, 1, 2, ...", f"{array[bad].tolist()} at edge {bad}")
-    least = int(pairs.max()) + 1 if len(pairs) else 1
-    size = least if n_nodes is None else checks.positive_int("n_nodes", n_nodes)
-    if size < least:
-        raise checks.fail("n_nodes", f"above the largest node number ({least - 1})", str(size))
-    return pairs, size, None
 
 
 class LiveGraphs:

@@ -31,7 +31,8 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.sets.functions.cascades import Network, as_edges
+from foresolve._base.graphs import as_edges
+from foresolve.sets.functions.cascades import Network
 from foresolve.sets.functions.function import SetFunction, _flatten
 from foresolve.sets.functions.reverse_reach import InfluenceLocal, Rows
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any, NoReturn, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.graphs import as_pairs
 from foresolve.errors import ForesolveError
 from foresolve.sets.decomposition import columns
 from foresolve.sets.matroids.matroid import Matroid
@@ -36,18 +36,15 @@ class GraphicMatroid(Matroid):
     """
 
     def __init__(self, edges: Any, n_nodes: int | None = None) -> None:
-        found = np.asarray(edges.cpu() if isinstance(edges, Tensor) else edges)
-        if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu" or len(found) == 0:
-            raise checks.fail("edges", "integers of shape (n, 2), n >= 1", f"{found.dtype} of shape {found.shape}")
-        self.n_nodes = int(found.max()) + 1 if n_nodes is None else checks.positive_int("n_nodes", n_nodes)
-        bad = (found < 0) | (found >= self.n_nodes)
-        if bad.any():
-            i = int(bad.any(1).argmax())
+        pairs = as_pairs("edges", edges, "integers of shape (n, 2), n >= 1", "integers of shape (n, 2), n >= 1")
+        self.n_nodes = int(pairs.max()) + 1 if n_nodes is None else checks.positive_int("n_nodes", n_nodes)
+        if pairs.max() >= self.n_nodes:
+            i = int((pairs >= self.n_nodes).any(1).argmax())
             raise checks.fail(
-                "edges", f"of nodes from 0 to {self.n_nodes - 1}", f"edge {i}: {tuple(found[i].tolist())}"
+                "edges", f"of nodes from 0 to {self.n_nodes - 1}", f"edge {i}: {tuple(pairs[i].tolist())}"
             )
-        self.n, self.device = len(found), torch.device("cpu")
-        self.edges = torch.from_numpy(found.astype(np.int64))
+        self.n, self.device = len(pairs), torch.device("cpu")
+        self.edges = torch.from_numpy(pairs)
         self.rank = int(self.maximize(torch.zeros(self.n)).sum())
 
     def __repr__(self) -> str:

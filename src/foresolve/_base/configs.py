@@ -1,0 +1,74 @@
+"""Things of foresolve as JSON and tensors, and back: a file can name what is on an explicit list, and nothing else.
+
+A thing on the list gives `config()`, a dict of numbers, strings, lists, dicts and tensors, and a class method
+`from_config(config)`, which reads it with suspicion: `size` and `tensor` are for its entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from torch import Tensor
+
+from foresolve.errors import ForesolveError
+
+MOST = 10**8  # variables that a file may ask for
+
+Config = dict[str, Any]
+
+
+def exported(module: ModuleType, base: type) -> dict[str, type]:
+    """The classes below `base` that a floor exports, by name."""
+    classes = {name: getattr(module, name) for name in module.__all__}
+    return {
+        name: kind for name, kind in classes.items()
+        if isinstance(kind, type) and issubclass(kind, base) and kind is not base
+    }  # fmt: skip
+
+
+def describe(thing: Any, allowed: Mapping[str, type]) -> Config:
+    """`{"class": ..., **thing.config()}`; an error for what is not exactly of a class on the list."""
+    name = type(thing).__name__
+    if allowed.get(name) is not type(thing):
+        raise ForesolveError(f"{name} cannot be written to a file: it is none of foresolve's own classes")
+    return {"class": name, **thing.config()}
+
+
+def restore(config: Any, allowed: Mapping[str, Any], kind: str) -> Any:
+    """What `describe` described; an error for anything else. `kind` is what the list holds: "problems"."""
+    name = config.get("class") if isinstance(config, Mapping) else None
+    if not isinstance(name, str) or name not in allowed:
+        raise ForesolveError(f"{name!r} is none of the {kind} that a file may name ({', '.join(allowed)})")
+    entries = {key: value for key, value in config.items() if key != "class"}
+    try:
+        return allowed[name].from_config(entries)
+    except (
+        ForesolveError, KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError, IndexError,
+        MemoryError,
+    ) as error:  # fmt: skip
+        if isinstance(error, RecursionError):
+            raise
+        reason = str(error) if isinstance(error, ForesolveError) else f"{type(error).__name__}: {error}"
+        raise ForesolveError(f"the settings do not make a {name}: {reason}") from error
+
+
+def size(config: Mapping[str, Any], name: str) -> int:
+    """An entry that is an integer from 0 to `MOST`."""
+    return limited(name, config[name])
+
+
+def limited(name: str, value: Any) -> int:
+    """`value`, if it is an integer from 0 to `MOST`: a file must not ask for absurd memory."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+        raise ValueError(f"`{name}` must be an integer from 0 to {MOST}; got {value!r}")
+    return value
+
+
+def tensor(config: Mapping[str, Any], name: str) -> Tensor:
+    """An entry that is a tensor."""
+    value = config[name]
+    if not isinstance(value, Tensor):
+        raise TypeError(f"`{name}` must be a tensor; got {type(value).__name__}")
+    return value
