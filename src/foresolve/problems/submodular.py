@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, Literal, Self, get_args
 
 import torch
@@ -17,6 +18,7 @@ from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sparse_coverage import SparseCoverage, is_sparse
 from foresolve.sets.greedy import greedy
 from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.registry import describe, restore_function, restore_matroid
 from foresolve.sets.rounding import pipage, swap_rounding
 
 Method = Literal["greedy", "continuous_greedy", "ascent", "exact"]
@@ -199,6 +201,17 @@ class SubmodularProblem(Problem):
         moved.matroid = self.matroid.to(device)
         moved.device, moved.function = moved.matroid.device, self.function.to(device)
         return moved
+
+    def config(self) -> dict[str, Any]:
+        """The function and the matroid as `foresolve.sets` describes them, and how to solve."""
+        sets = {"function": describe(self.function), "matroid": describe(self.matroid)}
+        return {**sets, "method": self.method, "time_limit": self.time_limit}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes, on the CPU."""
+        function, matroid = restore_function(config["function"]), restore_matroid(config["matroid"])
+        return cls(function, matroid, config["method"], time_limit=config["time_limit"])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.function!r}, {self.matroid!r}, method={self.method!r})"

@@ -114,6 +114,10 @@ class ProbabilisticCoverage(ClosedForm):
         """The same function on another device."""
         return self if self.weights is None else ProbabilisticCoverage(self.weights.to(device))
 
+    def config(self) -> dict[str, Any]:
+        """The weights."""
+        return {"weights": self.weights}
+
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else f"weights of shape {tuple(self.weights.shape)}"
         return f"ProbabilisticCoverage({weighted})"

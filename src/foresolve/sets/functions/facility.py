@@ -81,6 +81,10 @@ class FacilityLocation(ClosedForm):
             raise checks.fail("theta", ">= 0", found, "End the network in softplus, exp or relu")
         return theta
 
+    def config(self) -> dict[str, Any]:
+        """Nothing: all that there is, is in `theta`."""
+        return {}
+
     def __repr__(self) -> str:
         return "FacilityLocation()"
 

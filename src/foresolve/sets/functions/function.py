@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import torch
@@ -160,6 +160,15 @@ class SetFunction(ABC):
     def to(self, device: torch.device | str) -> SetFunction:
         """The same function on another device."""
         return self
+
+    def config(self) -> dict[str, Any]:
+        """What makes the same function again through `from_config`: numbers, strings, lists, dicts and tensors."""
+        raise ForesolveError(f"{type(self).__name__} cannot be written to a file: it gives no `config()`")
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The function that `config()` describes; by default its entries are the arguments of the class."""
+        return cls(**config)
 
     def gradient(self, x: Tensor, theta: Tensor) -> Tensor:
         """`grad_x F` `(*batch, n)`, differentiable once more in both."""
