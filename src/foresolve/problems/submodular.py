@@ -12,10 +12,10 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.problems.base import Problem
 from foresolve.problems.feasibility import Feasibility, inspect
-from foresolve.problems.submodular_exact import solve_exactly
 from foresolve.sets.continuous import continuous_greedy, projected_ascent
+from foresolve.sets.exact import best_bases
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.sparse_coverage import SparseCoverage, is_sparse
+from foresolve.sets.functions.sparse import as_coordinates, is_sparse
 from foresolve.sets.greedy import greedy
 from foresolve.sets.matroids.matroid import Matroid
 from foresolve.sets.registry import describe, restore_function, restore_matroid
@@ -88,7 +88,7 @@ class SubmodularProblem(Problem):
     @property
     def theta_shape(self) -> tuple[int | None, ...]:
         """As the function has it."""
-        return (None,) * self.function.theta_dims
+        return self.function.theta_shape(self.n)
 
     @property
     def traits(self) -> frozenset[str]:
@@ -102,8 +102,6 @@ class SubmodularProblem(Problem):
         """
         x = checks.as_tensor("x", x)
         checks.last_dim("x", x, self.n)
-        if is_sparse(theta):
-            return SparseCoverage(self.function, theta, self.n, self.device).multilinear(x)
         theta = self.check_theta(theta)
         checks.same_device("x", x, self.device)
         x = x.to(theta.dtype)
@@ -136,11 +134,9 @@ class SubmodularProblem(Problem):
         chosen: Method = self.method if method is None else _method(method)
         if generator is not None and not isinstance(generator, torch.Generator):
             raise checks.fail("generator", "a torch.Generator", _describe(generator))
-        if is_sparse(theta):
-            if chosen != "greedy":
-                remedy = "Pass method='greedy', or a dense `theta`"
-                raise checks.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
-            return SparseCoverage(self.function, theta, self.n, self.device).greedy(self.matroid)
+        if is_sparse(theta) and chosen != "greedy":
+            remedy = "Pass method='greedy', or a dense `theta`"
+            raise checks.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
         theta = self.check_theta(theta)
         batch = self.batch_for(theta)
         with torch.no_grad():
@@ -158,7 +154,7 @@ class SubmodularProblem(Problem):
         if method == "exact":
             function, matroid, flat = self.function.to("cpu"), self.matroid.to("cpu"), flat.cpu()
             start = greedy(function, matroid, flat.reshape(*batch, *shape), batch)
-            return solve_exactly(function, matroid, flat, start, batch, time_limit=self.time_limit)
+            return best_bases(function, matroid, flat, start, batch, time_limit=self.time_limit)
         climb = continuous_greedy if method == "continuous_greedy" else projected_ascent
         x = climb(self.function, self.matroid, flat, len(flat))
         if generator is not None:
@@ -181,7 +177,7 @@ class SubmodularProblem(Problem):
 
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor, or an error that says what is wrong with it."""
-        theta = checks.as_tensor("theta", theta)
+        theta = as_coordinates(theta, self.device) if is_sparse(theta) else checks.as_tensor("theta", theta)
         checks.same_device("theta", theta, self.device)
         theta = self.function.check_theta(theta, self.n)
         checks.finite("theta", theta)

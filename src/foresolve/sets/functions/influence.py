@@ -33,8 +33,10 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.sets.functions.cascades import Network, as_edges
-from foresolve.sets.functions.function import SetFunction, _flatten
+from foresolve.sets.functions.extension import flatten
+from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.reverse_reach import InfluenceLocal, Rows
+from foresolve.sets.functions.sparse import refuse_sparse
 from foresolve.sets.registry import plain_names
 
 KEPT = 2**25  # members of rows that are remembered for other thetas than the last
@@ -146,12 +148,12 @@ class InfluenceSpread(SetFunction):
 
     def standard_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch,)`: the standard error of `F`."""
-        x, flat, parameters, batch = _flatten(self, x, theta)
+        x, flat, parameters, batch = flatten(self, x, theta)
         return self.local(flat.detach(), parameters.detach()).error.to(x.dtype).reshape(batch)
 
     def slope_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch, edges)`: the standard error of the derivative of `F` in `theta`."""
-        x, flat, parameters, batch = _flatten(self, x, theta)
+        x, flat, parameters, batch = flatten(self, x, theta)
         found = self.local(flat.detach(), parameters.detach()).slope_error()
         return found.to(x.dtype).reshape(*batch, len(self.edges))
 
@@ -161,8 +163,13 @@ class InfluenceSpread(SetFunction):
         twin.seed, twin._known = checks.positive_int("seed", seed, zero=True), OrderedDict()
         return twin
 
+    def theta_shape(self, n: int) -> tuple[int | None, ...]:
+        """`(edges,)`."""
+        return (len(self.edges),)
+
     def check_theta(self, theta: Any, n: int) -> Tensor:
         """`theta` as a floating tensor of probabilities `(*batch, edges)`, or an error."""
+        refuse_sparse(theta, type(self).__name__)
         theta = checks.as_tensor("theta", theta)
         if n != self.n:
             raise checks.fail("x", f"(*batch, {self.n}) to match the nodes", f"{n} items")

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.sets.functions.function import Local, SetFunction
+from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.registry import describe, restore_function
 
 

@@ -55,7 +55,7 @@ class GraphicMatroid(Matroid):
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:
-        """The forests of an undirected networkx graph: the items are `graph.edges` in order, `nodes` keep their names."""
+        """The forests of an undirected networkx graph: items are `graph.edges` in order, `nodes` keep their names."""
         if graph.is_directed():
             raise checks.fail("graph", "undirected", type(graph).__name__, "Use `graph.to_undirected()`")
         nodes = list(graph.nodes)
