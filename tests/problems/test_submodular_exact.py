@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from torch import Tensor
 
 from foresolve.errors import SolverError
-from foresolve.problems import submodular_exact
 from foresolve.problems.submodular import SubmodularProblem
-from foresolve.problems.submodular_exact import formulate
+from foresolve.sets import exact
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.functions.function import SetFunction
@@ -32,17 +31,17 @@ LAMINAR = MATROIDS[:3]
 
 
 def by_cuts(function: SetFunction, matroid: Matroid, theta: Tensor) -> float:
-    _, parts = formulate(function, theta, matroid.n)
+    parts = function.cuts(theta[None], matroid.n)
     start = every_base(matroid)[-1].bool().numpy()
     found = maximize_by_cuts(parts, Bases(*matroid.rows(), matroid.rank), start, 1e-9, 60.0)
     return value_of(function, matroid, theta, found)
 
 
 def by_branching(function: SetFunction, matroid: Matroid, theta: Tensor) -> float:
-    states, _ = formulate(function, theta, matroid.n)
+    increments = function.increments(theta[None], matroid.n)
     start = every_base(matroid)[-1].bool().numpy()
     found = branch_and_bound(
-        states, matroid.rank, start, gap=1e-9, addable=lambda sets: matroid.addable(torch.from_numpy(sets)).numpy()
+        increments, matroid.rank, start, gap=1e-9, addable=lambda sets: matroid.addable(torch.from_numpy(sets)).numpy()
     )
     assert found is not None
     return value_of(function, matroid, theta, found)
@@ -131,7 +130,7 @@ def test_routes_match_a_mixed_integer_program(coverage: bool, seed: int) -> None
 
 def sets_and_values(function: SetFunction, theta: Tensor) -> tuple[Tensor, Parts]:
     masks = torch.cartesian_prod(*[torch.tensor([False, True])] * N)
-    return masks, formulate(function, theta, N)[1]
+    return masks, function.cuts(theta[None], N)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: type(f).__name__)
@@ -156,7 +155,7 @@ def test_cuts_take_over_where_branching_takes_long(monkeypatch: pytest.MonkeyPat
         problem = SubmodularProblem(function, MATROIDS[2], "exact")
         expected = problem.objective(problem.solve(theta), theta)
         with monkeypatch.context() as patch:
-            patch.setattr(submodular_exact, "WORK", 0.0)
+            patch.setattr(exact, "WORK", 0.0)
             torch.testing.assert_close(problem.objective(problem.solve(theta), theta), expected)
 
 
@@ -166,7 +165,7 @@ def test_graphs_have_branching_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         problem = SubmodularProblem(function, MATROIDS[3], "exact")
         for value, one in zip(problem.objective(problem.solve(theta), theta), theta, strict=True):
             assert value.item() == pytest.approx(brute_force(problem, one))
-    monkeypatch.setattr(submodular_exact, "WORK", 0.0)
+    monkeypatch.setattr(exact, "WORK", 0.0)
     with pytest.raises(SolverError, match=r"instance 0: branch and bound found no end, and GraphicMatroid.*no rows"):
         problem.solve(theta)
 
@@ -178,17 +177,17 @@ def test_a_time_limit_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) 
     assert error.value.instances == (0,)
     monkeypatch.setattr("foresolve.solvers.submodular.cuts.MOST_ROUNDS", 1)
     monkeypatch.setattr("foresolve.solvers.submodular.cuts.MOST_LINEAR", 0)
-    _, parts = formulate(ProbabilisticCoverage(), draw_theta((), 2), N)
+    parts = ProbabilisticCoverage().cuts(draw_theta((1,), 2), N)
     start = every_base(MATROIDS[0])[0].bool().numpy()
     with pytest.raises(SolverError, match=r"1 rounds of cuts before it could prove an optimum of at most"):
         maximize_by_cuts(parts, Bases(*MATROIDS[0].rows(), 3), start, 1e-9, 60.0)
 
 
 def test_branching_gives_up_after_its_work() -> None:
-    states, _ = formulate(FacilityLocation(), draw_theta((), 2), N)
+    increments = FacilityLocation().increments(draw_theta((1,), 2), N)
     start = every_base(MATROIDS[0])[0].bool().numpy()
-    assert branch_and_bound(states, 3, start, gap=1e-9, work=10.0) is None
-    assert branch_and_bound(states, 3, start, gap=1e-9, deadline=time.monotonic() - 1) is None
+    assert branch_and_bound(increments, 3, start, gap=1e-9, work=10.0) is None
+    assert branch_and_bound(increments, 3, start, gap=1e-9, deadline=time.monotonic() - 1) is None
 
 
 @pytest.mark.parametrize("method", ["greedy", "continuous_greedy", "ascent", "exact"])

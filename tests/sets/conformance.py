@@ -15,7 +15,8 @@ from torch import Tensor
 
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.sets.functions.checker import check_set_function
-from foresolve.sets.functions.function import Local, SetFunction
+from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.function import SetFunction
 
 seeds = st.integers(0, 2**20)
 conform = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))

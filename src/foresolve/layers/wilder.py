@@ -13,7 +13,7 @@ from foresolve._base import checks
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.function import Local
+from foresolve.sets.functions.extension import Local
 from foresolve.sets.matroids.laminar import UniformMatroid
 from foresolve.solvers.submodular.waterfill import Segments, waterfill
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, Literal, Self, get_args
 
 import torch
@@ -11,12 +12,13 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.problems.base import Problem
 from foresolve.problems.feasibility import Feasibility, inspect
-from foresolve.problems.submodular_exact import solve_exactly
 from foresolve.sets.continuous import continuous_greedy, projected_ascent
+from foresolve.sets.exact import best_bases
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.sparse_coverage import SparseCoverage, is_sparse
+from foresolve.sets.functions.sparse import as_coordinates, is_sparse
 from foresolve.sets.greedy import greedy
 from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.registry import describe, restore_function, restore_matroid
 from foresolve.sets.rounding import pipage, swap_rounding
 
 Method = Literal["greedy", "continuous_greedy", "ascent", "exact"]
@@ -86,7 +88,7 @@ class SubmodularProblem(Problem):
     @property
     def theta_shape(self) -> tuple[int | None, ...]:
         """As the function has it."""
-        return (None,) * self.function.theta_dims
+        return self.function.theta_shape(self.n)
 
     @property
     def traits(self) -> frozenset[str]:
@@ -100,8 +102,6 @@ class SubmodularProblem(Problem):
         """
         x = checks.as_tensor("x", x)
         checks.last_dim("x", x, self.n)
-        if is_sparse(theta):
-            return SparseCoverage(self.function, theta, self.n, self.device).multilinear(x)
         theta = self.check_theta(theta)
         checks.same_device("x", x, self.device)
         x = x.to(theta.dtype)
@@ -134,11 +134,9 @@ class SubmodularProblem(Problem):
         chosen: Method = self.method if method is None else _method(method)
         if generator is not None and not isinstance(generator, torch.Generator):
             raise checks.fail("generator", "a torch.Generator", _describe(generator))
-        if is_sparse(theta):
-            if chosen != "greedy":
-                remedy = "Pass method='greedy', or a dense `theta`"
-                raise checks.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
-            return SparseCoverage(self.function, theta, self.n, self.device).greedy(self.matroid)
+        if is_sparse(theta) and chosen != "greedy":
+            remedy = "Pass method='greedy', or a dense `theta`"
+            raise checks.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
         theta = self.check_theta(theta)
         batch = self.batch_for(theta)
         with torch.no_grad():
@@ -156,7 +154,7 @@ class SubmodularProblem(Problem):
         if method == "exact":
             function, matroid, flat = self.function.to("cpu"), self.matroid.to("cpu"), flat.cpu()
             start = greedy(function, matroid, flat.reshape(*batch, *shape), batch)
-            return solve_exactly(function, matroid, flat, start, batch, time_limit=self.time_limit)
+            return best_bases(function, matroid, flat, start, batch, time_limit=self.time_limit)
         climb = continuous_greedy if method == "continuous_greedy" else projected_ascent
         x = climb(self.function, self.matroid, flat, len(flat))
         if generator is not None:
@@ -179,7 +177,7 @@ class SubmodularProblem(Problem):
 
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor, or an error that says what is wrong with it."""
-        theta = checks.as_tensor("theta", theta)
+        theta = as_coordinates(theta, self.device) if is_sparse(theta) else checks.as_tensor("theta", theta)
         checks.same_device("theta", theta, self.device)
         theta = self.function.check_theta(theta, self.n)
         checks.finite("theta", theta)
@@ -199,6 +197,17 @@ class SubmodularProblem(Problem):
         moved.matroid = self.matroid.to(device)
         moved.device, moved.function = moved.matroid.device, self.function.to(device)
         return moved
+
+    def config(self) -> dict[str, Any]:
+        """The function and the matroid as `foresolve.sets` describes them, and how to solve."""
+        sets = {"function": describe(self.function), "matroid": describe(self.matroid)}
+        return {**sets, "method": self.method, "time_limit": self.time_limit}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The problem that `config()` describes, on the CPU."""
+        function, matroid = restore_function(config["function"]), restore_matroid(config["matroid"])
+        return cls(function, matroid, config["method"], time_limit=config["time_limit"])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.function!r}, {self.matroid!r}, method={self.method!r})"

@@ -2,8 +2,9 @@
 
 from foresolve.sets.functions.checker import CounterExample, SetFunctionReport, check_set_function
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.extension import Local
 from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import ClosedForm, Local, SetFunction
+from foresolve.sets.functions.function import ClosedForm, SetFunction
 from foresolve.sets.functions.influence import InfluenceSpread
 from foresolve.sets.functions.sums import Selected, WeightedSum
 from foresolve.sets.matroids.graphic import GraphicMatroid

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from foresolve.sets.functions.function import Local, SetFunction
+from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
 from foresolve.sets.matroids.matroid import Matroid, Projection
 

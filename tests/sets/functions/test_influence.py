@@ -172,12 +172,16 @@ def test_thousands_of_nodes() -> None:
 
 def test_networkx() -> None:
     graph = networkx.path_graph(["a", "b", "c"])
-    function = InfluenceSpread(graph, samples=3)
+    function = InfluenceSpread.from_networkx(graph, samples=3)
     assert function.edges.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1]]
     assert function.nodes == ["a", "b", "c"]
     assert function.value(torch.tensor([1.0, 0, 0]), torch.tensor([1.0, 0, 1.0, 0])).item() == 3
     assert function.value(torch.tensor([0, 0, 1.0]), torch.tensor([1.0, 0, 1.0, 0])).item() == 1
-    assert InfluenceSpread(networkx.DiGraph([(2, 5), (5, 7)])).edges.tolist() == [[0, 1], [1, 2]]
+    assert InfluenceSpread.from_networkx(networkx.DiGraph([(2, 5), (5, 7)])).edges.tolist() == [[0, 1], [1, 2]]
+    with pytest.raises(
+        InvalidInputError, match=r"`edges` must be pairs of node numbers.*Use `InfluenceSpread.from_net"
+    ):
+        InfluenceSpread(graph)
 
 
 @pytest.mark.parametrize(

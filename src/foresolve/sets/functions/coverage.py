@@ -1,33 +1,30 @@
-r"""Probabilistic coverage, its multilinear extension and its derivatives.
+r"""Probabilistic coverage: its value, the gains of single items, and its cuts.
 
-Write `q_ij = 1 - x_i theta_ij`, `P_j = prod_i q_ij` and `r_ij = theta_ij / q_ij`. Then
-
-    F           = sum_j w_j (1 - P_j)
-    dF/dx_i     = sum_j w_j P_j r_ij
-    H_il        = -sum_j w_j P_j r_ij r_lj                                          for i != l, and H_ii = 0
-    dF/dtheta_lj            = w_j P_j x_l / q_lj
-    d(v' grad F)/dtheta_lj  = w_j P_j / q_lj (v_l - x_l sum_{i != l} v_i r_ij).
-
-All products that leave items out are quotients, and a quotient is as exact as its parts, however small `q` is. Only an
-exact zero has to be kept from vanishing: it is replaced by `TINY`, which cancels wherever the item is left out, and
-leaves at most `TINY` where it is not. Sums that leave an item out are another matter, for a difference is not exact
-where one term outweighs the rest: columns with a large `r` take prefix and suffix sums instead.
+The gain of an item over a set is the weight that the set leaves, times the item's row, so the state of a set is that
+weight: `gains = theta @ left`, `left <- left (1 - theta_i)`. Its extension is in `coverage_extension.py`.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
+import numpy as np
+import scipy.sparse
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from foresolve._base import checks
-from foresolve.sets.functions.function import ClosedForm, Local
+from foresolve.sets.functions.coverage_extension import CoverageLocal
+from foresolve.sets.functions.function import ClosedForm
+from foresolve.sets.functions.sparse import as_coordinates, as_rows, dense_only, is_sparse
+from foresolve.solvers.arrays import Array, to_array
+from foresolve.solvers.submodular.cuts import Cut, Parts
+from foresolve.solvers.submodular.increments import Increments, broadcast_to, rows_of
 
-TINY = 1e-100
-LARGE = 1e3  # of r: a difference of two sums then still has 13 digits
+# Parameters of a batch up to which a matrix-vector product takes no longer than to find out what it could leave out.
+SMALL = 200_000
 
 
 class ProbabilisticCoverage(ClosedForm):
@@ -46,7 +43,8 @@ class ProbabilisticCoverage(ClosedForm):
 
     Shapes
     ------
-    `theta` is `(*batch, items, targets)` with entries in [0, 1].
+    `theta` is `(*batch, items, targets)` with entries in [0, 1], or one sparse matrix `(items, targets)` of SciPy or of
+    torch: `value`, `multilinear` and greedy choices then follow the entries that are stored.
 
     Examples
     --------
@@ -88,6 +86,18 @@ class ProbabilisticCoverage(ClosedForm):
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""
         return self.multilinear(mask.to(theta.dtype), theta)
 
+    def multilinear(self, x: Tensor, theta: Any) -> Tensor:
+        """`F(x, theta)` `(*batch,)`, differentiable in both; of sparse `theta`, in its entries."""
+        if not is_sparse(theta):
+            return super().multilinear(x, theta)
+        theta = self.check_theta(theta, x.shape[-1])
+        rows, columns = theta.indices()
+        miss = 1 - x.double().index_select(-1, rows) * theta.values().double()
+        ones = miss.new_ones(*x.shape[:-1], theta.shape[1])
+        missed = ones.scatter_reduce(-1, columns.expand_as(miss), miss, "prod")
+        reached = 1 - missed if self.weights is None else self.weights * (1 - missed)
+        return reached.sum(-1).to(theta.dtype)
+
     def local(self, x: Tensor, theta: Tensor) -> CoverageLocal:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, n, targets)`."""
         weights = self.weights
@@ -98,8 +108,30 @@ class ProbabilisticCoverage(ClosedForm):
                 raise checks.fail("weights", expected, str(tuple(self.weights.shape)))  # type: ignore[union-attr]
         return CoverageLocal(x, theta, weights)
 
+    def increments(self, theta: Tensor, n: int) -> Increments:
+        """Of the whole batch `(B, n, targets)`, or of one sparse matrix."""
+        if is_sparse(theta):
+            return SparseCoverageIncrements(as_rows(theta), self._weight_rows(theta).cpu().numpy()[0])
+        return CoverageIncrements(to_array(theta.double()), to_array(self._weight_rows(theta)))
+
+    def cuts(self, theta: Tensor, n: int) -> Parts:
+        """One part per target."""
+        return CoverageParts(theta[0].double().numpy(), self._weight_rows(theta)[0].numpy())
+
+    def _weight_rows(self, theta: Tensor) -> Tensor:
+        """`(B or 1, targets)`."""
+        if self.weights is None:
+            return torch.ones(1, theta.shape[-1], dtype=torch.float64, device=theta.device)
+        return self.weights.reshape(-1, self.weights.shape[-1])
+
+    def theta_shape(self, n: int) -> tuple[int | None, ...]:
+        """`(n, targets)`; as many targets as there are weights."""
+        return n, None if self.weights is None else self.weights.shape[-1]
+
     def check_theta(self, theta: Any, n: int) -> Tensor:
         """`theta` as a floating tensor of probabilities `(*batch, n, targets)`, or an error."""
+        if is_sparse(theta):
+            return self._check_sparse(theta, n)
         theta = checks.as_tensor("theta", theta)
         targets = None if self.weights is None else self.weights.shape[-1]
         if theta.ndim < 2 or theta.shape[-2] != n or (targets is not None and theta.shape[-1] != targets):
@@ -110,132 +142,100 @@ class ProbabilisticCoverage(ClosedForm):
         checks.unit_interval("theta", theta)
         return theta
 
+    def _check_sparse(self, theta: Any, n: int) -> Tensor:
+        """`theta` as a COO tensor `(n, targets)` of probabilities."""
+        if self.batch_shape:
+            raise dense_only("weights of each instance")
+        _, targets = self.theta_shape(n)
+        if len(theta.shape) != 2 or theta.shape[0] != n or targets not in (None, theta.shape[1]):
+            expected = f"({n}, {'targets' if targets is None else targets}) where it is sparse, to match the problem"
+            raise checks.fail("theta", expected, str(tuple(theta.shape)))
+        theta = as_coordinates(theta, torch.device("cpu") if self.weights is None else self.weights.device)
+        if self.weights is not None:
+            checks.same_device("theta", theta, self.weights.device)
+        checks.unit_interval("theta", theta.values())
+        return theta
+
     def to(self, device: torch.device | str) -> ProbabilisticCoverage:
         """The same function on another device."""
         return self if self.weights is None else ProbabilisticCoverage(self.weights.to(device))
+
+    def config(self) -> dict[str, Any]:
+        """The weights."""
+        return {"weights": self.weights}
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else f"weights of shape {tuple(self.weights.shape)}"
         return f"ProbabilisticCoverage({weighted})"
 
 
-class CoverageLocal(Local):
-    """The formulas above. Items with `x_i = 0` have `q = 1`: on the CPU only the others are multiplied and divided."""
+class CoverageIncrements(Increments):
+    """For instances `theta` `(B, n, targets)`, weights `(B or 1, targets)`; the state is the weight that is left."""
 
-    def __init__(self, x: Tensor, theta: Tensor, weights: Tensor | None) -> None:
-        self.x, self.theta = x, theta
-        index = _support(x != 0)
-        rows, at = self._rows(index)
-        q = _miss(at, rows)
-        through = q.prod(-2)
-        self._zeros = q.is_cuda or bool((through == 0).any())  # a GPU is not asked: the answer would take longer
-        if self._zeros:
-            through = _no_zero(q).prod(-2)
-        self._left = through if weights is None else weights * through  # (B, targets): w_j P_j
-        total = through.shape[-1] if weights is None else weights.sum(-1)
-        self.value = total - self._left.sum(-1)
-        left = self._left.unsqueeze(-1)
-        self.gradient = (torch.div(rows, q, out=q) @ left).squeeze(-1)  # in place: fresh memory costs more than sums
-        if index is not None:
-            self.gradient = (theta @ left).squeeze(-1).scatter(-1, index, self.gradient)
+    def __init__(self, theta: Array, weights: Array) -> None:
+        self.theta = theta
+        self.count, self.n, targets = theta.shape
+        self.empty = broadcast_to(weights, (self.count, targets))
+        # A matrix product against copies of rows; a small one is over before the rows are found.
+        self.favor = 0.125 if math.prod(theta.shape) > SMALL else 0.0
 
-    def merge(self, which: Tensor, other: CoverageLocal) -> CoverageLocal:
-        """This one for the instances in question, the other, around another point, for the rest."""
-        merged = copy.copy(self)
-        merged._zeros = self._zeros or other._zeros
-        merged.value = torch.where(which, self.value, other.value)
-        for name in ("x", "_left", "gradient"):
-            setattr(merged, name, torch.where(which.unsqueeze(-1), getattr(self, name), getattr(other, name)))
-        return merged
+    def gains(self, states: Array) -> Array:
+        return states @ self.theta[0].T
 
-    def _rows(self, index: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Parameters `(B, f, targets)` and coordinates `(B, f)` of some items."""
-        if index is None:
-            return self.theta, self.x
-        many, n, targets = self.theta.shape
-        row = index if many == 1 else _row(index, n)
-        rows = self.theta.reshape(-1, targets).index_select(0, row.reshape(-1))
-        return rows.reshape(*index.shape, targets), self.x.gather(-1, index)
+    def batch_gains(self, states: Array) -> Array:
+        return (self.theta @ states[..., None])[..., 0]
 
-    def _ratios(self, index: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """`x` `(B, f, 1)`, `q` and `r` `(B, f, targets)` of some items (all where none are named)."""
-        rows, at = self._rows(index)
-        q = _miss(at, rows)
-        if self._zeros:
-            q = _no_zero(q)
-        return at.unsqueeze(-1), q, rows / q if index is None else rows.div_(q)
+    def grown(self, states: Array, items: Array) -> Array:
+        return states * (1.0 - rows_of(self.theta, items))
 
-    def _zeros_like_theta(self) -> Tensor:
-        return self.theta.new_zeros(self.x.shape[0], *self.theta.shape[1:])
-
-    def hessian(self, index: Tensor) -> Tensor:
-        _, _, r = self._ratios(index)
-        matrix = (r * -self._left.unsqueeze(-2)) @ r.mT
-        matrix.diagonal(dim1=-2, dim2=-1).zero_()
-        return matrix
-
-    def product(self, v: Tensor) -> Tensor:
-        _, _, r = self._ratios(None)
-        return -(self._left.unsqueeze(-2) * r * _leave_one_out(v.unsqueeze(-1) * r, r)).sum(-1)
-
-    def cross(self, v: Tensor) -> Tensor:
-        return self.put_cross(v, self._zeros_like_theta())
-
-    def put_cross(self, v: Tensor, out: Tensor) -> Tensor:
-        index = _support((self.x != 0) | (v != 0))  # elsewhere both terms vanish
-        x, q, r = self._ratios(index)
-        v = (v if index is None else v.gather(-1, index)).unsqueeze(-1)
-        found = _leave_one_out(v * r, r)
-        torch.addcmul(v, x, found, value=-1, out=found)
-        return _put(found.div_(q).mul_(self._left.unsqueeze(-2)), index, out)
-
-    def slope(self) -> Tensor:
-        index = _support(self.x != 0)
-        x, q, _ = self._ratios(index)
-        return _put(self._left.unsqueeze(-2) * x / q, index, self._zeros_like_theta())
+    def picked(self, states: np.ndarray, instances: np.ndarray, items: np.ndarray) -> np.ndarray:
+        return np.einsum("aj,aj->a", self.theta[instances, items], states[instances])
 
 
-def _put(rows: Tensor, index: Tensor | None, out: Tensor) -> Tensor:
-    """Rows `(B, f, targets)` of some items in their places among zeros `(B, n, targets)`."""
-    if index is None:
-        return out.copy_(rows)
-    out.view(-1, out.shape[-1]).index_copy_(0, _row(index, out.shape[-2]).reshape(-1), rows.flatten(0, 1))
-    return out
+class SparseCoverageIncrements(Increments):
+    """The same for one sparse `theta` `(n, targets)`: work and memory follow the entries that are stored."""
+
+    favor = 1.0
+
+    def __init__(self, theta: scipy.sparse.csr_array, weights: np.ndarray) -> None:
+        self.theta, self.n, self.empty = theta, len(theta.indptr) - 1, weights[None]
+
+    def gains(self, states: np.ndarray) -> np.ndarray:
+        return np.stack([self.theta @ left for left in states])
+
+    def grown(self, states: np.ndarray, items: np.ndarray) -> np.ndarray:
+        states = states.copy()
+        for left, item in zip(states, items):
+            entries = slice(self.theta.indptr[item], self.theta.indptr[item + 1])
+            left[self.theta.indices[entries]] *= 1.0 - self.theta.data[entries]
+        return states
+
+    def picked(self, states: np.ndarray, instances: np.ndarray, items: np.ndarray) -> np.ndarray:
+        starts = self.theta.indptr[items].astype(np.int64)
+        lengths = self.theta.indptr[items + 1] - starts
+        ends = np.cumsum(lengths)
+        entries = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)  # of one row after the other
+        terms = self.theta.data[entries] * states[0, self.theta.indices[entries]]
+        return np.bincount(np.repeat(np.arange(len(items)), lengths), weights=terms, minlength=len(items))
 
 
-def _row(index: Tensor, n: int) -> Tensor:
-    """The place of each item among the rows of all instances."""
-    return index + n * torch.arange(index.shape[0], device=index.device).unsqueeze(-1)
+class CoverageParts(Parts):
+    """`f_j(S) = w_j (1 - prod_{i in S} (1 - theta_ij))`: one part per target, `theta` `(n, P)`."""
 
+    def __init__(self, theta: np.ndarray, weights: np.ndarray) -> None:
+        self.theta, self.weights = theta, weights
+        self.n, self.count = theta.shape
+        # A part is a concave function of a sum, w (1 - exp(-a'x)), and its tangents bound it; 2^-53 is zero beside 1.
+        self._rate = -np.log1p(-np.minimum(theta, 1 - 2**-53))
 
-def _support(needed: Tensor) -> Tensor | None:
-    """Indices `(B, s)` that hold all items that are needed, or nothing where that would save little."""
-    if needed.is_cuda:
-        return None  # counting would stop the device, which multiplies by one at no cost
-    most = int(needed.sum(-1).max()) if needed.numel() else 0
-    return needed.byte().topk(most, sorted=False).indices if 4 * most < 3 * needed.shape[-1] else None
+    def values(self, mask: np.ndarray) -> np.ndarray:
+        return self.weights * (1 - (1 - self.theta[mask]).prod(0))
 
+    def at_set(self, mask: np.ndarray) -> list[Cut]:
+        left = self.weights * (1 - self.theta[mask]).prod(0)
+        return [(self.weights - left, np.where(mask, 0.0, (self.theta * left).T))]
 
-def _miss(x: Tensor, theta: Tensor) -> Tensor:
-    """`q = 1 - x theta`, `(B, n, targets)`."""
-    return torch.addcmul(torch.ones((), dtype=theta.dtype, device=theta.device), x.unsqueeze(-1), theta, value=-1)
-
-
-def _no_zero(q: Tensor) -> Tensor:
-    return q.masked_fill_(q == 0, TINY)
-
-
-def _leave_one_out(terms: Tensor, r: Tensor) -> Tensor:
-    """`sum_{i != l} terms_ij` for all `l`, also where one term outweighs the others; overwrites `terms`."""
-    if terms.numel() == 0:
-        return terms
-    low, high = r.aminmax()
-    if max(float(high), -float(low)) <= LARGE:
-        return torch.sub(terms.sum(-2, keepdim=True), terms, out=terms)
-    large = r.abs().amax(-2) > LARGE
-    columns = terms.mT[large]
-    before = pad(columns[:, :-1], (1, 0)).cumsum(-1)
-    after = pad(columns[:, 1:], (0, 1)).flip(-1).cumsum(-1).flip(-1)
-    out = terms.sum(-2, keepdim=True) - terms
-    out.mT[large] = before + after
-    return out
+    def at_point(self, x: np.ndarray) -> list[Cut]:
+        reach = x @ self._rate
+        left = self.weights * np.exp(-reach)
+        return [(self.weights - left * (1 + reach), (self._rate * left).T), *self.at_set(x > 0.5)]

@@ -12,49 +12,21 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
 from foresolve.errors import ForesolveError
+from foresolve.sets.functions.extension import Extension, ExtensionGradient, Local, flatten
+from foresolve.sets.functions.sparse import refuse_sparse
+from foresolve.solvers.submodular.cuts import Parts, WholeParts
+from foresolve.solvers.submodular.increments import Increments, ValueIncrements, Values
 
-
-class Local(ABC):
-    """`F(., theta)` to second order around a flat batch of points `x` `(B, n)`: what solvers and layers ask for.
-
-    Parameters have the shape `(B or 1, *shape)`; numbers are float64; nothing here is attached to a graph.
-    """
-
-    value: Tensor
-    gradient: Tensor
-
-    @abstractmethod
-    def hessian(self, index: Tensor) -> Tensor:
-        """`(B, f, f)`: the Hessian among the items `index` `(B, f)` of each instance."""
-
-    @abstractmethod
-    def product(self, v: Tensor) -> Tensor:
-        """`(B, n)`: the Hessian times `v` `(B, n)`."""
-
-    @abstractmethod
-    def cross(self, v: Tensor) -> Tensor:
-        """`(B, *shape)`: the derivative of `v' grad_x F` in `theta`."""
-
-    def put_cross(self, v: Tensor, out: Tensor) -> Tensor:
-        """`cross(v)`, written into zeros."""
-        return out.copy_(self.cross(v))
-
-    @abstractmethod
-    def slope(self) -> Tensor:
-        """`(B, *shape)`: the derivative of `F` in `theta`."""
-
-    def merge(self, which: Tensor, other: Any) -> Local | None:
-        """This one where `which` `(B,)` holds, `other` elsewhere; nothing where the parts cannot be mixed."""
-        return None
+CHUNK = 2**22  # numbers (entries of a set or of its parameters, whichever are more) that `value` is given at once
 
 
 class SetFunction(ABC):
@@ -132,8 +104,8 @@ class SetFunction(ABC):
 
     def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
         """`F(x, theta)` `(*batch,)`, differentiable twice in `x`, once in `theta`, and once in each."""
-        x, flat, parameters, batch = _flatten(self, x, theta)
-        return _Value.apply(flat, parameters, self).to(x.dtype).reshape(batch)  # type: ignore[union-attr]
+        x, flat, parameters, batch = flatten(self, x, theta)
+        return Extension.apply(flat, parameters, self).to(x.dtype).reshape(batch)  # type: ignore[union-attr]
 
     def local(self, x: Tensor, theta: Tensor) -> Local:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, *shape)`, both float64."""
@@ -149,8 +121,33 @@ class SetFunction(ABC):
         twin.seed = checks.positive_int("seed", seed, zero=True)
         return twin
 
+    def increments(self, theta: Tensor, n: int) -> Increments:
+        """What greedy choices and exact solves ask for, of a flat batch `theta` `(B, *shape)` without a graph.
+
+        They are those of the batch's first `count` instances, one or more: the caller comes back for the others. By
+        default of one, as differences of `value`; a function that knows a faster way gives its own.
+        """
+        return ValueIncrements(_values(self, theta, n), n, 4.0 * theta[0].numel())
+
+    def cuts(self, theta: Tensor, n: int) -> Parts:
+        """What exact solves by cuts ask for, of one instance `(1, *shape)`: linear bounds, tighter the more parts
+        the function is the sum of. By default it is a whole."""
+        return WholeParts(_values(self, theta, n), n)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """A class that is another function than its parent does not inherit the parent's ways to work it out."""
+        super().__init_subclass__(**kwargs)
+        if {"value", "multilinear", "local"} & vars(cls).keys():
+            for name in {"increments", "cuts"} - vars(cls).keys():
+                setattr(cls, name, vars(SetFunction)[name])
+
+    def theta_shape(self, n: int) -> tuple[int | None, ...]:
+        """The shape of one instance's parameters for `n` items; `None` for sizes that the function leaves open."""
+        return (None,) * self.theta_dims
+
     def check_theta(self, theta: Any, n: int) -> Tensor:
         """`theta` as a floating tensor, or an error that says why it does not suit `n` items."""
+        refuse_sparse(theta, type(self).__name__)
         theta = checks.as_tensor("theta", theta)
         if theta.ndim < self.theta_dims:
             raise checks.fail("theta", f"a batch of {self.theta_dims}-dimensional arrays", str(tuple(theta.shape)))
@@ -161,20 +158,29 @@ class SetFunction(ABC):
         """The same function on another device."""
         return self
 
+    def config(self) -> dict[str, Any]:
+        """What makes the same function again through `from_config`: numbers, strings, lists, dicts and tensors."""
+        raise ForesolveError(f"{type(self).__name__} cannot be written to a file: it gives no `config()`")
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The function that `config()` describes; by default its entries are the arguments of the class."""
+        return cls(**config)
+
     def gradient(self, x: Tensor, theta: Tensor) -> Tensor:
         """`grad_x F` `(*batch, n)`, differentiable once more in both."""
-        x, flat, parameters, batch = _flatten(self, x, theta)
-        return _Gradient.apply(flat, parameters, self).to(x.dtype).reshape(*batch, flat.shape[-1])  # type: ignore[union-attr]
+        x, flat, parameters, batch = flatten(self, x, theta)
+        return ExtensionGradient.apply(flat, parameters, self).to(x.dtype).reshape(*batch, flat.shape[-1])  # type: ignore[union-attr]
 
     def hessian_product(self, x: Tensor, theta: Tensor, v: Tensor) -> Tensor:
         """The Hessian of `F` in `x` times `v`, `(*batch, n)`."""
-        x, flat, parameters, batch = _flatten(self, x, theta)
+        x, flat, parameters, batch = flatten(self, x, theta)
         found = self.local(flat.detach(), parameters.detach()).product(v.double().expand(*batch, -1).reshape_as(flat))
         return found.to(x.dtype).reshape(*batch, flat.shape[-1])
 
     def cross_product(self, x: Tensor, theta: Tensor, v: Tensor) -> Tensor:
         """The derivative of `v' grad_x F` in `theta`, `(*batch, *shape)`; the tensor of all of them is never built."""
-        x, flat, parameters, batch = _flatten(self, x, theta)
+        x, flat, parameters, batch = flatten(self, x, theta)
         found = self.local(flat.detach(), parameters.detach()).cross(v.double().expand(*batch, -1).reshape_as(flat))
         return found.to(theta.dtype).reshape(*batch, *found.shape[1:])
 
@@ -201,87 +207,17 @@ class ClosedForm(SetFunction):
     """A set function whose extension has a formula; subclasses give `value` and `local`."""
 
 
-def _flatten(function: SetFunction, x: Tensor, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, torch.Size]:
-    """`x` as given and flat, `theta` flat (one row where all instances share it), and the batch shape."""
-    x = checks.as_tensor("x", x)
-    theta = function.check_theta(theta, x.shape[-1])
-    cut = theta.ndim - function.theta_dims
-    batch = checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": theta.shape[:cut]})
-    flat = x.double().expand(*batch, -1).reshape(-1, x.shape[-1])
-    parameters = theta.double()
-    if cut == 0 or theta.shape[:cut].numel() == 1:
-        parameters = parameters.reshape(1, *theta.shape[cut:])
-    else:
-        parameters = parameters.expand(*batch, *theta.shape[cut:]).reshape(-1, *theta.shape[cut:])
-    return x, flat, parameters, batch
+def _values(function: SetFunction, theta: Tensor, n: int) -> Values:
+    """`f` of sets as arrays, for the first instance of a flat batch."""
+    if function.batch_shape:
+        function = function.select(0, function.batch_shape)
+    parameters = theta[0].double()
+    size = max(1, CHUNK // max(n, parameters.numel()))
 
+    def values(sets: np.ndarray) -> np.ndarray:
+        masks = torch.from_numpy(sets).to(parameters).split(size)
+        with torch.no_grad():  # which belongs to a thread
+            parts = [function.value(mask, parameters.expand(len(mask), *parameters.shape)) for mask in masks]
+        return torch.cat(parts).double().cpu().numpy()
 
-def _fit(gradient: Tensor, like: Tensor) -> Tensor:
-    """Summed over the batch where the parameters are shared by it."""
-    return gradient if gradient.shape[0] == like.shape[0] else gradient.sum(0, keepdim=True)
-
-
-def _rows(g: Tensor, array: Tensor) -> Tensor:
-    """Each instance's array times its number."""
-    return g.reshape(-1, *[1] * (array.ndim - 1)) * array
-
-
-class _Value(torch.autograd.Function):
-    """`F` with its first derivatives; those of `x` can be differentiated again."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
-        ctx.function, ctx.local = function, function.local(x, theta)
-        ctx.save_for_backward(x, theta)
-        return ctx.local.value.clone()  # the node must not hold its own output: such a circle is freed late
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (g,) = grads
-        x, theta = ctx.saved_tensors
-        by_x = by_theta = None
-        if torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad):  # create_graph
-            if ctx.needs_input_grad[0]:
-                by_x = g[:, None] * _Gradient.apply(x, theta, ctx.function)
-            if ctx.needs_input_grad[1]:
-                by_theta = _fit(_Slope.apply(g, x, theta, ctx.function), theta)
-            return by_x, by_theta, None
-        if ctx.needs_input_grad[0]:
-            by_x = g[:, None] * ctx.local.gradient
-        if ctx.needs_input_grad[1]:
-            by_theta = _fit(_rows(g, ctx.local.slope()), theta)
-        return by_x, by_theta, None
-
-
-class _Slope(torch.autograd.Function):
-    """`g dF/dtheta`, the end of the line: `x` can be differentiated twice, `theta` once."""
-
-    @staticmethod
-    def forward(ctx: Any, g: Tensor, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
-        return _rows(g, function.local(x, theta).slope())
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        raise ForesolveError(
-            "a second derivative through d/dtheta of a set function is not offered; x alone can be differentiated "
-            "twice. Detach theta, or drop create_graph=True"
-        )
-
-
-class _Gradient(torch.autograd.Function):
-    """`grad_x F`: its derivatives are the Hessian product and the cross derivative."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
-        ctx.local = function.local(x, theta)
-        ctx.save_for_backward(theta)
-        return ctx.local.gradient.clone()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        (v,) = grads
-        (theta,) = ctx.saved_tensors
-        by_x = ctx.local.product(v) if ctx.needs_input_grad[0] else None
-        by_theta = _fit(ctx.local.cross(v), theta) if ctx.needs_input_grad[1] else None
-        return by_x, by_theta, None
+    return values

@@ -24,7 +24,8 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -33,8 +34,11 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.graphs import as_edges
 from foresolve.sets.functions.cascades import Network
-from foresolve.sets.functions.function import SetFunction, _flatten
+from foresolve.sets.functions.extension import flatten
+from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.reverse_reach import InfluenceLocal, Rows
+from foresolve.sets.functions.sparse import refuse_sparse
+from foresolve.sets.registry import plain_names
 
 KEPT = 2**25  # members of rows that are remembered for other thetas than the last
 ALL_TARGETS, SOME_TARGETS = 256, 64
@@ -53,8 +57,7 @@ class InfluenceSpread(SetFunction):
 
     Parameters
     ----------
-    edges: pairs `(from, to)` of node numbers, or a networkx graph: its arcs are `graph.edges` in order; an undirected
-        edge gives two arcs with their own probabilities, `(u, v)` then `(v, u)`.
+    edges: pairs `(from, to)` of node numbers; `from_networkx` takes those of a graph.
     n_nodes: where there are more nodes than the edges name.
     samples: live-edge graphs; at least 2.
     seed: of the uniforms.
@@ -90,6 +93,8 @@ class InfluenceSpread(SetFunction):
         if self.samples < 2:
             raise checks.fail("samples", "at least 2, or errors could not be told", str(samples))
         self.seed = checks.positive_int("seed", seed, zero=True)
+        if hasattr(edges, "is_directed"):
+            raise checks.fail("edges", "pairs of node numbers", "a graph", "Use `InfluenceSpread.from_networkx(graph)`")
         self.edges, self.n, self.nodes = as_edges(edges, n_nodes)
         self._network = Network.of(self.edges, self.n)
         self.weights = np.ones(self.n)
@@ -105,6 +110,19 @@ class InfluenceSpread(SetFunction):
         most = (ALL_TARGETS if few else SOME_TARGETS) if targets is None else checks.positive_int("targets", targets)
         self.targets = min(most, len(self._candidates))
         self._known: OrderedDict[tuple[bytes, str], Rows] = OrderedDict()
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, samples: int = 128, seed: int = 0, weights: Any = None, targets: int | None = None
+    ) -> Self:
+        """Cascades on a networkx graph: its arcs are `graph.edges` in order, its `nodes` keep their names.
+
+        An undirected edge gives two arcs with their own probabilities, `(u, v)` then `(v, u)`.
+        """
+        edges, n_nodes, nodes = as_edges(graph, None)
+        spread = cls(edges, n_nodes, samples, seed, weights, targets)
+        spread.nodes = nodes
+        return spread
 
     @property
     def sampled(self) -> bool:
@@ -131,12 +149,12 @@ class InfluenceSpread(SetFunction):
 
     def standard_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch,)`: the standard error of `F`."""
-        x, flat, parameters, batch = _flatten(self, x, theta)
+        x, flat, parameters, batch = flatten(self, x, theta)
         return self.local(flat.detach(), parameters.detach()).error.to(x.dtype).reshape(batch)
 
     def slope_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch, edges)`: the standard error of the derivative of `F` in `theta`."""
-        x, flat, parameters, batch = _flatten(self, x, theta)
+        x, flat, parameters, batch = flatten(self, x, theta)
         found = self.local(flat.detach(), parameters.detach()).slope_error()
         return found.to(x.dtype).reshape(*batch, len(self.edges))
 
@@ -146,14 +164,32 @@ class InfluenceSpread(SetFunction):
         twin.seed, twin._known = checks.positive_int("seed", seed, zero=True), OrderedDict()
         return twin
 
+    def theta_shape(self, n: int) -> tuple[int | None, ...]:
+        """`(edges,)`."""
+        return (len(self.edges),)
+
     def check_theta(self, theta: Any, n: int) -> Tensor:
         """`theta` as a floating tensor of probabilities `(*batch, edges)`, or an error."""
+        refuse_sparse(theta, type(self).__name__)
         theta = checks.as_tensor("theta", theta)
         if n != self.n:
             raise checks.fail("x", f"(*batch, {self.n}) to match the nodes", f"{n} items")
         checks.last_dim("theta", theta, len(self.edges), "the edges")
         checks.unit_interval("theta", theta)
         return theta
+
+    def config(self) -> dict[str, Any]:
+        """The graph and how it is sampled; an error where names of nodes are neither strings nor integers."""
+        settings = {"n_nodes": self.n, "samples": self.samples, "seed": self.seed, "targets": self.targets or None}
+        arrays = {"edges": torch.from_numpy(self.edges), "weights": torch.from_numpy(self.weights)}
+        return {**arrays, **settings, "nodes": plain_names(self.nodes)}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The function of this graph."""
+        spread = cls(**{name: value for name, value in config.items() if name != "nodes"})
+        spread.nodes = config["nodes"]
+        return spread
 
     def _rows(self, theta: Tensor) -> list[Rows]:
         """The sampled rows of each instance; those of the last call are kept, and as many of others as fit."""

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from foresolve.sets.functions.cascades import LiveGraphs, Network, changes, draw_targets, padded
-from foresolve.sets.functions.function import Local
+from foresolve.sets.functions.extension import Local
 
 TINY = 1e-100
 CHUNK = 2**22  # entries of the matrix of rows and items at once

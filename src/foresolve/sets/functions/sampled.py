@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.sets.functions.function import Local, SetFunction
+from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.function import SetFunction
 
 CHUNK = 2**22  # numbers (entries of a set or of its parameters, whichever are more) that `value` is given at once
 

@@ -7,16 +7,18 @@ theirs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.errors import InvalidInputError
-from foresolve.sets.functions.function import Local, SetFunction
+from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.registry import describe, restore_function
 
 
 class WeightedSum(SetFunction):
@@ -94,6 +96,15 @@ class WeightedSum(SetFunction):
         """The same function on another device."""
         return WeightedSum([term.to(device) for term in self.terms], self.weights)
 
+    def config(self) -> dict[str, Any]:
+        """The terms, each as `describe` gives it, and their weights."""
+        return {"terms": [describe(term) for term in self.terms], "weights": list(self.weights)}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The sum of the terms that the configuration names."""
+        return cls([restore_function(term) for term in config["terms"]], config["weights"])
+
     def __repr__(self) -> str:
         return " + ".join(f"{weight:g} * {term!r}" for weight, term in zip(self.weights, self.terms))
 
@@ -169,6 +180,13 @@ class Selected(SetFunction):
     def to(self, device: torch.device | str) -> Selected:
         """The same function on another device; data that `select` holds stay where they are."""
         return Selected(self.function.to(device), self.select_from, self.theta_dims)
+
+    def config(self) -> dict[str, Any]:
+        """An error: a Python function cannot be kept in a file of numbers."""
+        raise ForesolveError(
+            f"{self!r} cannot be written to a file: its `select` is code. "
+            "Select from `theta` in the model instead, or keep the code that makes the function"
+        )
 
     def __repr__(self) -> str:
         return f"{self.function!r}.of({getattr(self.select_from, '__name__', type(self.select_from).__name__)})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, NoReturn, Self
 
 import torch
@@ -13,6 +14,7 @@ from foresolve._base.graphs import as_pairs
 from foresolve.errors import ForesolveError
 from foresolve.sets.decomposition import columns
 from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.registry import plain_names
 
 
 class GraphicMatroid(Matroid):
@@ -24,7 +26,7 @@ class GraphicMatroid(Matroid):
     Parameters
     ----------
     edges: `(n, 2)` integers, the two nodes of each edge.
-    n_nodes: the number of nodes; the largest in `edges` plus 1, unless given.
+    n_nodes: the number of nodes; the largest in `edges` plus 1, unless given. `from_networkx` takes both of a graph.
 
     Examples
     --------
@@ -45,7 +47,30 @@ class GraphicMatroid(Matroid):
             )
         self.n, self.device = len(pairs), torch.device("cpu")
         self.edges = torch.from_numpy(pairs)
+        self.nodes: list[Any] | None = None
         self.rank = int(self.maximize(torch.zeros(self.n)).sum())
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Self:
+        """The forests of an undirected networkx graph: items are `graph.edges` in order, `nodes` keep their names."""
+        if graph.is_directed():
+            raise checks.fail("graph", "undirected", type(graph).__name__, "Use `graph.to_undirected()`")
+        nodes = list(graph.nodes)
+        number = {node: i for i, node in enumerate(nodes)}
+        matroid = cls([(number[u], number[v]) for u, v in graph.edges()], len(nodes))
+        matroid.nodes = nodes
+        return matroid
+
+    def config(self) -> dict[str, Any]:
+        """The graph; an error where names of nodes are neither strings nor integers."""
+        return {"edges": self.edges, "n_nodes": self.n_nodes, "nodes": plain_names(self.nodes)}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The matroid of this graph."""
+        matroid = cls(config["edges"], config["n_nodes"])
+        matroid.nodes = config["nodes"]
+        return matroid
 
     def __repr__(self) -> str:
         return f"GraphicMatroid(n={self.n}, nodes={self.n_nodes}, rank={self.rank})"

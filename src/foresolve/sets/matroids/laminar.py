@@ -21,7 +21,7 @@ never bind are left out): they are all full, `t = -infinity`, and `x = v`; multi
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -82,6 +82,13 @@ class LaminarMatroid(Matroid):
             setattr(moved, name, getattr(self, name).to(device))
         moved._levels, moved.device = tuple(level.to(device) for level in self._levels), moved.order.device
         return moved
+
+    def config(self) -> dict[str, Any]:
+        """The number of items, the sets and their capacities."""
+        return {"n": self.n, "sets": self._tensors(), "capacities": list(self.capacities)}
+
+    def _tensors(self) -> list[Tensor]:
+        return [torch.from_numpy(items) for items in self.sets]
 
     def rows(self) -> tuple[scipy.sparse.csr_array, np.ndarray]:
         entries = np.ones(len(self._set)), (self._set.cpu().numpy(), self._item.cpu().numpy())
@@ -179,6 +186,10 @@ class UniformMatroid(LaminarMatroid):
             raise checks.fail("k", f"at most `n` ({n})", str(k))
         self._found([np.arange(self.n)], [self.k])
 
+    def config(self) -> dict[str, Any]:
+        """The two numbers."""
+        return {"n": self.n, "k": self.k}
+
     def __repr__(self) -> str:
         return f"UniformMatroid({self.n}, {self.k})"
 
@@ -202,6 +213,15 @@ class PartitionMatroid(LaminarMatroid):
     def __init__(self, groups: Any, capacities: int | Sequence[int]) -> None:
         self.n, sets = _partition(groups, capacities)
         self._found(sets, capacities)
+
+    def config(self) -> dict[str, Any]:
+        """The items of each group, and the capacities."""
+        return {"groups": self._tensors(), "capacities": list(self.capacities)}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The matroid of these groups."""
+        return cls([items.tolist() for items in config["groups"]], config["capacities"])
 
     def __repr__(self) -> str:
         return f"PartitionMatroid(n={self.n}, groups={len(self.sets)}, rank={self.rank})"

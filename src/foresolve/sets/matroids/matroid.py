@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve.errors import ForesolveError
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,15 @@ class Matroid(ABC):
     @abstractmethod
     def to(self, device: torch.device | str) -> Self:
         """The same matroid on another device."""
+
+    def config(self) -> dict[str, Any]:
+        """What makes the same matroid again through `from_config`: numbers, strings, lists, dicts and tensors."""
+        raise ForesolveError(f"{type(self).__name__} cannot be written to a file: it gives no `config()`")
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The matroid that `config()` describes; by default its entries are the arguments of the class."""
+        return cls(**config)
 
     def _exchanges(self, first: Tensor, second: Tensor, item: Tensor) -> Tensor:
         """The items `f` of `second - first` that can be exchanged for `item` `(B,)` of `first - second`, both ways.

@@ -8,80 +8,15 @@ only, so none is met twice. Thousands of sets are looked at together: their gain
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from foresolve.solvers.submodular.greedy import Addable
+from foresolve.solvers.submodular.increments import Increments
 
 # Numbers of a block of sets: items or targets, whichever are more.
 BLOCK = 2**19
-
-
-class States(ABC):
-    """What a function of one instance must remember of a set, `(m,)`, and the gains that follow from it."""
-
-    n: int
-    cost: float  # of one gain, in multiplications
-    empty: np.ndarray
-
-    @abstractmethod
-    def gains(self, states: np.ndarray) -> np.ndarray:
-        """`(N, n)`: the gains of all items over sets with the states `(N, m)`."""
-
-    @abstractmethod
-    def grown(self, states: np.ndarray, items: np.ndarray) -> np.ndarray:
-        """`(N, m)`: the states after one item `(N,)` has joined each set."""
-
-
-class CoverageStates(States):
-    """`f(S) = sum_j w_j (1 - prod_{i in S} (1 - theta_ij))`; the state is the weight that is left."""
-
-    def __init__(self, theta: np.ndarray, weights: np.ndarray) -> None:
-        self.theta, self.empty, self.n, self.cost = theta, weights, theta.shape[0], theta.shape[1]
-
-    def gains(self, states: np.ndarray) -> np.ndarray:
-        return states @ self.theta.T
-
-    def grown(self, states: np.ndarray, items: np.ndarray) -> np.ndarray:
-        return states * (1.0 - self.theta[items])
-
-
-class FacilityStates(States):
-    """`f(S) = sum_j max_{i in S} theta_ij`; the state is what each client has."""
-
-    def __init__(self, theta: np.ndarray) -> None:
-        self.theta, self.empty = theta, np.zeros(theta.shape[1])
-        self.n, self.cost = theta.shape[0], 8.0 * theta.shape[1]  # as many multiplications as a maximum takes time
-
-    def gains(self, states: np.ndarray) -> np.ndarray:
-        more, ones = np.empty_like(states), np.ones(states.shape[1])
-        found = np.empty((len(states), self.n))
-        for i in range(self.n):
-            np.maximum(states, self.theta[i], out=more)
-            found[:, i] = more @ ones
-        return found - (states @ ones)[:, None]
-
-    def grown(self, states: np.ndarray, items: np.ndarray) -> np.ndarray:
-        return np.maximum(states, self.theta[items])
-
-
-class ValueStates(States):
-    """Any function: `value` gives `f` `(N,)` of boolean sets `(N, n)`, which are their own states."""
-
-    def __init__(self, value: Callable[[np.ndarray], np.ndarray], n: int, cost: float) -> None:
-        self.value, self.n, self.cost = value, n, cost
-        self.empty = np.zeros(n, dtype=bool)
-
-    def gains(self, states: np.ndarray) -> np.ndarray:
-        have = self.value(states)
-        more = (states[:, None] | np.eye(self.n, dtype=bool)).reshape(-1, self.n)
-        return self.value(more).reshape(-1, self.n) - have[:, None]
-
-    def grown(self, states: np.ndarray, items: np.ndarray) -> np.ndarray:
-        return states | np.eye(self.n, dtype=bool)[items]
 
 
 @dataclass
@@ -94,7 +29,7 @@ class _Node:
 
 
 def branch_and_bound(
-    states: States,
+    increments: Increments,
     rank: int,
     start: np.ndarray,
     *,
@@ -105,28 +40,28 @@ def branch_and_bound(
 ) -> np.ndarray | None:
     """A base `(n,)` within `gap` (relative) of the best, from a base `start`.
 
-    Nothing is returned where that takes more than `work` multiplications, or longer than to `deadline` (of
-    `time.monotonic`). `addable` is as for `lazy_greedy`.
+    `increments` are those of one instance. Nothing is returned where it takes more than `work` multiplications, or
+    longer than to `deadline` (of `time.monotonic`). `addable` is as for `lazy_greedy`.
     """
-    order = np.argsort(-states.gains(states.empty[None])[0], kind="stable")
+    order = np.argsort(-increments.gains(increments.empty)[0], kind="stable")
     place = np.empty_like(order)
-    place[order] = np.arange(states.n)
-    best, value = start, _value(states, start)
-    size = max(1, BLOCK // max(states.n, len(states.empty)))
-    stack = [_Node(np.zeros((1, 0), dtype=np.int64), states.empty[None], np.zeros(1))] if rank else []
+    place[order] = np.arange(increments.n)
+    best, value = start, _value(increments, start)
+    size = max(1, BLOCK // max(increments.n, increments.empty.shape[1]))
+    stack = [_Node(np.zeros((1, 0), dtype=np.int64), increments.empty, np.zeros(1))] if rank else []
     while stack:
         node = stack.pop()
-        work -= len(node.values) * states.n * states.cost
+        work -= len(node.values) * increments.n * increments.cost
         if work < 0 or time.monotonic() > deadline:
             return None
         lacking = rank - node.sets.shape[1]
-        gains = np.where(_allowed(node, place, addable), states.gains(node.states), -np.inf)
+        gains = np.where(_allowed(node, place, addable), increments.gains(node.states), -np.inf)
         if lacking == 1:
             top = gains.argmax(1)
             reached = node.values + gains[np.arange(len(top)), top]
             winner = int(reached.argmax())
             if reached[winner] > value:
-                best, value = np.zeros(states.n, dtype=bool), float(reached[winner])
+                best, value = np.zeros(increments.n, dtype=bool), float(reached[winner])
                 best[[*node.sets[winner], top[winner]]] = True
             continue
         # With the item that joins come the best of the rest at most; minus infinity where too few are left.
@@ -138,16 +73,16 @@ def branch_and_bound(
             if len(part):
                 r, i = row[part], item[part]
                 sets = np.column_stack([node.sets[r], i])
-                stack.append(_Node(sets, states.grown(node.states[r], i), node.values[r] + gains[r, i]))
+                stack.append(_Node(sets, increments.grown(node.states[r], i), node.values[r] + gains[r, i]))
     return best
 
 
-def _value(states: States, mask: np.ndarray) -> float:
+def _value(increments: Increments, mask: np.ndarray) -> float:
     """`f` of a set, above that of the empty one."""
-    state, total = states.empty[None], 0.0
+    state, total = increments.empty, 0.0
     for item in mask.nonzero()[0]:
-        total += float(states.gains(state)[0, item])
-        state = states.grown(state, np.array([item]))
+        total += float(increments.gains(state)[0, item])
+        state = increments.grown(state, np.array([item]))
     return total
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ import scipy.sparse
 
 from foresolve.errors import SolverError
 from foresolve.solvers.exact.highs_model import OPTIMAL, TIME_LIMIT, HighsModel
+from foresolve.solvers.submodular.increments import Values
 
 SCALE = 1e3  # what f of all items is brought to: HiGHS' tolerances are absolute
 TOLERANCE = 1e-9
@@ -50,56 +50,6 @@ class Parts(ABC):
         """Bounds that cut off what they can at a fractional `x` `(n,)`."""
 
 
-class CoverageParts(Parts):
-    """`f_j(S) = w_j (1 - prod_{i in S} (1 - theta_ij))`: one part per target, `theta` `(n, P)`."""
-
-    def __init__(self, theta: np.ndarray, weights: np.ndarray) -> None:
-        self.theta, self.weights = theta, weights
-        self.n, self.count = theta.shape
-        # A part is a concave function of a sum, w (1 - exp(-a'x)), and its tangents bound it; 2^-53 is zero beside 1.
-        self._rate = -np.log1p(-np.minimum(theta, 1 - 2**-53))
-
-    def values(self, mask: np.ndarray) -> np.ndarray:
-        return self.weights * (1 - (1 - self.theta[mask]).prod(0))
-
-    def at_set(self, mask: np.ndarray) -> list[Cut]:
-        left = self.weights * (1 - self.theta[mask]).prod(0)
-        return [(self.weights - left, np.where(mask, 0.0, (self.theta * left).T))]
-
-    def at_point(self, x: np.ndarray) -> list[Cut]:
-        reach = x @ self._rate
-        left = self.weights * np.exp(-reach)
-        return [(self.weights - left * (1 + reach), (self._rate * left).T), *self.at_set(x > 0.5)]
-
-
-class FacilityParts(Parts):
-    """`f_j(S) = max_{i in S} theta_ij`: one part per target, `theta >= 0` `(n, P)`.
-
-    For every level `c >= 0`, `f_j(S) <= c + sum_i max(theta_ij - c, 0) [i in S]`. The best level at `x` is the worth of
-    the item at which the best items add up to 1.
-    """
-
-    def __init__(self, theta: np.ndarray) -> None:
-        self.theta = theta
-        self.n, self.count = theta.shape
-        self._order = np.argsort(-theta, axis=0, kind="stable")
-        self._sorted = np.take_along_axis(theta, self._order, 0)
-
-    def values(self, mask: np.ndarray) -> np.ndarray:
-        return self.theta[mask].max(0, initial=0.0)
-
-    def at_set(self, mask: np.ndarray) -> list[Cut]:
-        return self._at_level(self.values(mask))
-
-    def at_point(self, x: np.ndarray) -> list[Cut]:
-        full = x[self._order].cumsum(0) >= 1 - 1e-9
-        last = full.argmax(0)
-        return self._at_level(np.where(full[-1], self._sorted[last, np.arange(self.count)], 0.0))
-
-    def _at_level(self, level: np.ndarray) -> list[Cut]:
-        return [(level, np.maximum(self.theta - level, 0.0).T)]
-
-
 class WholeParts(Parts):
     """Any function, in one part: `value` gives `f` `(N,)` of sets `(N, n)`.
 
@@ -111,7 +61,7 @@ class WholeParts(Parts):
 
     count = 1
 
-    def __init__(self, value: Callable[[np.ndarray], np.ndarray], n: int) -> None:
+    def __init__(self, value: Values, n: int) -> None:
         self.n, self._empty = n, float(value(np.zeros((1, n), dtype=bool))[0])
         self.value = lambda masks: value(masks) - self._empty
         every = np.ones(n, dtype=bool)

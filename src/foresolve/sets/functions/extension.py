@@ -1,0 +1,136 @@
+r"""The multilinear extension of a set function around a point, and as a differentiable operation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from foresolve._base import checks
+from foresolve.errors import ForesolveError
+
+if TYPE_CHECKING:
+    from foresolve.sets.functions.function import SetFunction
+
+
+class Local(ABC):
+    """`F(., theta)` to second order around a flat batch of points `x` `(B, n)`: what solvers and layers ask for.
+
+    Parameters have the shape `(B or 1, *shape)`; numbers are float64; nothing here is attached to a graph.
+    """
+
+    value: Tensor
+    gradient: Tensor
+
+    @abstractmethod
+    def hessian(self, index: Tensor) -> Tensor:
+        """`(B, f, f)`: the Hessian among the items `index` `(B, f)` of each instance."""
+
+    @abstractmethod
+    def product(self, v: Tensor) -> Tensor:
+        """`(B, n)`: the Hessian times `v` `(B, n)`."""
+
+    @abstractmethod
+    def cross(self, v: Tensor) -> Tensor:
+        """`(B, *shape)`: the derivative of `v' grad_x F` in `theta`."""
+
+    def put_cross(self, v: Tensor, out: Tensor) -> Tensor:
+        """`cross(v)`, written into zeros."""
+        return out.copy_(self.cross(v))
+
+    @abstractmethod
+    def slope(self) -> Tensor:
+        """`(B, *shape)`: the derivative of `F` in `theta`."""
+
+    def merge(self, which: Tensor, other: Any) -> Local | None:
+        """This one where `which` `(B,)` holds, `other` elsewhere; nothing where the parts cannot be mixed."""
+        return None
+
+
+def flatten(function: SetFunction, x: Tensor, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, torch.Size]:
+    """`x` as given and flat, `theta` flat (one row where all instances share it), and the batch shape."""
+    x = checks.as_tensor("x", x)
+    theta = function.check_theta(theta, x.shape[-1])
+    cut = theta.ndim - function.theta_dims
+    batch = checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": theta.shape[:cut]})
+    flat = x.double().expand(*batch, -1).reshape(-1, x.shape[-1])
+    parameters = theta.double()
+    if cut == 0 or theta.shape[:cut].numel() == 1:
+        parameters = parameters.reshape(1, *theta.shape[cut:])
+    else:
+        parameters = parameters.expand(*batch, *theta.shape[cut:]).reshape(-1, *theta.shape[cut:])
+    return x, flat, parameters, batch
+
+
+def _fit(gradient: Tensor, like: Tensor) -> Tensor:
+    """Summed over the batch where the parameters are shared by it."""
+    return gradient if gradient.shape[0] == like.shape[0] else gradient.sum(0, keepdim=True)
+
+
+def _rows(g: Tensor, array: Tensor) -> Tensor:
+    """Each instance's array times its number."""
+    return g.reshape(-1, *[1] * (array.ndim - 1)) * array
+
+
+class Extension(torch.autograd.Function):
+    """`F` with its first derivatives; those of `x` can be differentiated again."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
+        ctx.function, ctx.local = function, function.local(x, theta)
+        ctx.save_for_backward(x, theta)
+        return ctx.local.value.clone()  # the node must not hold its own output: such a circle is freed late
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (g,) = grads
+        x, theta = ctx.saved_tensors
+        by_x = by_theta = None
+        if torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad):  # create_graph
+            if ctx.needs_input_grad[0]:
+                by_x = g[:, None] * ExtensionGradient.apply(x, theta, ctx.function)
+            if ctx.needs_input_grad[1]:
+                by_theta = _fit(_Slope.apply(g, x, theta, ctx.function), theta)
+            return by_x, by_theta, None
+        if ctx.needs_input_grad[0]:
+            by_x = g[:, None] * ctx.local.gradient
+        if ctx.needs_input_grad[1]:
+            by_theta = _fit(_rows(g, ctx.local.slope()), theta)
+        return by_x, by_theta, None
+
+
+class _Slope(torch.autograd.Function):
+    """`g dF/dtheta`, the end of the line: `x` can be differentiated twice, `theta` once."""
+
+    @staticmethod
+    def forward(ctx: Any, g: Tensor, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
+        return _rows(g, function.local(x, theta).slope())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        raise ForesolveError(
+            "a second derivative through d/dtheta of a set function is not offered; x alone can be differentiated "
+            "twice. Detach theta, or drop create_graph=True"
+        )
+
+
+class ExtensionGradient(torch.autograd.Function):
+    """`grad_x F`: its derivatives are the Hessian product and the cross derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
+        ctx.local = function.local(x, theta)
+        ctx.save_for_backward(theta)
+        return ctx.local.gradient.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        (v,) = grads
+        (theta,) = ctx.saved_tensors
+        by_x = ctx.local.product(v) if ctx.needs_input_grad[0] else None
+        by_theta = _fit(ctx.local.cross(v), theta) if ctx.needs_input_grad[1] else None
+        return by_x, by_theta, None

@@ -1,0 +1,105 @@
+"""What a set function remembers of a set, and the gains that follow: all that greedy and branch and bound ask for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve.solvers.arrays import Array
+
+Values = Callable[[np.ndarray], np.ndarray]  # f (N,) of boolean sets (N, n)
+
+# The value of a set counts as at least so many multiplications.
+VALUE_COST = 1e4
+
+
+class Increments(ABC):
+    """The gains of single items over sets that grow, in float64.
+
+    A set is known by its state, a row of `m` numbers. Of several instances, row `b` of the states belongs to instance
+    `b`; of one instance, all rows do. On a GPU arrays are tensors there, else of NumPy.
+
+    A class of one's own gives `n`, `empty`, `gains` and `grown`; the rest makes it faster.
+
+    Attributes
+    ----------
+    count: instances.
+    n: items.
+    empty: `(count, m)`, the states of empty sets.
+    favor: all gains at once cost as much as this share of them picked out; 0: always all of them.
+    """
+
+    count: int = 1
+    n: int
+    empty: Array
+    favor: float = 0.0
+
+    @cached_property
+    def cost(self) -> float:
+        """Of one gain, in multiplications; that of a product with the state, unless it is set."""
+        return float(self.empty.shape[-1])
+
+    @abstractmethod
+    def gains(self, states: Array) -> Array:
+        """`(N, n)`: the gains of all items over sets of one instance; those of items in them mean nothing."""
+
+    def batch_gains(self, states: Array) -> Array:
+        """`(count, n)`: the gains over one set of each instance."""
+        return self.gains(states)
+
+    @abstractmethod
+    def grown(self, states: Array, items: Array) -> Array:
+        """`(N, m)`: the states after one item `(N,)` has joined each set."""
+
+    def picked(self, states: np.ndarray, instances: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """`(P,)`: the gains of pairs of an instance, over its row of the states `(count, m)`, and an item.
+
+        Pairs are in the order of the instances. Only asked for where `favor` is not 0.
+        """
+        return self.gains(states)[instances, items]
+
+
+class ValueIncrements(Increments):
+    """Any function, as differences of its values; the state of a set is its 0/1 row `(n,)`, then its value."""
+
+    favor = 1.0
+
+    def __init__(self, values: Values, n: int, cost: float = 0.0) -> None:
+        self.n, self._values, self.cost = n, values, max(VALUE_COST, cost)
+        self.empty = self._states(np.zeros((1, n), dtype=bool))
+
+    def gains(self, states: np.ndarray) -> np.ndarray:
+        larger = (self._sets(states)[:, None] | np.eye(self.n, dtype=bool)).reshape(-1, self.n)
+        return self._values(larger).reshape(-1, self.n) - states[:, -1:]
+
+    def grown(self, states: np.ndarray, items: np.ndarray) -> np.ndarray:
+        return self._states(self._sets(states) | np.eye(self.n, dtype=bool)[items])
+
+    def picked(self, states: np.ndarray, instances: np.ndarray, items: np.ndarray) -> np.ndarray:
+        larger = np.repeat(self._sets(states), len(items), axis=0)
+        larger[np.arange(len(items)), items] = True
+        return self._values(larger) - states[0, -1]
+
+    def _sets(self, states: np.ndarray) -> np.ndarray:
+        return states[:, :-1] > 0
+
+    def _states(self, sets: np.ndarray) -> np.ndarray:
+        return np.column_stack([sets, self._values(sets)])
+
+
+def broadcast_to(values: Array, shape: tuple[int, ...]) -> Array:
+    """A view of an array of either kind in another shape."""
+    return values.expand(shape) if isinstance(values, Tensor) else np.broadcast_to(values, shape)
+
+
+def rows_of(theta: Array, items: Array) -> Array:
+    """`(N, m)`: the rows of items `(N,)`, of the one instance in `theta` `(B, n, m)` or of one item for each."""
+    if len(theta) == 1:
+        return theta[0, items]
+    instances = torch.arange(len(theta), device=theta.device) if isinstance(theta, Tensor) else np.arange(len(theta))
+    return theta[instances, items]
