@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from foresolve._base.autograd import apply
 from foresolve.errors import ForesolveError
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
 from foresolve.solvers.projection.active_set import Face
@@ -76,7 +77,7 @@ class _AlongFace(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        return _AlongFace.apply(grads[0], ctx.tangent), None  # type: ignore[return-value]
+        return apply(_AlongFace, grads[0], ctx.tangent), None
 
 
 class _Projected(torch.autograd.Function):
@@ -93,7 +94,7 @@ class _Projected(torch.autograd.Function):
         tangent: Tangent = ctx.tangent  # type: ignore[attr-defined]
         needs = ctx.needs_input_grad  # type: ignore[attr-defined]
         if not any(needs[1:5]):
-            return _AlongFace.apply(g, tangent), None, None, None, None, None  # type: ignore[return-value]
+            return apply(_AlongFace, g, tangent), None, None, None, None, None
         if g.requires_grad:
             raise ForesolveError(
                 "double backward through predicted constraints is not supported; it is for `theta` and `gamma` alone. "
@@ -116,4 +117,4 @@ class _Projected(torch.autograd.Function):
 
 def attach(point: Tensor, polytope: Polytope, tangent: Tangent) -> Tensor:
     """The solved `x`, as a differentiable function of the point and of the polytope's data."""
-    return _Projected.apply(point, *polytope.tensors(), tangent)  # type: ignore[return-value]
+    return apply(_Projected, point, *polytope.tensors(), tangent)
