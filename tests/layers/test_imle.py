@@ -127,5 +127,5 @@ def test_shapes_dtypes_and_what_is_refused() -> None:
     with pytest.raises(foresolve.InvalidInputError, match="decay"):
         AdaptiveIMLE(decay=1.0)
     problem, theta = submodular()
-    with pytest.raises(foresolve.InvalidInputError, match="linear objective, for IMLE"):
+    with pytest.raises(foresolve.InvalidInputError, match=r"a linear objective; got SubmodularProblem: .*IMLE needs"):
         IMLE()(theta, problem)

@@ -141,9 +141,9 @@ def test_a_best_value_of_zero_is_named() -> None:
 
 def test_only_the_normalised_loss_needs_a_decision() -> None:
     layer = foresolve.QuadraticRelaxation(0.5)
-    assert not DecisionLoss(layer).needs_decision
-    assert DecisionLoss(layer, normalize=True).needs_decision
-    assert not DecisionLoss.needs_decision
+    assert not DecisionLoss(layer).uses_best
+    assert DecisionLoss(layer, normalize=True).uses_best
+    assert not DecisionLoss.uses_best
 
 
 def test_the_state_of_the_layer_is_that_of_the_loss() -> None:

@@ -66,7 +66,7 @@ def worst_decision(problem: Problem, theta_hat: Tensor, theta: Tensor, x: Tensor
     """
     predicted, truth = problem.gain(theta_hat).double(), problem.gain(theta).double()
     tilted = _unit(predicted) - TIE * _unit(truth)
-    other = problem.solve(problem.gain(tilted)).double()
+    other = problem.argmax(tilted).double()
     x = x.double()
     loss = ((x - other) * _unit(predicted)).sum(-1)
     ties = loss <= TOLERANCE * (1 + x.abs().sum(-1))

@@ -145,6 +145,8 @@ class InfluenceSpread(SetFunction):
         twin.seed, twin._known = checks.positive_int("seed", seed, zero=True), OrderedDict()
         return twin
 
+    theta_bounds = (0.0, 1.0)
+
     def check_theta(self, theta: Any, n: int) -> Tensor:
         """`theta` as a floating tensor of probabilities `(*batch, edges)`, or an error."""
         theta = checks.as_tensor("theta", theta)
