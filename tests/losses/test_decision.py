@@ -30,9 +30,6 @@ class TestQuadratic(LossConformance):
     def cases(self) -> list[Case]:
         return [instance(problem, n, positive=True) for problem, n in LINEAR]
 
-    def refused(self) -> list[Case]:
-        return [coverage()]
-
 
 class TestNormalized(TestQuadratic):
     nonnegative = True
@@ -52,9 +49,6 @@ class TestMultilinear(TestQuadratic):
 
     def cases(self) -> list[Case]:
         return [coverage()]
-
-    def refused(self) -> list[Case]:
-        return [instance(foresolve.TopK(6, 2), 6)]
 
     def toy(self) -> Case:
         problem = foresolve.SubmodularProblem(
@@ -101,9 +95,6 @@ class TestAdditive(Random):
 
     def loss(self) -> DecisionLoss:
         return DecisionLoss(PerturbedAdditive(sigma=0.2))
-
-    def refused(self) -> list[Case]:
-        return []
 
 
 class TestMultiplicative(TestAdditive):

@@ -10,7 +10,7 @@ from foresolve.data.batch import Batch
 from foresolve.errors import InvalidInputError
 from foresolve.losses.directional import PerturbationGradient
 from losses.conformance import Case, LossConformance, instance
-from losses.test_spo import coverage, decisions, drawn
+from losses.test_spo import decisions, drawn
 
 SIDES = ("backward", "central", "forward")
 
@@ -28,9 +28,6 @@ class Perturbation(LossConformance):
             instance(foresolve.ShortestPath.grid(3, 3), 12, positive=True),
             instance(foresolve.Knapsack([2, 3, 4, 5], capacities), 4, seed=2, positive=True),
         ]
-
-    def refused(self) -> list[Case]:
-        return [coverage()]
 
 
 class TestBackward(Perturbation):

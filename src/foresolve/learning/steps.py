@@ -157,8 +157,9 @@ class Trainer:
     def gamma(self) -> float | None:
         """What `anneal` has set it to; `None` where it is not annealed, or follows the data."""
         value = self.annealed.get("gamma")
-        number = isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1)
-        return float(value) if number else None
+        if isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1):
+            return float(value)
+        return None
 
     # -- validation --------------------------------------------------------------------------------------------------
 

@@ -91,9 +91,9 @@ class LODL(Loss):
         self.ridge, self.bounds = float(ridge), as_bounds(bounds)
         # All instances share the draws: what is kept is a seed, which a generator gives once.
         source = as_generator("seed", seed)
-        self.seed = (
-            int(torch.randint(2**62, (), generator=source, device=source.device)) if source is seed else int(seed)
-        )
+        self.seed = source.initial_seed()
+        if source is seed:
+            self.seed = int(torch.randint(2**62, (), generator=source, device=source.device))
         self._unit: Tensor | None = None
         self._keys: Tensor | None = None
         self._local: LocalLosses | None = None
