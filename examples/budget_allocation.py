@@ -31,12 +31,12 @@ def main() -> None:
         return network
 
     def multilinear(factor: float) -> foresolve.Loss:
-        return foresolve.DecisionLoss(foresolve.MultilinearRelaxation(foresolve.layers.Relative(factor)))
+        return foresolve.DecisionLoss(foresolve.MultilinearRelaxation(foresolve.layers.RelativeGamma(factor)))
 
     methods = {
         "two-stage": rates("mean squared error", foresolve.MSE, 0.003, 0.01, 0.03, 0.1),
-        "decision loss": rates("Relative(0.3)", lambda: multilinear(0.3), 0.01, 0.03)
-        + rates("Relative(1)", lambda: multilinear(1.0), 0.01),
+        "decision loss": rates("RelativeGamma(0.3)", lambda: multilinear(0.3), 0.01, 0.03)
+        + rates("RelativeGamma(1)", lambda: multilinear(1.0), 0.01),
         "the paper's recipe": rates(
             "10 steps, cap, ridge", lambda: foresolve.DecisionLoss(foresolve.layers.WilderMultilinear()), 0.001, 0.01
         ),

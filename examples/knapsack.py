@@ -22,15 +22,15 @@ def main() -> None:
         return foresolve.MLP(5, 10, generator=torch.Generator().manual_seed(0))
 
     def quadratic(factor: float) -> foresolve.Loss:
-        return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.layers.Relative(factor)))
+        return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.layers.RelativeGamma(factor)))
 
     def listwise() -> foresolve.Loss:
         return foresolve.losses.ListwiseRanking(foresolve.losses.SolutionPool(solve_ratio=0.1))
 
     methods = {
         "two-stage": rates("mean squared error", foresolve.MSE, 0.03, 0.1, 0.3),
-        "decision loss": rates("Relative(0.3)", lambda: quadratic(0.3), 0.1, 0.3)
-        + rates("Relative(1)", lambda: quadratic(1.0), 0.1),
+        "decision loss": rates("RelativeGamma(0.3)", lambda: quadratic(0.3), 0.1, 0.3)
+        + rates("RelativeGamma(1)", lambda: quadratic(1.0), 0.1),
         "SPO+": rates("SPO+", foresolve.SPOPlus, 0.1, 0.3),
         "listwise ranking": rates("a tenth of the batches solved", listwise, 0.1, 0.3),
         "CaVE": rates("CaVE", foresolve.losses.CaVE, 0.1, 0.3),

@@ -34,12 +34,12 @@ def main() -> None:
         )
 
     def quadratic(factor: float) -> foresolve.Loss:
-        return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.layers.Relative(factor)))
+        return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.layers.RelativeGamma(factor)))
 
     methods = {
         "two-stage": rates("mean squared error", foresolve.MSE, 0.01, 0.03, 0.1),
-        "decision loss": rates("Relative(0.3)", lambda: quadratic(0.3), 0.01, 0.03)
-        + rates("Relative(1)", lambda: quadratic(1.0), 0.01),
+        "decision loss": rates("RelativeGamma(0.3)", lambda: quadratic(0.3), 0.01, 0.03)
+        + rates("RelativeGamma(1)", lambda: quadratic(1.0), 0.01),
         "SPO+": rates("SPO+", foresolve.SPOPlus, 0.01, 0.03),
         "perturbed Fenchel-Young": rates(
             "sigma 0.3", lambda: foresolve.losses.FenchelYoung(foresolve.layers.PerturbedAdditive(10, 0.3)), 0.01, 0.03

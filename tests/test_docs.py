@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from foresolve.losses.compatibility import markdown
+from losses.compatibility import markdown
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

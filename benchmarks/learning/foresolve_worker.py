@@ -70,9 +70,9 @@ def main(method: str, seed: int, path: str) -> None:
     else:
         model = foresolve.MLP(features.shape[1], theta.shape[1], generator=torch.Generator().manual_seed(seed))
         loss = LOSSES[method]()
-        if hasattr(loss, "fit_to"):
+        if method.startswith("LODL"):
             begin = time.perf_counter()
-            loss.fit_to(train)
+            loss.prepare(train)
             found["fit_to_s"] = time.perf_counter() - begin
         history = foresolve.fit(model, loss, train, epochs=EPOCHS, batch_size=BATCH, lr=RATE, seed=seed, progress=False)
         with torch.no_grad():

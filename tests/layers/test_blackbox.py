@@ -10,6 +10,7 @@ import foresolve
 from foresolve.layers.blackbox import BlackboxInterpolation
 from foresolve.problems.black_box import OracleProblem
 from instances import finite_differences
+from layers.conformance import LayerConformance
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -22,6 +23,16 @@ def submodular() -> tuple[foresolve.SubmodularProblem, Tensor]:
 
 
 PROBLEMS = [foresolve.TopK(6, 2), foresolve.BipartiteMatching(3, 4), foresolve.ShortestPath.grid(3, 3)]
+
+
+class TestConformance(LayerConformance):
+    smooth = False
+
+    def layer(self) -> foresolve.Layer:
+        return BlackboxInterpolation(2.0)
+
+    def cases(self) -> list[tuple[foresolve.Problem, Tensor]]:
+        return [(problem, draw(4, problem.n)) for problem in PROBLEMS]
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: type(p).__name__)

@@ -129,7 +129,7 @@ def test_an_empty_batch() -> None:
 
 def test_what_did_not_converge_is_named() -> None:
     with pytest.warns(foresolve.ConvergenceWarning, match="instances 0, 1 did not reach"):
-        RegularizedFrankWolfe(1.0, steps=1)(draw(2, 6), foresolve.TopK(6, 2))
+        RegularizedFrankWolfe(1.0, max_iter=1)(draw(2, 6), foresolve.TopK(6, 2))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_what_did_not_converge_is_named() -> None:
     [
         ("gamma", {"gamma": 0.0}),
         ("regularizer", {"regularizer": "cubic"}),
-        ("steps", {"steps": 0}),
+        ("max_iter", {"max_iter": 0}),
         ("tol", {"tol": 0}),
     ],
 )

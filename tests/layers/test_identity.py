@@ -10,7 +10,23 @@ from torch import Tensor
 
 import foresolve
 from foresolve.layers.identity import IdentityProjection, NegativeIdentity
-from layers.test_blackbox import draw, submodular
+from layers.conformance import LayerConformance
+from layers.test_blackbox import PROBLEMS, draw, submodular
+
+
+class TestConformance(LayerConformance):
+    smooth = False
+
+    def layer(self) -> foresolve.Layer:
+        return IdentityProjection(center=True)
+
+    def cases(self) -> list[tuple[foresolve.Problem, Tensor]]:
+        return [(problem, draw(4, problem.n)) for problem in PROBLEMS]
+
+
+class TestConformanceOfTheNegativeIdentity(TestConformance):
+    def layer(self) -> foresolve.Layer:
+        return NegativeIdentity()
 
 
 def pulled_back(layer: foresolve.Layer, theta: Tensor, g: Tensor, problem: foresolve.LinearProgram) -> Tensor:

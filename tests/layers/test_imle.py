@@ -16,7 +16,24 @@ from torch import Tensor
 import foresolve
 from foresolve.layers.blackbox import BlackboxInterpolation
 from foresolve.layers.imle import IMLE, AdaptiveIMLE
+from layers.conformance import LayerConformance
 from layers.test_blackbox import PROBLEMS, draw, submodular
+
+
+class TestConformance(LayerConformance):
+    smooth = False
+    random = True
+
+    def layer(self) -> foresolve.Layer:
+        return IMLE(4, lam=2.0)
+
+    def cases(self) -> list[tuple[foresolve.Problem, Tensor]]:
+        return [(problem, draw(4, problem.n)) for problem in PROBLEMS]
+
+
+class TestConformanceOfTheAdaptiveLayer(TestConformance):
+    def layer(self) -> foresolve.Layer:
+        return AdaptiveIMLE(4, alpha=0.5)
 
 
 def test_sums_of_the_noise_are_gumbel() -> None:
@@ -127,5 +144,5 @@ def test_shapes_dtypes_and_what_is_refused() -> None:
     with pytest.raises(foresolve.InvalidInputError, match="decay"):
         AdaptiveIMLE(decay=1.0)
     problem, theta = submodular()
-    with pytest.raises(foresolve.InvalidInputError, match="linear objective, for IMLE"):
+    with pytest.raises(foresolve.InvalidInputError, match=r"a linear objective; got SubmodularProblem: .*IMLE needs"):
         IMLE()(theta, problem)

@@ -6,6 +6,7 @@ import functools
 import gc
 import itertools
 import warnings
+from dataclasses import replace
 
 import pytest
 import torch
@@ -73,7 +74,7 @@ class TestRelativeGamma(TestConformance):
     """Gamma follows theta, and its own derivative is part of the gradient."""
 
     def layer(self) -> foresolve.MultilinearRelaxation:
-        return foresolve.MultilinearRelaxation(foresolve.layers.Relative(2.0), tol=1e-12)
+        return foresolve.MultilinearRelaxation(foresolve.layers.RelativeGamma(2.0), tol=1e-12)
 
     def cases(self) -> list[tuple[foresolve.SubmodularProblem, Tensor]]:
         return [(problem, theta) for problem, theta in TestConformance().cases() if self._smooth(problem, theta)]
@@ -141,7 +142,7 @@ def test_implicit_and_unrolled_agree() -> None:
         v = torch.randn(2, N, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         for differentiate in ("implicit", "unrolled"):
             leaf = theta.clone().requires_grad_()
-            layer = layer_of(differentiate=differentiate, steps=3000)
+            layer = layer_of(differentiate=differentiate, max_iter=3000)
             (layer(leaf, problem) * v).sum().backward()
             gradients.append(leaf.grad)
         scale = gradients[0].abs().max()
@@ -229,7 +230,7 @@ def test_items_that_are_alike_do_not_hold_it_at_a_saddle() -> None:
     assert bool(solution.converged)
     assert sorted(solution.x.tolist()) == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
     start = torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64)
-    again = layer.solve(theta, problem, start=start)
+    again = layer.solve(theta, problem, start=replace(solution, x=start))
     assert float(again.value - 0.05 * again.x.square().sum()) > 1.8 - 0.05 - 1e-9
 
 
@@ -249,11 +250,13 @@ def test_warm_starts_save_steps_and_give_the_same() -> None:
     problem, layer = problem_of("coverage", "laminar"), layer_of()
     theta = smooth_theta(layer, problem, 4, TARGETS)
     cold = layer.solve(theta, problem)
-    warm = layer.solve(theta, problem, start=cold.x)
+    warm = layer.solve(theta, problem, start=cold)
     torch.testing.assert_close(warm.x, cold.x, atol=1e-11, rtol=0)
     assert int(warm.iterations.max()) <= 1 < int(cold.iterations.max())
-    with pytest.raises(foresolve.InvalidInputError, match=r"`start` must be decisions \(4, 9\)"):
-        layer.solve(theta, problem, start=cold.x[0])
+    with pytest.raises(foresolve.InvalidInputError, match=r"`start` must be a MultilinearSolution .* batch \(4,\)"):
+        layer.solve(theta, problem, start=replace(cold, x=cold.x[0]))
+    with pytest.raises(foresolve.InvalidInputError, match=r"`start` must be a MultilinearSolution .* got Tensor"):
+        layer.solve(theta, problem, start=cold.x)  # type: ignore[arg-type]
 
 
 @given(seed=st.integers(0, 300))
@@ -280,7 +283,7 @@ def test_exact_at_zeros_and_ones() -> None:
 
 def test_too_few_steps_warn_with_the_residual() -> None:
     problem = problem_of("coverage", "uniform")
-    layer = foresolve.MultilinearRelaxation(0.3, tol=1e-12, steps=1)
+    layer = foresolve.MultilinearRelaxation(0.3, tol=1e-12, max_iter=1)
     theta = draw_theta((3,), N, TARGETS, 0)
     with pytest.warns(foresolve.ConvergenceWarning, match=r"instances 0, 1, 2 did not reach tol=1e-12 .*residual"):
         solution = layer.solve(theta, problem)
@@ -364,7 +367,10 @@ def test_what_a_step_holds_is_freed_with_it() -> None:
 def test_bad_input() -> None:
     problem, theta = problem_of("coverage", "uniform"), draw_theta((2,), N, TARGETS, 0)
     layer = foresolve.MultilinearRelaxation(1.0)
-    with pytest.raises(foresolve.InvalidInputError, match="`problem` must be a SubmodularProblem; got TopK"):
+    with pytest.raises(
+        foresolve.InvalidInputError,
+        match=r"must be a SubmodularProblem; got TopK: .*MultilinearRelaxation needs",
+    ):
         layer(theta, foresolve.TopK(N, 3))
     with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be \(\*batch, 9, 7\).*got \(2, 7, 9\)"):
         layer(theta.mT, problem)
@@ -373,7 +379,7 @@ def test_bad_input() -> None:
     theta[1, 2, 3] = torch.nan
     with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be finite; got nan at \[1, 2, 3\]"):
         layer(theta, problem)
-    for settings in ({"gamma": 0.0}, {"tol": 0.0}, {"steps": 0}, {"differentiate": "magic"}):
+    for settings in ({"gamma": 0.0}, {"tol": 0.0}, {"max_iter": 0}, {"differentiate": "magic"}):
         with pytest.raises(foresolve.InvalidInputError, match=next(iter(settings))):
             foresolve.MultilinearRelaxation(**settings)  # type: ignore[arg-type]
     with pytest.raises(foresolve.InvalidInputError, match=r"`gamma`.*batch shape \(2,\)"):

@@ -40,8 +40,8 @@ def test_decisions_and_gradients(kinds: tuple[str, str], base: bool) -> None:
 
 def test_default_gamma_and_unrolled() -> None:
     for layer in (
-        foresolve.MultilinearRelaxation(foresolve.layers.Relative(2.0), tol=1e-11),
-        foresolve.MultilinearRelaxation(0.8, tol=1e-9, steps=1000, differentiate="unrolled"),
+        foresolve.MultilinearRelaxation(foresolve.layers.RelativeGamma(2.0), tol=1e-11),
+        foresolve.MultilinearRelaxation(0.8, tol=1e-9, max_iter=1000, differentiate="unrolled"),
         foresolve.layers.WilderMultilinear(),
     ):
         cpu, gpu = (decided(layer, problem, draw_theta((5,), 12, 8, 1)) for problem in both(("coverage", "uniform")))

@@ -65,7 +65,7 @@ def test_a_sampled_layer_agrees_with_the_exact_one_within_its_error() -> None:
     for seed in range(12):
         function = Plain(samples=256, generator=torch.Generator().manual_seed(seed))
         problem = foresolve.SubmodularProblem(function, foresolve.UniformMatroid(N, 2))
-        draws.append(run(foresolve.MultilinearRelaxation(0.8, steps=60), problem))
+        draws.append(run(foresolve.MultilinearRelaxation(0.8, max_iter=60), problem))
     for found, truth in zip(zip(*draws), expected):
         sample = torch.stack(found)
         error = sample.std(0) / len(sample) ** 0.5
@@ -76,7 +76,7 @@ def test_a_sampled_layer_agrees_with_the_exact_one_within_its_error() -> None:
 
 def test_a_sampled_layer_repeats_itself() -> None:
     problem = foresolve.SubmodularProblem(Plain(samples=16), foresolve.UniformMatroid(N, 2))
-    layer, theta = foresolve.MultilinearRelaxation(0.8, steps=10), draw_theta((2,), N, TARGETS, 0)
+    layer, theta = foresolve.MultilinearRelaxation(0.8, max_iter=10), draw_theta((2,), N, TARGETS, 0)
     assert torch.equal(layer(theta, problem), layer(theta, problem))
     other = foresolve.SubmodularProblem(
         Plain(samples=16, generator=torch.Generator().manual_seed(7)), foresolve.UniformMatroid(N, 2)

@@ -18,7 +18,8 @@ from torch import Tensor
 import foresolve
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedLayer, PerturbedMultiplicative
 from foresolve.problems.base import Problem
-from layers.test_blackbox import draw, submodular
+from layers.conformance import LayerConformance
+from layers.test_blackbox import PROBLEMS, draw, submodular
 
 Kind = type[PerturbedAdditive] | type[PerturbedMultiplicative]
 KINDS = [PerturbedAdditive, PerturbedMultiplicative]
@@ -26,6 +27,22 @@ REDUCTIONS = ["none", "control", "leave-one-out", "antithetic"]
 THETA = torch.tensor([1.0, 0.8, 0.5], dtype=torch.float64)
 SIGMA = 0.6
 V = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+
+
+class TestConformance(LayerConformance):
+    smooth = False
+    random = True
+
+    def layer(self) -> foresolve.Layer:
+        return PerturbedAdditive(6, sigma=0.5)
+
+    def cases(self) -> list[tuple[foresolve.Problem, Tensor]]:
+        return [(problem, draw(4, problem.n)) for problem in PROBLEMS] + [submodular()]
+
+
+class TestConformanceOfTheMultiplicativeLayer(TestConformance):
+    def layer(self) -> foresolve.Layer:
+        return PerturbedMultiplicative(6, sigma=0.5)
 
 
 def chances(kind: Kind, theta: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 import foresolve
+from layers.conformance import LayerConformance
 from submodular_instances import draw_theta
 
 N, TARGETS, K, CAP, RIDGE = 7, 5, 2, 0.95, 0.01
@@ -15,6 +16,16 @@ N, TARGETS, K, CAP, RIDGE = 7, 5, 2, 0.95, 0.01
 
 def problem() -> foresolve.SubmodularProblem:
     return foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(N, K))
+
+
+class TestConformance(LayerConformance):
+    smooth = False
+
+    def layer(self) -> foresolve.Layer:
+        return foresolve.layers.WilderMultilinear()
+
+    def cases(self) -> list[tuple[foresolve.Problem, Tensor]]:
+        return [(problem(), draw_theta((4,), N, TARGETS, seed)) for seed in range(2)]
 
 
 def full_system(x: np.ndarray, theta: np.ndarray, v: np.ndarray, hessian: bool) -> np.ndarray:
@@ -94,7 +105,10 @@ def test_it_says_what_it_cannot_do() -> None:
     partition = foresolve.SubmodularProblem(
         foresolve.ProbabilisticCoverage(), foresolve.sets.PartitionMatroid([0] * 4 + [1] * 3, 1)
     )
-    with pytest.raises(foresolve.InvalidInputError, match="UniformMatroid, as in the paper; got PartitionMatroid"):
+    with pytest.raises(
+        foresolve.InvalidInputError,
+        match="UniformMatroid, as in the paper; got SubmodularProblem: its matroid",
+    ):
         foresolve.layers.WilderMultilinear()(theta, partition)
     with pytest.raises(foresolve.InvalidInputError, match="SubmodularProblem"):
         foresolve.layers.WilderMultilinear()(theta, foresolve.TopK(N, K))

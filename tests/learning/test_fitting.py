@@ -11,7 +11,7 @@ from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError, SolverError
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import Relative
+from foresolve.layers.smoothing import RelativeGamma
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
@@ -81,8 +81,8 @@ def test_anneals_the_layer() -> None:
     history = fit(model(), DecisionLoss(layer), top_k_data(), epochs=3, anneal=geometric(4.0, 1.0))
     assert history.gamma == pytest.approx([4.0, 2.0, 1.0])
     assert layer.gamma == pytest.approx(1.0)
-    history = fit(model(), DecisionLoss(layer), top_k_data(), epochs=2, anneal=lambda p: Relative(1.0 - 0.5 * p))
-    assert layer.gamma == Relative(0.5)
+    history = fit(model(), DecisionLoss(layer), top_k_data(), epochs=2, anneal=lambda p: RelativeGamma(1.0 - 0.5 * p))
+    assert layer.gamma == RelativeGamma(0.5)
     assert history.gamma == [None, None]
     fit(model(), DecisionLoss(layer), top_k_data(), epochs=2, anneal={"gamma": lambda p: 3.0 + p})
     assert layer.gamma == 4.0

@@ -15,6 +15,7 @@ from foresolve.data.batch import Batch
 from foresolve.errors import InvalidInputError
 from foresolve.losses.base import Loss
 from foresolve.problems.base import Problem
+from refusals import refusals
 
 Case = tuple[Tensor, Batch]
 
@@ -48,10 +49,6 @@ class LossConformance:
     @abstractmethod
     def cases(self) -> list[Case]:
         """Predictions `(B, *shape)` at which the loss is smooth, and batches, `B > 1`, float64."""
-
-    def refused(self) -> list[Case]:
-        """Batches of problems that the loss cannot serve."""
-        return []
 
     def toy(self) -> Case:
         """A problem that is easy to learn."""
@@ -104,8 +101,8 @@ class LossConformance:
                 with torch.no_grad():
                     ahead = self.loss()(theta_hat + self.step * direction, batch)
                     behind = self.loss()(theta_hat - self.step * direction, batch)
-                found = (gradient * direction).flatten(1).sum(-1)
-                error = (found - (ahead - behind) / (2 * self.step)).abs().max()
+                slope = (gradient * direction).flatten(1).sum(-1)
+                error = (slope - (ahead - behind) / (2 * self.step)).abs().max()
                 assert float(error) / scale <= self.gradient_tolerance
 
     def test_the_truth_is_data(self) -> None:
@@ -144,13 +141,27 @@ class LossConformance:
             self.loss()(theta_hat[..., :-1], batch)
         assert "theta_hat" in str(raised.value).splitlines()[0]
 
-    def test_a_problem_it_cannot_serve_is_refused(self) -> None:
-        for theta_hat, batch in self.refused():
+    @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+    def test_devices_agree(self) -> None:
+        for theta_hat, batch in self.cases():
+            leaves = [theta_hat.to(device).clone().requires_grad_() for device in ("cpu", "cuda")]
+            values = [self.loss()(leaf, batch.to(leaf.device)) for leaf in leaves]
+            gradients = [torch.autograd.grad(value.sum(), leaf)[0] for value, leaf in zip(values, leaves)]
+            assert values[1].device.type == "cuda"
+            torch.testing.assert_close(values[1].cpu(), values[0], atol=1e-8, rtol=1e-8)
+            torch.testing.assert_close(gradients[1].cpu(), gradients[0], atol=1e-6, rtol=1e-6)
+
+    def test_a_problem_it_cannot_serve_is_refused_before_any_work(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        loss = self.loss()
+        if not loss.needs:
+            pytest.skip("it takes every problem")
+        for problem, theta in refusals(loss.needs, monkeypatch):
             with pytest.raises(InvalidInputError) as raised:
-                self.loss()(theta_hat, batch)
+                loss(theta, Batch(None, theta, problem))
             first = str(raised.value).splitlines()[0]
-            assert "problem" in first
-            assert type(batch.problem).__name__ in first
+            assert first.startswith("`problem` must be")
+            assert type(problem).__name__ in first
+            assert type(loss).__name__ in first
 
 
 def part(batch: Batch, i: int) -> Batch:

@@ -14,11 +14,10 @@ import foresolve
 from foresolve.data.batch import Batch
 from foresolve.errors import InvalidInputError
 from foresolve.losses.cave import CaVE
-from foresolve.problems.black_box import OracleProblem
 from foresolve.solvers.projection.cone import NormalCone
 from instances import draw
 from losses.conformance import Case, LossConformance, instance
-from losses.test_spo import coverage, drawn, heuristic
+from losses.test_spo import drawn
 
 
 class CaVEConformance(LossConformance):
@@ -34,10 +33,6 @@ class CaVEConformance(LossConformance):
             instance(foresolve.Knapsack([2, 3, 4, 5], capacities), 4, seed=2, positive=True),
             instance(foresolve.BipartiteMatching(2, 3), 6, seed=3),
         ]
-
-    def refused(self) -> list[Case]:
-        counts = foresolve.LinearProgram(A_ub=[[1.0, 1.0]], b_ub=[3.0], integrality=1)
-        return [coverage(), instance(counts, 2), instance(OracleProblem(heuristic, n=5), 5)]
 
 
 class TestExact(CaVEConformance):

@@ -1,5 +1,8 @@
+"""What losses and layers need: what is claimed runs, what is denied is refused before any work."""
+
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -12,27 +15,13 @@ from torch import Tensor
 import foresolve
 import foresolve.layers
 import foresolve.losses
-from foresolve.data.batch import Batch
+from foresolve.data import DecisionDataset
 from foresolve.errors import InvalidInputError
-from foresolve.layers.base import Layer
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
-from foresolve.layers.identity import IdentityProjection, NegativeIdentity
-from foresolve.layers.imle import IMLE, AdaptiveIMLE
-from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
-from foresolve.losses.base import Loss
-from foresolve.losses.cave import CaVE
-from foresolve.losses.compatibility import KINDS, METHODS, markdown, traits, why_not, works
-from foresolve.losses.contrastive import MAP, NCE
-from foresolve.losses.decision import DecisionLoss
-from foresolve.losses.directional import PerturbationGradient
-from foresolve.losses.fenchel_young import FenchelYoung
-from foresolve.losses.lodl import LODL
-from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
-from foresolve.losses.ranking import ListwiseRanking, PairwiseRanking, PointwiseRanking
-from foresolve.losses.score_function import ScoreFunction
-from foresolve.losses.spo import SPOPlus
-from foresolve.problems.black_box import OracleProblem
+from foresolve.layers import Layer
+from foresolve.losses import CaVE, DecisionLoss, FenchelYoung, Loss, ScoreFunction, SPOPlus, why_not
+from foresolve.problems import OracleProblem, TravellingSalesman
+from foresolve.sets import GraphicMatroid, PartitionMatroid
+from losses.compatibility import CONVEX, LAYERS, markdown, methods
 
 
 def largest(theta: np.ndarray) -> np.ndarray:
@@ -44,136 +33,161 @@ def diversified(x: Tensor, theta: Tensor) -> Tensor:
     return (x * theta).sum(-1) - 0.5 * (x * theta).square().sum(-1)
 
 
-PROBLEMS: dict[str, tuple[foresolve.Problem, tuple[int, ...]]] = {
-    "linear program": (foresolve.LinearProgram([[1.0, 2.0, 1.0]], [2.0], bounds=(0, 1.5)), (3,)),
-    "integer program": (foresolve.LinearProgram([[1.0, 2.0, 1.0]], [4.0], bounds=(0, 3), integrality=1), (3,)),
-    "shortest path": (foresolve.ShortestPath.grid(3, 3), (12,)),
-    "knapsack": (foresolve.Knapsack([2, 3, 4, 5], 8), (4,)),
+def covering(matroid: foresolve.Matroid) -> foresolve.SubmodularProblem:
+    return foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), matroid)
+
+
+COMMON = {"linear", "exact", "rows", "binary", "shared"}
+SETS = {"set function", "projection", "shared"}
+# How to make each kind of problem, the shape of its parameters, and what it offers.
+PROBLEMS: dict[str, tuple[Callable[[], foresolve.Problem], tuple[int, ...], set[str]]] = {
+    "linear program": (lambda: foresolve.LinearProgram([[1.0, 2.0, 1.0]], [2.0], bounds=(0, 1.5)), (3,), COMMON),
+    "integer program": (
+        lambda: foresolve.LinearProgram([[1.0, 2.0, 1.0]], [4.0], bounds=(0, 3), integrality=1),
+        (3,),
+        COMMON - {"binary"},
+    ),
+    "shortest path": (lambda: foresolve.ShortestPath.grid(3, 3), (12,), COMMON),
+    "knapsack": (lambda: foresolve.Knapsack([2, 3, 4, 5], 8), (4,), COMMON),
     "knapsack, a capacity per instance": (
-        foresolve.Knapsack([2, 3, 4, 5], torch.tensor([[4.0], [5.0], [7.0], [9.0]])),
+        lambda: foresolve.Knapsack([2, 3, 4, 5], torch.tensor([[4.0], [5.0], [7.0], [9.0]])),
         (4,),
+        COMMON - {"shared"},
     ),
-    "matching": (foresolve.BipartiteMatching(2, 3), (6,)),
-    "submodular": (
-        foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(4, 2)),
+    "matching": (lambda: foresolve.BipartiteMatching(2, 3), (6,), COMMON),
+    "tour": (lambda: TravellingSalesman(4), (6,), COMMON),
+    "submodular": (lambda: covering(foresolve.UniformMatroid(4, 2)), (4, 3), SETS | {"uniform"}),
+    "submodular, groups": (lambda: covering(PartitionMatroid([0, 0, 1, 1], [1, 1])), (4, 3), SETS),
+    "submodular, forests": (
+        lambda: covering(GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)], 4)),
         (4, 3),
+        SETS - {"projection"},
     ),
-    "black box, linear": (OracleProblem(largest, n=4), (4,)),
-    "black box, linear, heuristic": (OracleProblem(largest, n=4, exact=False), (4,)),
-    "black box, other objective": (OracleProblem(largest, diversified, n=4), (4,)),
+    "black box, linear": (lambda: OracleProblem(largest, n=4), (4,), {"linear", "exact", "shared"}),
+    "black box, linear, heuristic": (lambda: OracleProblem(largest, n=4, exact=False), (4,), {"linear", "shared"}),
+    "black box, other objective": (lambda: OracleProblem(largest, diversified, n=4), (4,), {"exact", "shared"}),
 }
 
-UNIT = (0.0, 1.0)
-LAYERS: dict[str, Callable[[], Layer]] = {
-    "QuadraticRelaxation": lambda: foresolve.QuadraticRelaxation(gamma=0.5),
-    "MultilinearRelaxation": lambda: foresolve.MultilinearRelaxation(gamma=1.0),
-    "WilderMultilinear": foresolve.layers.WilderMultilinear,
-    "PerturbedAdditive": lambda: PerturbedAdditive(samples=4, sigma=0.3, bounds=UNIT),
-    "PerturbedMultiplicative": lambda: PerturbedMultiplicative(samples=4, sigma=0.3, bounds=UNIT),
-    "BlackboxInterpolation": BlackboxInterpolation,
-    "IdentityProjection": IdentityProjection,
-    "NegativeIdentity": NegativeIdentity,
-    "IMLE": lambda: IMLE(samples=2),
-    "AdaptiveIMLE": lambda: AdaptiveIMLE(samples=2),
-    "RegularizedFrankWolfe": RegularizedFrankWolfe,
-}
-LOSSES: dict[str, Callable[[], Loss]] = {
-    "MSE": MSE,
-    "CrossEntropy": CrossEntropy,
-    "PredictionLoss": lambda: PredictionLoss(torch.nn.L1Loss(reduction="none")),
-    "FenchelYoung(QuadraticRelaxation)": lambda: FenchelYoung(foresolve.QuadraticRelaxation(gamma=0.5)),
-    "FenchelYoung(PerturbedAdditive)": lambda: FenchelYoung(PerturbedAdditive(samples=4)),
-    "FenchelYoung(PerturbedMultiplicative)": lambda: FenchelYoung(PerturbedMultiplicative(samples=4)),
-    "FenchelYoung(RegularizedFrankWolfe)": lambda: FenchelYoung(RegularizedFrankWolfe()),
-    "SPOPlus": SPOPlus,
-    "PerturbationGradient": PerturbationGradient,
-    "NCE": NCE,
-    "MAP": MAP,
-    "PointwiseRanking": PointwiseRanking,
-    "PairwiseRanking": PairwiseRanking,
-    "ListwiseRanking": ListwiseRanking,
-    "CaVE": CaVE,
-    "LODL": lambda: LODL(samples=20, steps=10, bounds=UNIT),
-    "ScoreFunction": lambda: ScoreFunction(sigma=0.3, samples=4, bounds=UNIT),
-} | {f"DecisionLoss({name})": lambda make=make: DecisionLoss(make()) for name, make in LAYERS.items()}
 
-
-def training_step(loss: Loss, kind: str) -> tuple[Tensor, list[Tensor]]:
-    """The losses of a linear model behind a sigmoid on four instances, and its gradients after one step of Adam."""
-    problem, shape = PROBLEMS[kind]
+def data_of(kind: str) -> DecisionDataset:
+    """Four instances with parameters in (0, 1)."""
+    make, shape, _ = PROBLEMS[kind]
     generator = torch.Generator().manual_seed(0)
-    features = torch.randn(4, 5, generator=generator)
     theta = 0.1 + 0.8 * torch.rand(4, *shape, generator=generator)
-    weights = torch.randn(5, theta[0].numel(), generator=generator).requires_grad_()
-    batch = Batch(features, theta, problem, index=torch.arange(4))
-    if isinstance(loss, LODL):
-        loss.fit_to(batch)
-    optimizer = torch.optim.Adam([weights], lr=0.01)
-    value = loss(torch.sigmoid(features @ weights).reshape(theta.shape), batch)
-    value.mean().backward()
-    optimizer.step()
-    assert weights.grad is not None
-    return value, [weights.grad, weights.detach()]
+    return DecisionDataset(torch.randn(4, 5, generator=generator), theta, make())
 
 
-def test_every_method_and_every_problem_is_there() -> None:
-    assert set(LOSSES) == set(METHODS)
-    assert set(PROBLEMS) == set(KINDS)
+class Model(torch.nn.Module):
+    """A linear model behind a sigmoid, which counts its calls."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(1)
+        self.weights = torch.nn.Parameter(torch.randn(5, int(np.prod(shape)), generator=generator))
+        self.shape, self.calls = shape, 0
+
+    def forward(self, features: Tensor) -> Tensor:
+        self.calls += 1
+        return torch.sigmoid(features @ self.weights).reshape(len(features), *self.shape)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_kinds_are_described_as_they_are(kind: str) -> None:
-    assert traits(PROBLEMS[kind][0]) == KINDS[kind]
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_kinds_offer_what_they_have(kind: str) -> None:
+    make, _, offered = PROBLEMS[kind]
+    assert make().traits == offered
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", METHODS)
-def test_methods_do_what_the_table_says(method: str, kind: str) -> None:
-    loss, problem = LOSSES[method](), PROBLEMS[kind][0]
-    if works(method, problem):
-        assert loss.refuses(problem) == ""
-        value, numbers = training_step(loss, kind)
-        assert value.shape == (4,)
-        assert all(bool(torch.isfinite(tensor).all()) for tensor in (value, *numbers))
-    else:
-        assert loss.refuses(problem) or isinstance(loss, DecisionLoss)  # there the layer refuses
+NEEDS = {name: set(method.needs) for name, method in methods().items()}
+CASES = [(name, kind, needs <= PROBLEMS[kind][2]) for name, needs in NEEDS.items() for kind in PROBLEMS]
+CLAIMED = [(name, kind) for name, kind, serves in CASES if serves]
+DENIED = [(name, kind) for name, kind, serves in CASES if not serves]
+
+
+@pytest.mark.filterwarnings("ignore::foresolve.NoGradientWarning")
+@pytest.mark.parametrize(("name", "kind"), CLAIMED)
+def test_what_is_claimed_runs_with_default_arguments(name: str, kind: str) -> None:
+    loss, data = methods()[name], data_of(kind)
+    model = Model(PROBLEMS[kind][1])
+    before = model.weights.detach().clone()
+    assert why_not(loss, data.problem) == ""
+    history = foresolve.fit(model, loss, data, epochs=1, batch_size=4, lr=0.01, progress=False)
+    assert np.isfinite(history.train_loss[0])
+    assert model.weights.grad is not None
+    assert bool(torch.isfinite(model.weights).all())
+    assert torch.equal(model.weights, before) == (not model.weights.grad.any())
+
+
+@pytest.mark.parametrize(("name", "kind"), DENIED)
+def test_what_is_denied_is_refused_before_any_work(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    loss, data = methods()[name], data_of(kind)
+    model, batch = Model(PROBLEMS[kind][1]), data[:]
+    problem = data.problem
+    for work in ("solve", "argmax", "objective"):
+        monkeypatch.setattr(problem, work, lambda *given, work=work: pytest.fail(f"`{work}` was called"))
+    monkeypatch.setattr(batch.problem, "solve", lambda *given: pytest.fail("`solve` was called"))
+    calls: list[Callable[[], object]] = [
+        lambda: foresolve.fit(model, loss, data, epochs=1, progress=False),
+        lambda: loss(batch.theta, batch),
+        lambda: loss.prepare(data),
+    ]
+    layer = getattr(loss, "layer", None)
+    if layer is not None and not set(layer.needs) <= problem.traits:
+        calls.append(lambda: layer(batch.theta, problem))
+        if hasattr(layer, "solve"):
+            calls.append(lambda: layer.solve(batch.theta, problem))
+    for call in calls:
         with pytest.raises(InvalidInputError) as raised:
-            training_step(loss, kind)
+            call()
         first = str(raised.value).splitlines()[0]
-        assert "`problem` must be" in first
+        assert first.startswith("`problem` must be")
         assert type(problem).__name__ in first
+    assert model.calls == 0
+    assert why_not(loss, problem)
 
 
 def own_classes(package: object, base: type) -> set[str]:
-    """The public classes below `base` that a package defines."""
-    found = set()
+    """The public classes below `base` that a package defines and that can be made."""
+    names = set()
     for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):  # type: ignore[attr-defined]
         for name, value in vars(importlib.import_module(module.name)).items():
             if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.name:
-                found.add(name)
-    return {name for name in found if not name.startswith("_")}
+                names.add(name)
+    return {name for name in names if not name.startswith("_")}
 
 
-def test_the_table_is_complete() -> None:
-    """Every loss and every layer of the package has a row."""
-    bases = {"Loss", "PoolLoss", "Layer", "RandomLayer", "PerturbedLayer", "SmoothedLayer"}
-    inner = {method.partition("(")[2].rstrip(")") for method in METHODS}
-    assert own_classes(foresolve.losses, Loss) - bases == {method.partition("(")[0] for method in METHODS}
-    assert own_classes(foresolve.layers, Layer) - bases == inner - {""}
+def test_every_loss_and_layer_is_in_the_table() -> None:
+    bases = {"Loss", "PoolLoss", "Layer", "PerturbedLayer", "SmoothedLayer"}
+    assert own_classes(foresolve.losses, Loss) - bases == {name.partition("(")[0] for name in methods()}
+    assert own_classes(foresolve.layers, Layer) - bases == {kind.__name__ for kind in LAYERS}
+    for kind in LAYERS:
+        if kind not in CONVEX:
+            with pytest.raises(InvalidInputError, match="`layer` must be"):
+                FenchelYoung(kind())
+
+
+def test_a_loss_needs_what_its_layer_needs() -> None:
+    for kind in LAYERS:
+        assert DecisionLoss(kind()).needs == kind.needs
+    for kind in CONVEX:
+        assert set(FenchelYoung(kind()).needs) == {"linear", *kind.needs}
 
 
 def test_reasons() -> None:
-    assert why_not("CaVE", PROBLEMS["integer program"][0]).startswith("it has integer variables beyond 0/1")
-    assert why_not("NCE", PROBLEMS["knapsack, a capacity per instance"][0]).startswith("each of its instances")
-    assert why_not("ScoreFunction", PROBLEMS["submodular"][0]) == ""
-    with pytest.raises(InvalidInputError, match=r"`method` must be one of MSE, .*got 'SPO'"):
-        works("SPO", PROBLEMS["knapsack"][0])
+    @functools.cache
+    def problem(kind: str) -> foresolve.Problem:
+        return PROBLEMS[kind][0]()
+
+    assert why_not(CaVE(), problem("integer program")).startswith("it has integer variables beyond 0/1")
+    assert why_not(foresolve.losses.NCE(), problem("knapsack, a capacity per instance")).startswith("each of its inst")
+    assert why_not(ScoreFunction(), problem("submodular")) == ""
+    message = "must be one with a linear objective; got SubmodularProblem: its objective is not linear.*SPOPlus needs"
+    with pytest.raises(InvalidInputError, match=message):
+        SPOPlus().check_problem(problem("submodular"))
+    with pytest.raises(InvalidInputError, match="`problem` must be a Problem; got NoneType"):
+        ScoreFunction().check_problem(None)  # type: ignore[arg-type]
 
 
 def test_markdown() -> None:
     lines = markdown().splitlines()
-    assert len(lines) == 2 + len(METHODS)
     assert len({line.count("|") for line in lines}) == 1
-    row = next(line for line in lines if "`SPOPlus`" in line)
-    assert row.count("yes") == 7
-    assert row.endswith("| a linear objective; an exact oracle |")
+    assert "| a linear objective; an exact oracle | `SPOPlus`, `PerturbationGradient` |" in lines

@@ -26,10 +26,6 @@ class PoolConformance(LossConformance):
     def cases(self) -> list[Case]:
         return [instance(foresolve.TopK(5, 2), 5), instance(foresolve.TopK(5, 2), 5, seed=2, size=2)]
 
-    def refused(self) -> list[Case]:
-        capacities = torch.tensor([[4.0], [5.0], [7.0], [9.0]])
-        return [instance(foresolve.Knapsack([2, 3, 4, 5], capacities), 4)]
-
     def toy(self) -> Case:
         return instance(foresolve.TopK(5, 2), 5, seed=1, size=16, positive=True)
 

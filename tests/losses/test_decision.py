@@ -30,9 +30,6 @@ class TestQuadratic(LossConformance):
     def cases(self) -> list[Case]:
         return [instance(problem, n, positive=True) for problem, n in LINEAR]
 
-    def refused(self) -> list[Case]:
-        return [coverage()]
-
 
 class TestNormalized(TestQuadratic):
     nonnegative = True
@@ -52,9 +49,6 @@ class TestMultilinear(TestQuadratic):
 
     def cases(self) -> list[Case]:
         return [coverage()]
-
-    def refused(self) -> list[Case]:
-        return [instance(foresolve.TopK(6, 2), 6)]
 
     def toy(self) -> Case:
         problem = foresolve.SubmodularProblem(
@@ -102,9 +96,6 @@ class TestAdditive(Random):
     def loss(self) -> DecisionLoss:
         return DecisionLoss(PerturbedAdditive(sigma=0.2))
 
-    def refused(self) -> list[Case]:
-        return []
-
 
 class TestMultiplicative(TestAdditive):
     def loss(self) -> DecisionLoss:
@@ -141,9 +132,9 @@ def test_a_best_value_of_zero_is_named() -> None:
 
 def test_only_the_normalised_loss_needs_a_decision() -> None:
     layer = foresolve.QuadraticRelaxation(0.5)
-    assert not DecisionLoss(layer).needs_decision
-    assert DecisionLoss(layer, normalize=True).needs_decision
-    assert not DecisionLoss.needs_decision
+    assert not DecisionLoss(layer).uses_best
+    assert DecisionLoss(layer, normalize=True).uses_best
+    assert not DecisionLoss.uses_best
 
 
 def test_the_state_of_the_layer_is_that_of_the_loss() -> None:

@@ -14,10 +14,8 @@ from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
 from foresolve.losses.fenchel_young import FenchelYoung
-from foresolve.problems.black_box import OracleProblem
 from losses.conformance import Case, LossConformance, instance
 from losses.test_decision import LINEAR
-from losses.test_prediction import coverage
 
 PERTURBED = [PerturbedAdditive, PerturbedMultiplicative]
 
@@ -29,10 +27,6 @@ class TestQuadratic(LossConformance):
     def cases(self) -> list[Case]:
         return [instance(problem, n) for problem, n in LINEAR]
 
-    def refused(self) -> list[Case]:
-        oracle = OracleProblem(lambda t: (t == t.max()).astype(float), n=4)
-        return [coverage(), instance(oracle, 4)]
-
 
 class TestRelativeQuadratic(TestQuadratic):
     def loss(self) -> FenchelYoung:
@@ -42,9 +36,6 @@ class TestRelativeQuadratic(TestQuadratic):
 class TestFrankWolfe(TestQuadratic):
     def loss(self) -> FenchelYoung:
         return FenchelYoung(RegularizedFrankWolfe())
-
-    def refused(self) -> list[Case]:
-        return [coverage()]
 
 
 class TestGivenRegularizer(TestFrankWolfe):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +10,21 @@ from torch import Tensor
 
 import foresolve
 from foresolve.data.batch import Batch
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
+from foresolve.losses import lodl
 from foresolve.losses.lodl import LODL
 from foresolve.losses.quadratic_forms import LocalLosses, fit_local
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage
 
 KINDS = ("weighted_mse", "quadratic", "directed_weighted_mse", "directed_quadratic")
+
+
+def prepared(loss: LODL, batch: Batch) -> LODL:
+    """The loss, fitted to the instances of a batch."""
+    loss.prepare(DecisionDataset(torch.zeros(len(batch), 1), batch.theta, batch.problem))
+    return loss
 
 
 class LODLConformance(LossConformance):
@@ -28,7 +35,7 @@ class LODLConformance(LossConformance):
 
     def loss(self) -> LODL:
         loss = LODL(self.kind, samples=60, steps=100, spread=0.5)  # type: ignore[arg-type]
-        return loss.fit_to(self.cases()[0][1])
+        return prepared(loss, self.cases()[0][1])
 
     def cases(self) -> list[Case]:
         return [instance(foresolve.TopK(6, 2), 6, positive=True), instance(foresolve.TopK(6, 3), 6, seed=2)]
@@ -54,7 +61,7 @@ class TestCoverage(LossConformance):
     learns = False
 
     def loss(self) -> LODL:
-        return LODL(samples=40, bounds=(0.0, 1.0)).fit_to(coverage()[1])
+        return prepared(LODL(samples=40), coverage()[1])
 
     def cases(self) -> list[Case]:
         return [coverage()]
@@ -96,7 +103,7 @@ def test_a_quadratic_form_is_found_again() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_truth_is_the_least(kind) -> None:
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
-    loss = LODL(kind, samples=50, steps=50).fit_to(batch)
+    loss = prepared(LODL(kind, samples=50, steps=50), batch)
     assert loss(batch.theta, batch).tolist() == [0.0] * 4
     assert bool((loss(theta_hat, batch) > 0).all())
 
@@ -112,35 +119,48 @@ def test_kinds_fit_better_the_more_they_may() -> None:
     assert misfit(directed=True, rank=4) < misfit(directed=False, rank=4) < misfit(directed=False, rank=None)
 
 
-class Data:
-    """The part of `DecisionDataset` that is used."""
-
-    def __init__(self, theta: Tensor, problem: foresolve.Problem) -> None:
-        self.theta, self.problem = theta, problem
-
-    def __len__(self) -> int:
-        return len(self.theta)
-
-    def __getitem__(self, index: slice) -> Batch:
-        positions = torch.arange(len(self))[index]
-        return Batch(None, self.theta[index], self.problem.select(positions), index=positions)
-
-
-def test_a_data_set_is_fitted_in_parts() -> None:
+def test_a_data_set_is_fitted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     theta = torch.rand(7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    data, seen = Data(theta, foresolve.TopK(5, 2)), []
-    loss = LODL(samples=30, steps=20).fit_to(
-        data, batch_size=3, progress=lambda done, total: seen.append((done, total))
-    )
-    whole = LODL(samples=30, steps=20).fit_to(data)
+    data, seen = DecisionDataset(torch.zeros(7, 1), theta, foresolve.TopK(5, 2)).solve(), []
+    together, parts = LODL(samples=30, steps=20), LODL(samples=30, steps=20)
+    together.prepare(data)
+    monkeypatch.setattr(lodl, "CHUNK", 3)
+    parts.prepare(data, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(3, 7), (6, 7), (7, 7)]
     batch = data[slice(1, 6)]
-    torch.testing.assert_close(loss(0.9 * batch.theta, batch), whole(0.9 * batch.theta, batch))
+    torch.testing.assert_close(parts(0.9 * batch.theta, batch), together(0.9 * batch.theta, batch))
+
+
+def test_fit_prepares_it_like_every_other_loss() -> None:
+    """Nothing is called by hand, and validation by the loss finds its instances fitted too."""
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(24, 3, generator=generator)
+    data = DecisionDataset(features, features @ torch.randn(3, 4, generator=generator), foresolve.TopK(4, 2))
+    train, valid = data.split(16, 8)
+    loss = LODL(samples=30, steps=20)
+    model = foresolve.MLP(3, 4, generator=generator)
+    history = foresolve.fit(model, loss, train, valid, epochs=3, monitor="loss", lr=0.1, progress=False)
+    assert history.train_loss[-1] < history.train_loss[0]
+    assert loss._keys is not None
+    assert len(loss._keys) == 24
+    foresolve.fit(model, loss, valid, epochs=1, progress=False)
+    assert len(loss._keys) == 8  # those of other training data are forgotten
+
+
+def test_a_generator_gives_the_draws() -> None:
+    theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
+
+    def values(seed: int | torch.Generator) -> Tensor:
+        return prepared(LODL(samples=30, steps=20, seed=seed), batch)(theta_hat, batch)
+
+    first, again = (values(torch.Generator().manual_seed(3)) for _ in range(2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, values(torch.Generator().manual_seed(4)))
 
 
 def test_nothing_is_solved_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
-    loss = LODL(samples=30, steps=20).fit_to(batch)
+    loss = prepared(LODL(samples=30, steps=20), batch)
     monkeypatch.setattr(batch.problem, "solve", lambda theta: pytest.fail("solved"))
     loss(theta_hat, batch)
 
@@ -149,7 +169,7 @@ def test_another_data_sets_instances_are_not_mistaken(monkeypatch: pytest.Monkey
     """Validation instances have the same positions, and losses of their own, fitted once."""
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
     _, other = instance(foresolve.TopK(5, 2), 5, seed=9)
-    loss = LODL(samples=30, steps=20).fit_to(batch)
+    loss = prepared(LODL(samples=30, steps=20), batch)
     before = loss(theta_hat, batch)
     found = loss(theta_hat, other)
     both = Batch(None, torch.cat([batch.theta, other.theta]), batch.problem, index=torch.arange(4).repeat(2))
@@ -163,11 +183,11 @@ def test_another_data_sets_instances_are_not_mistaken(monkeypatch: pytest.Monkey
 def test_instances_with_feasible_sets_of_their_own() -> None:
     problem = foresolve.Knapsack([2, 3, 4, 5], torch.tensor([[4.0], [5.0], [7.0], [9.0]]))
     theta_hat, batch = instance(problem, 4, positive=True)
-    together = LODL(samples=30, steps=20).fit_to(batch)(theta_hat, batch)
+    together = prepared(LODL(samples=30, steps=20), batch)(theta_hat, batch)
     single = foresolve.Knapsack([2, 3, 4, 5], 5.0)
     one = Batch(None, batch.theta[1:2], single, index=torch.tensor([1]))
     loss = LODL(samples=30, steps=20)
-    loss._unit = LODL().fit_to(batch)._unit
+    loss._unit = prepared(LODL(), batch)._unit
     torch.testing.assert_close(loss(theta_hat[1:2], one), together[1:2])
 
 
@@ -175,13 +195,13 @@ def test_parameters_and_regrets_that_never_change() -> None:
     """A constant parameter has the usual spread; decisions that no draw changes have no loss."""
     theta = torch.tensor([[1.0, 0.0, 100.0], [1.0, 0.5, 100.0]])
     batch = Batch(None, theta, foresolve.TopK(3, 3))
-    loss = LODL(samples=20, steps=5).fit_to(batch)
+    loss = prepared(LODL(samples=20, steps=5), batch)
     assert loss(theta + 1, batch).tolist() == [0.0, 0.0]
 
 
 def test_it_goes_on_from_where_it_was() -> None:
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
-    one, two = LODL(samples=30, steps=20).fit_to(batch), LODL(samples=30, steps=20)
+    one, two = prepared(LODL(samples=30, steps=20), batch), LODL(samples=30, steps=20)
     file = io.BytesIO()
     torch.save(one.state_dict(), file)
     file.seek(0)
@@ -191,10 +211,8 @@ def test_it_goes_on_from_where_it_was() -> None:
 
 def test_bad_input() -> None:
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
-    with pytest.raises(InvalidInputError, match=r"`LODL` must be fitted.*Call `loss.fit_to\(train\)`"):
+    with pytest.raises(InvalidInputError, match=r"`LODL` must be fitted.*Call `loss.prepare\(train\)`"):
         LODL()(theta_hat, batch)
-    with pytest.raises(InvalidInputError, match="`data` must be a data set with at least one instance"):
-        LODL().fit_to(replace(batch, theta=batch.theta[:0]))
     with pytest.raises(InvalidInputError, match="`kind` must be one of 'weighted_mse'"):
         LODL("mse")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="`ridge` must be a finite number >= 0"):

@@ -85,4 +85,4 @@ def test_what_is_refused() -> None:
 
 
 def test_none_needs_a_decision() -> None:
-    assert not any(loss.needs_decision for loss in (MSE(), CrossEntropy(), PredictionLoss(constant)))
+    assert not any(loss.uses_best for loss in (MSE(), CrossEntropy(), PredictionLoss(constant)))

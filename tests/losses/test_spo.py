@@ -39,9 +39,6 @@ class TestSPOPlus(LossConformance):
             instance(OracleProblem(heuristic, n=5), 5, seed=3),
         ]
 
-    def refused(self) -> list[Case]:
-        return [coverage(), instance(OracleProblem(heuristic, n=5, exact=False), 5)]
-
 
 def decisions(problem: foresolve.Problem) -> Tensor:
     """All feasible 0/1 decisions of a small problem."""

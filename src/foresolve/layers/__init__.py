@@ -2,14 +2,14 @@
 
 from foresolve.layers.base import Layer
 from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.frank_wolfe import Combination, RegularizedFrankWolfe
+from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection, NegativeIdentity
 from foresolve.layers.imle import IMLE, AdaptiveIMLE
-from foresolve.layers.multilinear import MultilinearRelaxation, MultilinearSolution
+from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import Relative
-from foresolve.layers.solutions import Duals, Solution
+from foresolve.layers.smoothing import RelativeGamma
+from foresolve.layers.solutions import Combination, Duals, MultilinearSolution, Solution
 from foresolve.layers.wilder import WilderMultilinear
 from foresolve.solvers.status import Status
 
@@ -28,7 +28,7 @@ __all__ = [
     "PerturbedMultiplicative",
     "QuadraticRelaxation",
     "RegularizedFrankWolfe",
-    "Relative",
+    "RelativeGamma",
     "Solution",
     "Status",
     "WilderMultilinear",

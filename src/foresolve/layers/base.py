@@ -3,19 +3,52 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
 
+from foresolve._base import checks
 from foresolve.problems.base import Problem
+from foresolve.problems.traits import require
+
+# `(theta, y, problem, truth) -> (*batch,)`: what the decisions `y` lack in the smoothed problem of `theta`; a smoothing
+# that follows the data follows the true parameters.
+Shortfall = Callable[[Tensor, Tensor, Problem, Tensor], Tensor]
 
 
 class Layer(nn.Module):
-    """`layer(theta, problem) -> x`: a differentiable stand-in for `problem.solve(theta)`."""
+    """`layer(theta, problem) -> x`: a differentiable stand-in for `problem.solve(theta)`.
+
+    Attributes
+    ----------
+    needs: what a problem must offer, in the words of `foresolve.problems.traits`; others are refused before any work.
+    """
+
+    needs: tuple[str, ...] = ()
 
     @abstractmethod
     def forward(self, theta: Tensor, problem: Any) -> Tensor:
         """Decisions `(*batch, n)`, differentiable in `theta`."""
 
     def __call__(self, theta: Tensor, problem: Problem) -> Tensor:
-        return super().__call__(theta, problem)
+        self.check_problem(problem)
+        return super().__call__(checks.as_tensor("theta", theta), problem)
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse a problem that lacks what the layer needs."""
+        require(problem, self.needs, type(self).__name__)
+
+    def fenchel_young(self) -> Shortfall:
+        """The loss that belongs to the layer, for `FenchelYoung`; only layers that smooth a linear problem have one."""
+        expected = "QuadraticRelaxation, RegularizedFrankWolfe, PerturbedAdditive or PerturbedMultiplicative"
+        raise checks.fail("layer", expected, type(self).__name__, "Others go into DecisionLoss")
+
+
+def gains(theta: Tensor, problem: Problem) -> Tensor:
+    """The coefficients `c` `(*batch, n)` of a linear objective, float64, attached to `theta`.
+
+    Layers work on `c`, which is maximized whatever the problem's sense; the sign comes back with `gain`'s gradient.
+    """
+    flat, batch = problem.flatten(theta)
+    return problem.gain(flat).reshape(*batch, flat.shape[-1])

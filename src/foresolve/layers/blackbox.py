@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve.layers.base import Layer
-from foresolve.layers.oracle import best, gains
+from foresolve._base.autograd import apply
+from foresolve.layers.base import Layer, gains
 from foresolve.problems.base import Problem
 
 
@@ -64,14 +64,15 @@ class BlackboxInterpolation(Layer):
     (tensor([1., 0., 0.]), tensor([ 1., -1.,  0.]))
     """
 
+    needs = ("linear",)
+
     def __init__(self, lam: float = 10.0) -> None:
         super().__init__()
         self.lam = checks.positive("lam", lam)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Discrete decisions `(*batch, n)` with the interpolated gradient."""
-        x: Tensor = _Interpolated.apply(gains(theta, problem, type(self).__name__), problem, self.lam)  # type: ignore[assignment]
-        return x.to(theta.dtype)
+        return apply(_Interpolated, gains(theta, problem), problem, self.lam).to(theta.dtype)
 
     def extra_repr(self) -> str:
         return f"lam={self.lam:g}"
@@ -80,7 +81,7 @@ class BlackboxInterpolation(Layer):
 class _Interpolated(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, c: Tensor, problem: Problem, lam: float) -> Tensor:
-        x = best(c, problem)
+        x = problem.argmax(c)
         ctx.problem, ctx.lam = problem, lam
         ctx.save_for_backward(c, x)
         return x
@@ -89,4 +90,4 @@ class _Interpolated(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
         c, x = ctx.saved_tensors
-        return (x - best(c - ctx.lam * grads[0], ctx.problem)) / ctx.lam, None, None
+        return (x - ctx.problem.argmax(c - ctx.lam * grads[0])) / ctx.lam, None, None

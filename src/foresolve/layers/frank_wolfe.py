@@ -16,8 +16,6 @@ follows a change `du = dc - dgamma grad Omega(x)` by `dx = D' delta(du)`; this m
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -25,33 +23,16 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
+from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning
-from foresolve.layers.oracle import best, gains
-from foresolve.layers.smoothing import Relative, SmoothedLayer
+from foresolve.layers.base import Shortfall
+from foresolve.layers.regularizers import Given, Quadratic, Regularizer
+from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.solutions import Combination
 from foresolve.problems.base import Problem
 
-Regularizer = Callable[[Tensor], Tensor]
 ROUNDING, LIGHT, RIDGE = 1e-15, 1e-14, 1e-13  # of the gap, of the weights, of the matrix
 CORRECTIONS = 100  # in one step: each but the last few drops a vertex
-
-
-@dataclass(frozen=True)
-class Combination:
-    """Smoothed decisions as convex combinations of vertices; every tensor is `(*batch, ...)`.
-
-    Attributes
-    ----------
-    x: the decisions, differentiable.
-    vertices, weights: `(*batch, K, n)` and `(*batch, K)`, with weight 0 where an instance needs fewer: a distribution
-        over discrete decisions, of mean `x`.
-    gap, steps: a bound on what the objective lacks; how many vertices were asked for.
-    """
-
-    x: Tensor
-    vertices: Tensor
-    weights: Tensor
-    gap: Tensor
-    steps: Tensor
 
 
 class RegularizedFrankWolfe(SmoothedLayer):
@@ -70,10 +51,10 @@ class RegularizedFrankWolfe(SmoothedLayer):
 
     Parameters
     ----------
-    gamma: the smoothing, as in `QuadraticRelaxation`; a `Relative` one (the default) takes 1 for the size of `x`.
+    gamma: the smoothing, as in `QuadraticRelaxation`; a `RelativeGamma` (the default) takes 1 for the size of `x`.
     regularizer: "quadratic", or a function of `x` `(B, n)` that gives `(B,)`: torch operations, strongly convex, twice
         differentiable with finite derivatives on the whole hull. `x log x` is not; `(x + 0.01) log(x + 0.01)` is.
-    steps: solves per instance before a `ConvergenceWarning`.
+    max_iter: solves per instance before a `ConvergenceWarning`.
     tol: bound on the distance from the optimum, for a regulariser as convex as the quadratic one: the gap is at most
         `gamma tol^2`, or rounding.
 
@@ -95,112 +76,70 @@ class RegularizedFrankWolfe(SmoothedLayer):
     tensor([0.5000, 0.4000, 0.1000])
     """
 
+    needs = ("linear",)
+
     def __init__(
         self,
-        gamma: float | Tensor | Relative | None = None,
+        gamma: float | Tensor | RelativeGamma | None = None,
         regularizer: Literal["quadratic"] | Regularizer = "quadratic",
         *,
-        steps: int = 1000,
+        max_iter: int = 1000,
         tol: float = 1e-8,
     ) -> None:
-        super().__init__(Relative() if gamma is None else gamma)
+        super().__init__(RelativeGamma() if gamma is None else gamma)
         if regularizer != "quadratic" and not callable(regularizer):
             raise checks.fail("regularizer", '"quadratic" or a function', repr(regularizer))
         self.regularizer: Literal["quadratic"] | Regularizer = regularizer  # type: ignore[assignment]
-        self.steps, self.tol = checks.positive_int("steps", steps), checks.positive("tol", tol)
+        self.max_iter, self.tol = checks.positive_int("max_iter", max_iter), checks.positive("tol", tol)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)`, differentiable."""
-        return self.solve(theta, problem).x
+        return self._solve(theta, problem).x
+
+    def fenchel_young(self) -> Shortfall:
+        """`max_x [c'x - gamma Omega(x)] - [c'y - gamma Omega(y)]`."""
+        return self._shortfall
 
     def penalty(self, x: Tensor) -> Tensor:
-        """`Omega(x)`, `(*batch,)`."""
+        """What `gamma` multiplies, `(*batch,)`: `Omega(x)`."""
         return self._omega().value(x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
-
-    def smoothing(self, theta: Tensor, problem: Problem) -> Tensor:
-        """`gamma` for parameters `theta`: `()`, or `(*batch,)` where it differs between instances."""
-        c = gains(theta, problem, type(self).__name__)
-        gamma = self._gammas(c.reshape(-1, c.shape[-1]), c.shape[:-1])
-        return gamma.reshape(()) if gamma.numel() == 1 else gamma.reshape(c.shape[:-1])
 
     def solve(self, theta: Tensor, problem: Problem) -> Combination:
         """The same with the vertices it consists of, their weights, the gap and the number of steps."""
-        c = gains(theta, problem, type(self).__name__)
-        checks.finite("theta", c)
-        batch, n = c.shape[:-1], c.shape[-1]
-        flat = c.reshape(-1, n)
-        gamma = self._gammas(flat, batch).expand(len(flat))
-        run = _Run(flat.detach(), gamma.detach(), self._omega(), problem, batch)
-        run.climb(self.steps, self.tol)
-        late = (~run.done).nonzero().flatten().tolist()
-        if late:
-            what = f"did not reach tol={self.tol:g} in steps={self.steps} (largest gap {float(run.gap.max()):.2e})"
-            checks.warn(f"{checks.instance_names(late, batch)} {what}. Raise steps or gamma", ConvergenceWarning)
-        x = run.x
-        if torch.is_grad_enabled() and (flat.requires_grad or gamma.requires_grad):
-            x: Tensor = _Attached.apply(flat, gamma, run)  # type: ignore[assignment,no-redef]
-        parts = (part.reshape(*batch, *part.shape[1:]).to(theta.dtype) for part in (x, run.vertices, run.weights))
-        return Combination(*parts, gap=run.gap.reshape(batch), steps=run.taken.reshape(batch))
+        self.check_problem(problem)
+        return self._solve(checks.as_tensor("theta", theta), problem)
 
     def extra_repr(self) -> str:
-        return f"gamma={self.gamma}, regularizer={self.regularizer!r}, steps={self.steps}, tol={self.tol:g}"
+        return f"gamma={self.gamma}, regularizer={self.regularizer!r}, max_iter={self.max_iter}, tol={self.tol:g}"
 
-    def _gammas(self, flat: Tensor, batch: torch.Size) -> Tensor:
-        return self._smoothing(flat, batch, lambda relative: relative(flat, flat.new_ones(())))
+    def _solve(self, theta: Tensor, problem: Problem) -> Combination:
+        flat, batch = problem.flatten(theta)
+        c = problem.gain(flat)
+        gamma = self._gammas(c, batch, lambda rule: rule(c, c.new_ones(()))).expand(len(c))
+        search = _VertexSearch(c.detach(), gamma.detach(), self._omega(), problem, batch)
+        search.climb(self.max_iter, self.tol)
+        late = (~search.done).nonzero().flatten().tolist()
+        if late:
+            gap = f"(largest gap {float(search.gap.max()):.2e})"
+            what = f"did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations {gap}"
+            checks.warn(f"{checks.instance_names(late, batch)} {what}. Raise max_iter or gamma", ConvergenceWarning)
+        x = search.x
+        if torch.is_grad_enabled() and (c.requires_grad or gamma.requires_grad):
+            x = apply(_Attached, c, gamma, search)
+        parts = (part.reshape(*batch, *part.shape[1:]).to(theta.dtype) for part in (x, search.vertices, search.weights))
+        return Combination(*parts, gap=search.gap.reshape(batch), iterations=search.taken.reshape(batch))
 
-    def _omega(self) -> _Omega:
-        return _Omega() if isinstance(self.regularizer, str) else _Given(self.regularizer)
+    def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
+        return rule(problem.gain(flat), flat.new_ones(()))
 
-
-class _Omega:
-    """The quadratic regulariser `|x|^2`, with its derivatives."""
-
-    newton = False  # one Newton step is exact
-
-    def value(self, x: Tensor) -> Tensor:
-        return x.square().sum(-1)
-
-    def gradient(self, x: Tensor) -> Tensor:
-        return 2 * x
-
-    def products(self, x: Tensor, v: Tensor) -> Tensor:
-        """`H v` for `v` `(B, K, n)`."""
-        return 2 * v
-
-
-class _Given(_Omega):
-    """A user's regulariser, differentiated by autograd."""
-
-    newton = True
-
-    def __init__(self, function: Regularizer) -> None:
-        self.function = function
-
-    def value(self, x: Tensor) -> Tensor:
-        value = self.function(x)
-        if not isinstance(value, Tensor) or value.shape != x.shape[:-1]:
-            found = str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
-            raise checks.fail("regularizer", f"a function that gives {len(x)} numbers for x {tuple(x.shape)}", found)
-        return value
-
-    def gradient(self, x: Tensor) -> Tensor:
-        return self._slope(x)[1].detach()
-
-    def products(self, x: Tensor, v: Tensor) -> Tensor:
-        leaf, slope = self._slope(x)
-        wanted = {"retain_graph": True, "materialize_grads": True}
-        return torch.stack([torch.autograd.grad(slope, leaf, column, **wanted)[0] for column in v.unbind(1)], 1)
-
-    def _slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        with torch.enable_grad():
-            leaf = x.detach().requires_grad_()
-            return leaf, torch.autograd.grad(self.value(leaf).sum(), leaf, create_graph=True)[0]
+    def _omega(self) -> Quadratic:
+        return Quadratic() if isinstance(self.regularizer, str) else Given(self.regularizer)
 
 
-class _Run:
+class _VertexSearch:
     """One solved flat batch: vertices `(B, K, n)`, weights `(B, K)`; a slot of weight 0 is empty."""
 
-    def __init__(self, c: Tensor, gamma: Tensor, omega: _Omega, problem: Problem, batch: torch.Size) -> None:
+    def __init__(self, c: Tensor, gamma: Tensor, omega: Quadratic, problem: Problem, batch: torch.Size) -> None:
         self.c, self.gamma, self.omega, self.problem, self.batch = c, gamma, omega, problem, batch
         self.vertices = self._oracle(c, torch.arange(len(c), device=c.device))[:, None]
         self.weights = c.new_ones(len(c), 1)
@@ -212,18 +151,18 @@ class _Run:
     def x(self) -> Tensor:
         return _mean(self.weights, self.vertices)
 
-    def climb(self, steps: int, tol: float) -> None:
+    def climb(self, max_iter: int, tol: float) -> None:
         live = torch.arange(len(self.c), device=self.c.device)
-        while steps > 0 and len(live):
-            live, steps = live[self._advance(live, tol)], steps - 1
+        while max_iter > 0 and len(live):
+            live, max_iter = live[self._advance(live, tol)], max_iter - 1
 
     def _oracle(self, u: Tensor, live: Tensor) -> Tensor:
-        """The best vertices for the instances `live`; problems with data of their own are solved whole."""
+        """The best vertices for the instances `live`; all at once where each has data of its own."""
         if not self.problem.batch_shape:
-            return best(u, self.problem)
-        whole = self.c.clone()
-        whole[live] = u
-        return best(whole.reshape(*self.batch, -1), self.problem).reshape(whole.shape)[live]
+            return self.problem.argmax(u)
+        gains = self.c.clone()
+        gains[live] = u
+        return self.problem.argmax(gains.reshape(*self.batch, gains.shape[-1])).reshape(gains.shape)[live]
 
     def _advance(self, live: Tensor, tol: float) -> Tensor:
         """One more vertex for the instances `live`; which of them go on."""
@@ -304,7 +243,7 @@ class _System:
     Adding `1 1'` to the matrix leaves `delta` as it is and makes up for its null vector, the weights themselves.
     """
 
-    def __init__(self, omega: _Omega, x: Tensor, vertices: Tensor, used: Tensor) -> None:
+    def __init__(self, omega: Quadratic, x: Tensor, vertices: Tensor, used: Tensor) -> None:
         self.used = used.to(x)
         self.differences = (vertices - x[:, None]) * self.used[..., None]
         matrix = self.differences @ omega.products(x, self.differences).mT
@@ -328,18 +267,18 @@ class _System:
 
 class _Attached(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, c: Tensor, gamma: Tensor, run: _Run) -> Tensor:
-        ctx.run = run
-        return run.x
+    def forward(ctx: Any, c: Tensor, gamma: Tensor, search: _VertexSearch) -> Tensor:
+        ctx.search = search
+        return search.x
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
-        run: _Run = ctx.run
-        x = run.x
-        system = _System(run.omega, x, run.vertices, run.weights > LIGHT)
-        along = system.along(grads[0]) / run.gamma[:, None]
-        return along, -(along * run.omega.gradient(x)).sum(-1), None
+        search: _VertexSearch = ctx.search
+        x = search.x
+        system = _System(search.omega, x, search.vertices, search.weights > LIGHT)
+        along = system.along(grads[0]) / search.gamma[:, None]
+        return along, -(along * search.omega.gradient(x)).sum(-1), None
 
 
 def _mean(weights: Tensor, vertices: Tensor) -> Tensor:

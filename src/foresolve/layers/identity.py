@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from foresolve.layers.base import Layer
-from foresolve.layers.oracle import best, gains
+from foresolve._base.autograd import apply
+from foresolve.layers.base import Layer, gains
 from foresolve.problems.base import Problem
 
 
@@ -57,15 +57,16 @@ class IdentityProjection(Layer):
     (tensor([1., 0., 0.]), tensor([ 2., -1., -1.]))
     """
 
+    needs = ("linear",)
+
     def __init__(self, *, center: bool = False, normalize: bool = True) -> None:
         super().__init__()
         self.center, self.normalize = bool(center), bool(normalize)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Discrete decisions `(*batch, n)` with the gradient of the projection."""
-        c = gains(theta, problem, type(self).__name__)
-        x: Tensor = _StraightThrough.apply(self._project(c), best(c, problem))  # type: ignore[assignment]
-        return x.to(theta.dtype)
+        c = gains(theta, problem)
+        return apply(_StraightThrough, self._project(c), problem.argmax(c)).to(theta.dtype)
 
     def extra_repr(self) -> str:
         return f"center={self.center}, normalize={self.normalize}"

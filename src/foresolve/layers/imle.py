@@ -10,14 +10,15 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve.layers.noise import RandomLayer
-from foresolve.layers.oracle import best, gains
+from foresolve._base.autograd import apply
+from foresolve._base.randomness import Seed, Seeded
+from foresolve.layers.base import Layer, gains
 from foresolve.problems.base import Problem
 
 TERMS = 10  # of the sum of gammas, as in the paper
 
 
-class IMLE(RandomLayer):
+class IMLE(Seeded, Layer):
     r"""Mean perturbed decisions; backward, how they differ from those of a distribution with a lower loss.
 
     With :math:`c` the gains (:math:`\theta`, or :math:`-\theta` for costs), :math:`g = \partial L / \partial x`, and
@@ -50,7 +51,8 @@ class IMLE(RandomLayer):
     kappa: about how many ones a decision has.
     symmetric: the difference between :math:`c + \lambda g` and :math:`c - \lambda g`, over :math:`2 \lambda`: less
         biased, twice the solves.
-    seed: of the layer's own generator, or a `torch.Generator` to draw from: see `RandomLayer`.
+    seed: of the layer's own generator, or a `torch.Generator` to draw from, which goes on from call to call; its state
+        is in the `state_dict`.
 
     Shapes
     ------
@@ -62,6 +64,8 @@ class IMLE(RandomLayer):
     (NeurIPS 2021).
     """
 
+    needs = ("linear",)
+
     def __init__(
         self,
         samples: int = 10,
@@ -70,19 +74,19 @@ class IMLE(RandomLayer):
         kappa: float = 5.0,
         *,
         symmetric: bool = False,
-        seed: int | torch.Generator = 0,
+        seed: Seed = 0,
     ) -> None:
-        super().__init__(samples, seed)
+        super().__init__()
+        self._seed(seed)
+        self.samples = checks.positive_int("samples", samples)
         self.temperature = checks.positive("temperature", temperature)
         self.lam, self.kappa = checks.positive("lam", lam), checks.positive("kappa", kappa)
         self.symmetric = bool(symmetric)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Mean perturbed decisions `(*batch, n)`."""
-        c = gains(theta, problem, type(self).__name__)
-        checks.finite("theta", c)
-        x: Tensor = _Difference.apply(c, self.noise(c), self, problem)  # type: ignore[assignment]
-        return x.to(theta.dtype)
+        c = gains(theta, problem)
+        return apply(_Difference, c, self.noise(c), self, problem).to(theta.dtype)
 
     def noise(self, c: Tensor) -> Tensor:
         """A centred sum of gammas `(samples, *c.shape)`."""
@@ -144,13 +148,11 @@ class AdaptiveIMLE(IMLE):
         rate: float = 1e-3,
         decay: float = 0.9,
         symmetric: bool = False,
-        seed: int | torch.Generator = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__(samples, temperature, 1.0, kappa, symmetric=symmetric, seed=seed)
         self.target, self.rate = checks.positive("target", target), checks.positive("rate", rate)
-        if not 0 <= decay < 1:
-            raise checks.fail("decay", "in [0, 1)", str(decay))
-        self.decay = float(decay)
+        self.decay = checks.between("decay", decay, "[0, 1)")
         self.register_buffer("alpha", torch.tensor(checks.positive("alpha", alpha), dtype=torch.float64))
         self.register_buffer("density", torch.tensor(self.target, dtype=torch.float64))
 
@@ -164,8 +166,8 @@ class AdaptiveIMLE(IMLE):
         """Update the running density and `alpha`, which stays at least at one step."""
         if gradient.numel() == 0:
             return
-        found = (gradient != 0).sum(-1).double().mean().to(self.density)
-        self.density.mul_(self.decay).add_((1 - self.decay) * found)
+        count = (gradient != 0).sum(-1).double().mean().to(self.density)
+        self.density.mul_(self.decay).add_((1 - self.decay) * count)
         move = torch.where(self.density <= self.target, self.rate, -self.rate)
         self.alpha.add_(move.to(self.alpha)).clamp_(min=self.rate)
 
@@ -177,7 +179,7 @@ class AdaptiveIMLE(IMLE):
 class _Difference(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, c: Tensor, noise: Tensor, layer: IMLE, problem: Problem) -> Tensor:
-        x = best(c + noise, problem).mean(0)
+        x = problem.argmax(c + noise).mean(0)
         ctx.layer, ctx.problem = layer, problem
         ctx.save_for_backward(c, noise, x)
         return x.clone()
@@ -185,12 +187,12 @@ class _Difference(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
-        (c, noise, x), (g,), layer = ctx.saved_tensors, grads, ctx.layer
+        (c, noise, x), (g,), layer, problem = ctx.saved_tensors, grads, ctx.layer, ctx.problem
         step = layer.step(c, g)
         if layer.symmetric:
-            ahead, behind = best(torch.stack([c + step * g + noise, c - step * g + noise]), ctx.problem).mean(1)
+            ahead, behind = problem.argmax(torch.stack([c + step * g + noise, c - step * g + noise])).mean(1)
             gradient = (ahead - behind) / (2 * step)
         else:
-            gradient = (x - best(c - step * g + noise, ctx.problem).mean(0)) / step
+            gradient = (x - problem.argmax(c - step * g + noise).mean(0)) / step
         layer.observe(gradient)
         return gradient, None, None, None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
+from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning
-from foresolve.layers.smoothing import Relative, SmoothedLayer
+from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.solutions import MultilinearSolution
 from foresolve.layers.unrolled import unroll
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
@@ -21,40 +22,7 @@ from foresolve.solvers.status import Status
 
 # Instances are solved in groups whose parameters fill about so many bytes: beyond, a group only needs more memory.
 CACHE = 16 << 20
-
-
-@dataclass(frozen=True)
-class MultilinearSolution:
-    """A batch of smoothed decisions with their certificates; every tensor is `(*batch, ...)`.
-
-    The multipliers satisfy `grad F - 2 gamma x = price - lower + upper`.
-
-    Attributes
-    ----------
-    x: the decisions, attached to the autograd graph.
-    value: the multilinear extension at `x`.
-    price: for each item, the sum of the multipliers of the tight sets that hold it (of the budget, if there is one).
-    lower, upper: the multipliers of `x >= 0` and `x <= 1`, non-negative.
-    status: `Status` codes.
-    residual: the largest entry of `x - Proj(grad F / 2 gamma)` where it was measured last.
-    iterations: steps taken.
-    free: coordinates that can move when `theta` does; 0 means a vertex, with no gradient.
-    """
-
-    x: Tensor
-    value: Tensor
-    price: Tensor
-    lower: Tensor
-    upper: Tensor
-    status: Tensor
-    residual: Tensor
-    iterations: Tensor
-    free: Tensor
-
-    @property
-    def converged(self) -> Tensor:
-        """Whether each instance reached its tolerance."""
-        return self.status == int(Status.CONVERGED)
+Differentiation = Literal["implicit", "unrolled"]
 
 
 class MultilinearRelaxation(SmoothedLayer):
@@ -77,10 +45,10 @@ class MultilinearRelaxation(SmoothedLayer):
 
     Parameters
     ----------
-    gamma: the smoothing, in units of `grad F`: a number, a tensor `()` or `(*batch,)`, or `Relative(factor)` for
-        `factor` times the spread of `grad F` at the centre of the polytope; `Relative(1.0)` by default. It may be set
-        anew at any time: `layer.gamma = schedule(t)`.
-    steps: at most so many steps, then a `ConvergenceWarning`; exactly so many where `F` is sampled.
+    gamma: the smoothing, in units of `grad F`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
+        for `factor` times the spread of `grad F` at the centre of the polytope; `RelativeGamma(1.0)` by default. It may
+        be set anew at any time: `layer.gamma = schedule(t)`.
+    max_iter: steps before a `ConvergenceWarning`; where `F` is sampled, the number of steps.
     tol: bound on the residual.
     base: with `False`, `x` may leave budget unspent: the independence polytope instead of the base polytope.
     differentiate: "implicit", through the conditions above, or "unrolled", through every step of a projected gradient
@@ -102,77 +70,77 @@ class MultilinearRelaxation(SmoothedLayer):
     >>> problem.objective(x, theta.detach()).backward()
     """
 
+    needs = ("set function", "projection")
+
     def __init__(
         self,
-        gamma: float | Tensor | Relative | None = None,
+        gamma: float | Tensor | RelativeGamma | None = None,
         *,
-        steps: int = 200,
+        max_iter: int = 200,
         tol: float = 1e-8,
         base: bool = True,
-        differentiate: Literal["implicit", "unrolled"] = "implicit",
+        differentiate: Differentiation = "implicit",
     ) -> None:
-        super().__init__(Relative(1.0) if gamma is None else gamma)
-        self.steps = checks.positive_int("steps", steps)
+        super().__init__(RelativeGamma(1.0) if gamma is None else gamma)
+        self.max_iter = checks.positive_int("max_iter", max_iter)
         self.tol = checks.positive("tol", tol)
         self.base = bool(base)
-        if differentiate not in ("implicit", "unrolled"):
-            raise checks.fail("differentiate", '"implicit" or "unrolled"', repr(differentiate))
-        self.differentiate = differentiate
+        self.differentiate: Differentiation = checks.one_of("differentiate", differentiate, get_args(Differentiation))
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)`, differentiable."""
-        return self.solve(theta, problem).x
+        return self._solve(theta, problem, None).x
 
-    def solve(self, theta: Tensor, problem: Problem, start: Tensor | None = None) -> MultilinearSolution:
+    def solve(self, theta: Tensor, problem: Problem, start: MultilinearSolution | None = None) -> MultilinearSolution:
         """The same with multipliers, status, residuals, steps and the number of free coordinates.
 
-        `start` `(*batch, n)`, such as the `x` of an earlier solution, warm-starts the solve. Without it every call
-        starts from the centre of the polytope, so a batch always equals a loop.
+        `start`, an earlier solution for the same problem and batch, warm-starts the solve: hand each step's solution to
+        the next. Without it every call starts from the centre of the polytope, so a batch always equals a loop.
         """
-        if not isinstance(problem, SubmodularProblem):
-            raise checks.fail("problem", "a SubmodularProblem", type(problem).__name__)
-        if isinstance(theta, Tensor):
-            checks.same_device("theta", theta, problem.device)
-        theta = problem.check_theta(theta)
-        batch = problem.batch_for(theta)
-        shape = theta.shape[theta.ndim - problem.function.theta_dims :]
-        flat = theta.double().expand(*batch, *shape).reshape(-1, *shape)
-        center = problem.matroid.center.expand(flat.shape[0], -1)
-
-        def relative(rule: Relative) -> Tensor:
-            return rule(problem.function.gradient(center, flat), flat.new_ones(()))
-
-        gamma = self._smoothing(flat, batch, relative).expand(flat.shape[0])
-        first = center if start is None else self._start(start, problem, batch).to(flat)
-        run = _Run(self, problem, flat, gamma, first, batch)
-        self._report(run, batch)
-        if run.x.requires_grad and not bool(run.free.any()) and run.free.numel():
-            self._warn_of_vertices()
-        return run.solution(batch, theta.dtype)
+        self.check_problem(problem)
+        return self._solve(checks.as_tensor("theta", theta), problem, start)
 
     def extra_repr(self) -> str:
-        settings = f"gamma={self.gamma}, steps={self.steps}, tol={self.tol:g}"
+        settings = f"gamma={self.gamma}, max_iter={self.max_iter}, tol={self.tol:g}"
         return f"{settings}, base={self.base}, differentiate={self.differentiate!r}"
 
-    def _start(self, start: Tensor, problem: SubmodularProblem, batch: torch.Size) -> Tensor:
-        if not isinstance(start, Tensor) or tuple(start.shape) != (*batch, problem.n):
-            found = str(tuple(start.shape)) if isinstance(start, Tensor) else type(start).__name__
-            raise checks.fail("start", f"decisions {(*batch, problem.n)}, such as `solution.x`", found)
-        checks.finite("start", start)
-        flat = start.detach().double().reshape(-1, problem.n)
+    def _solve(self, theta: Tensor, problem: Problem, start: MultilinearSolution | None) -> MultilinearSolution:
+        flat, batch = problem.flatten(theta)
+        submodular = cast(SubmodularProblem, problem)
+        center = submodular.matroid.center.expand(flat.shape[0], -1)
+        gamma = self._gammas(flat, batch, lambda rule: self._relative(rule, flat, batch, problem)).expand(flat.shape[0])
+        first = center if start is None else self._start(start, submodular, batch).to(flat)
+        solved = _MaximizedBatch(self, submodular, flat, gamma, first, batch)
+        self._report(solved, batch)
+        if solved.x.requires_grad and not bool(solved.free.any()) and solved.free.numel():
+            self._warn_of_vertices()
+        return solved.solution(batch, theta.dtype)
+
+    def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
+        submodular = cast(SubmodularProblem, problem)
+        center = submodular.matroid.center.expand(flat.shape[0], -1)
+        return rule(submodular.function.gradient(center, flat), flat.new_ones(()))
+
+    def _start(self, start: MultilinearSolution, problem: SubmodularProblem, batch: torch.Size) -> Tensor:
+        expected = f"a MultilinearSolution of the same problem and batch {tuple(batch)}"
+        if not isinstance(start, MultilinearSolution):
+            raise checks.fail("start", expected, type(start).__name__)
+        if tuple(start.x.shape) != (*batch, problem.n):
+            raise checks.fail("start", expected, f"decisions {tuple(start.x.shape)} instead of {(*batch, problem.n)}")
+        flat = start.x.detach().double().reshape(-1, problem.n)
         return problem.matroid.project(flat, base=self.base).x
 
-    def _report(self, run: _Run, batch: torch.Size) -> None:
-        if run.problem.function.sampled:
+    def _report(self, solved: _MaximizedBatch, batch: torch.Size) -> None:
+        if solved.problem.function.sampled:
             return
-        late = (run.residual > self.tol).nonzero().flatten().tolist()
+        late = (solved.residual > self.tol).nonzero().flatten().tolist()
         if late:
             checks.warn(
-                f"{checks.instance_names(late, batch)} did not reach tol={self.tol:g} in steps={self.steps} "
-                f"(largest residual {float(run.residual.max()):.2e}). Raise steps or gamma",
+                f"{checks.instance_names(late, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} "
+                f"iterations (largest residual {float(solved.residual.max()):.2e}). Raise max_iter or gamma",
                 ConvergenceWarning,
             )
-        saddles = (~run.definite & (run.residual <= self.tol)).nonzero().flatten().tolist()
+        saddles = (~solved.definite & (solved.residual <= self.tol)).nonzero().flatten().tolist()
         if saddles:
             checks.warn(
                 f"{checks.instance_names(saddles, batch)} ended at a saddle point or a degenerate maximum, where the "
@@ -181,7 +149,7 @@ class MultilinearRelaxation(SmoothedLayer):
             )
 
 
-class _Run:
+class _MaximizedBatch:
     """One solved flat batch, before it takes the caller's shapes and dtype again."""
 
     def __init__(
@@ -199,21 +167,21 @@ class _Run:
         wanted = torch.is_grad_enabled() and (theta.requires_grad or gamma.requires_grad)
         unrolled = None
         if layer.differentiate == "unrolled" and wanted and not function.sampled:
-            settings = {"base": layer.base, "tol": layer.tol, "steps": layer.steps}
+            settings = {"base": layer.base, "tol": layer.tol, "steps": layer.max_iter}
             unrolled, _, _ = unroll(function, matroid, theta, gamma, start, **settings)
             start = unrolled.detach()
         self.parts: list[tuple[slice, Optimum]] = []
         for rows in _chunks(theta):
             arguments = (function.select(rows, batch), matroid, detached[rows], fixed[rows], start[rows])
             if function.sampled:
-                part = maximize_sampled(*arguments, base=layer.base, steps=layer.steps)
+                part = maximize_sampled(*arguments, base=layer.base, steps=layer.max_iter)
             else:
-                part = maximize(*arguments, base=layer.base, tol=layer.tol, steps=layer.steps)
+                part = maximize(*arguments, base=layer.base, tol=layer.tol, steps=layer.max_iter)
             self.parts.append((rows, part))
         if unrolled is not None:
             self.x = unrolled
         elif wanted:
-            self.x: Tensor = _Maximizer.apply(theta, gamma, self.parts)  # type: ignore[assignment]
+            self.x = apply(_Maximizer, theta, gamma, self.parts)
         else:
             self.x = _joined([part.x for _, part in self.parts])
         self.residual = _joined([part.residual for _, part in self.parts])

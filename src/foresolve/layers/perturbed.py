@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, Literal, get_args
 
@@ -10,13 +11,16 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve.layers.noise import RandomLayer
+from foresolve._base.autograd import apply
+from foresolve._base.randomness import Seed, Seeded
+from foresolve.layers.base import Layer, Shortfall
 from foresolve.problems.base import Problem
 
+UNBOUNDED = (-math.inf, math.inf)
 VarianceReduction = Literal["none", "control", "leave-one-out", "antithetic"]
 
 
-class PerturbedLayer(RandomLayer):
+class PerturbedLayer(Seeded, Layer):
     """What the perturbed layers share: one batched solve for all samples, and the score identity.
 
     For `Z` standard normal and a perturbation `p(theta, Z)`, `x = E[solve(p(theta, Z))]` has, for an incoming `g`, the
@@ -30,16 +34,16 @@ class PerturbedLayer(RandomLayer):
         sigma: float,
         variance_reduction: VarianceReduction | None,
         bounds: tuple[float, float] | None,
-        seed: int | torch.Generator,
+        seed: Seed,
     ) -> None:
-        super().__init__(samples, seed)
+        super().__init__()
+        self._seed(seed)
+        self.samples = checks.positive_int("samples", samples)
         self.sigma = checks.positive("sigma", sigma)
         if variance_reduction is None:
             odd: VarianceReduction = "control" if self.samples == 1 else "leave-one-out"
             variance_reduction = odd if self.samples % 2 else "antithetic"
-        if variance_reduction not in get_args(VarianceReduction):
-            listed = ", ".join(map(repr, get_args(VarianceReduction)))
-            raise checks.fail("variance_reduction", f"one of {listed}", repr(variance_reduction))
+        checks.one_of("variance_reduction", variance_reduction, get_args(VarianceReduction))
         if variance_reduction == "antithetic" and self.samples % 2:
             remedy = 'Or pass variance_reduction="leave-one-out"'
             raise checks.fail("samples", "even for antithetic pairs", str(samples), remedy)
@@ -68,23 +72,34 @@ class PerturbedLayer(RandomLayer):
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Mean decisions `(*batch, n)`, differentiable."""
-        full = _prepared(theta, problem)
-        x: Tensor = _Mean.apply(full, self.draw(full), self, problem)  # type: ignore[assignment]
-        return x.to(theta.dtype)
+        full = _expanded(theta, problem)
+        return apply(_Mean, full, self.draw(full), self, problem).to(theta.dtype)
 
     def sample(self, theta: Tensor, problem: Problem) -> tuple[Tensor, Tensor]:
         """Perturbed parameters `(samples, *batch, *shape)`, differentiable, and decisions `(samples, *batch, n)`."""
-        full = _prepared(theta, problem)
-        points = self._bounded(self.perturb(full, self.draw(full)))
+        self.check_problem(problem)
+        full = _expanded(theta, problem)
+        points = self._bounded(self.perturb(full, self.draw(full)), problem)
         return points, problem.solve(points.detach()).double()
+
+    def fenchel_young(self) -> Shortfall:
+        """`mean_s max_x c_s' (x - y)` over perturbed gains: what is maximized is conjugate to a penalty of 0 at `y`."""
+        if self.bounds is not None:
+            raise checks.fail("layer", "without bounds: clamped noise has no convex loss", f"bounds={self.bounds}")
+        return self._shortfall
+
+    def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor) -> Tensor:
+        points, x = self.sample(theta, problem)
+        return (problem.gain(points) * (x - y)).sum(-1).mean(0)
 
     def extra_repr(self) -> str:
         bounds = "" if self.bounds is None else f", bounds={self.bounds}"
         return f"samples={self.samples}, sigma={self.sigma:g}, variance_reduction={self.variance_reduction!r}{bounds}"
 
-    def _bounded(self, points: Tensor) -> Tensor:
+    def _bounded(self, points: Tensor, problem: Problem) -> Tensor:
         # The score identity holds for any function of the perturbed parameters, so for the solver behind a clamp too.
-        return points if self.bounds is None else points.clamp(*self.bounds)
+        bounds = problem.theta_bounds if self.bounds is None else self.bounds
+        return points if bounds == UNBOUNDED else points.clamp(*bounds)
 
 
 class PerturbedAdditive(PerturbedLayer):
@@ -115,9 +130,10 @@ class PerturbedAdditive(PerturbedLayer):
         - "control": :math:`g^\top x^*(\theta)` is subtracted; one more solve for each instance, in the same call. It
           helps most where the noise seldom changes the decision. The default for one sample.
         - "none".
-    bounds: perturbed parameters are clamped to `(lower, upper)`, for a solver that refuses others (probabilities,
-        costs that must not be negative); the gradient is that of the clamped mean.
-    seed: of the layer's own generator, or a `torch.Generator` to draw from: see `RandomLayer`.
+    bounds: perturbed parameters are clamped to `(lower, upper)`, for a solver that refuses others (costs that must not
+        be negative); the gradient is that of the clamped mean. By default the problem's own, `problem.theta_bounds`.
+    seed: of the layer's own generator, or a `torch.Generator` to draw from, which goes on from call to call; its state
+        is in the `state_dict`.
 
     Shapes
     ------
@@ -144,7 +160,7 @@ class PerturbedAdditive(PerturbedLayer):
         *,
         variance_reduction: VarianceReduction | None = None,
         bounds: tuple[float, float] | None = None,
-        seed: int | torch.Generator = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__(samples, sigma, variance_reduction, bounds, seed)
 
@@ -185,7 +201,7 @@ class PerturbedMultiplicative(PerturbedLayer):
         *,
         variance_reduction: VarianceReduction | None = None,
         bounds: tuple[float, float] | None = None,
-        seed: int | torch.Generator = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__(samples, sigma, variance_reduction, bounds, seed)
 
@@ -206,16 +222,17 @@ class PerturbedMultiplicative(PerturbedLayer):
         return z / (self.sigma * theta)
 
 
-def _prepared(theta: Tensor, problem: Problem) -> Tensor:
-    """`theta` in float64 with the whole batch, so that samples can be stacked in front."""
+def _expanded(theta: Tensor, problem: Problem) -> Tensor:
+    """`theta` in float64 with the batch dimensions of the problem too, so that samples can be stacked in front.
+
+    Not `problem.flatten`: predictions may lie beyond the problem's bounds, for it is their draws that are clamped.
+    """
     theta = checks.as_tensor("theta", theta)
     checks.same_device("theta", theta, problem.device)
+    checks.last_dims("theta", theta, problem.theta_shape)
     checks.finite("theta", theta)
-    theta = theta.double()
-    if not problem.linear:
-        return theta
-    batch = checks.broadcast_batch({"`theta`": theta.shape[:-1], "the problem": problem.batch_shape})
-    return theta.expand(*batch, -1)
+    batch = problem.batch_for(theta)
+    return theta.double().expand(*batch, *theta.shape[theta.ndim - len(problem.theta_shape) :])
 
 
 class _Mean(torch.autograd.Function):
@@ -223,15 +240,11 @@ class _Mean(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, theta: Tensor, z: Tensor, layer: PerturbedLayer, problem: Problem) -> Tensor:
-        points = layer._bounded(layer.perturb(theta, z))
+        points = layer._bounded(layer.perturb(theta, z), problem)
         control = layer.variance_reduction == "control" and ctx.needs_input_grad[0]
         if control:
-            points = torch.cat([layer._bounded(theta)[None], points])
+            points = torch.cat([layer._bounded(theta, problem)[None], points])
         x = problem.solve(points).double()
-        batch = x.shape[1:-1]
-        if theta.shape[: len(batch)] != batch:
-            expected = f"{(*batch, '...')}, one for each instance of the problem"
-            raise checks.fail("theta", expected, str(tuple(theta.shape)))
         ctx.layer, ctx.control = layer, control
         ctx.save_for_backward(theta, z, x)
         return x[control:].mean(0)

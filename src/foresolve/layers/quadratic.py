@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning, InfeasibleError
+from foresolve.layers.base import Shortfall
 from foresolve.layers.implicit import attach
-from foresolve.layers.smoothing import Relative, SmoothedLayer
+from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Duals, Solution
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
@@ -36,8 +38,9 @@ class QuadraticRelaxation(SmoothedLayer):
 
     Parameters
     ----------
-    gamma: the smoothing, in units of `theta / x`: a number, a tensor `()` or `(*batch,)`, or `Relative(factor)` for one
-        that follows the scale of the data (the default). It may be set anew at any time: `layer.gamma = schedule(t)`.
+    gamma: the smoothing, in units of `theta / x`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
+        for one that follows the scale of the data (the default). It may be set anew at any time:
+        `layer.gamma = schedule(t)`.
     tol: bound on the violation of the optimality conditions, relative to the size of the constraints.
     max_iter: interior point iterations per instance before a `ConvergenceWarning`.
 
@@ -55,16 +58,18 @@ class QuadraticRelaxation(SmoothedLayer):
     tensor(True)
     """
 
+    needs = ("rows",)
+
     def __init__(
-        self, gamma: float | Tensor | Relative | None = None, *, tol: float = 1e-10, max_iter: int = 100
+        self, gamma: float | Tensor | RelativeGamma | None = None, *, tol: float = 1e-10, max_iter: int = 100
     ) -> None:
-        super().__init__(Relative() if gamma is None else gamma)
+        super().__init__(RelativeGamma() if gamma is None else gamma)
         self.tol = checks.positive("tol", tol)
         self.max_iter = checks.positive_int("max_iter", max_iter)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)`, differentiable."""
-        return self._run(theta, problem, None).decisions()
+        return self._solve(theta, problem, None).decisions()
 
     def solve(self, theta: Tensor, problem: Problem, start: Solution | None = None) -> Solution:
         """The same with duals, status, residuals, iterations and the number of free coordinates.
@@ -72,36 +77,39 @@ class QuadraticRelaxation(SmoothedLayer):
         `start`, an earlier solution for the same problem and batch, warm-starts the solve: hand each step's solution to
         the next. Without it every call starts afresh, so a batch always equals a loop.
         """
-        return self._run(theta, problem, start).solution()
+        self.check_problem(problem)
+        return self._solve(checks.as_tensor("theta", theta), problem, start).solution()
+
+    def fenchel_young(self) -> Shortfall:
+        """`max_x [c'x - gamma |x|^2] - [c'y - gamma |y|^2]`."""
+        return self._shortfall
 
     def extra_repr(self) -> str:
         return f"gamma={self.gamma}, tol={self.tol:g}, max_iter={self.max_iter}"
 
-    def _run(self, theta: Tensor, problem: Problem, start: Solution | None) -> _Run:
-        if not isinstance(problem, LinearProgram):
-            raise checks.fail("problem", "a LinearProgram (or a problem of its catalogue)", type(problem).__name__)
-        if isinstance(theta, Tensor):
-            checks.same_device("theta", theta, problem.device)
-        theta = problem.check_theta(theta)
-        batch = problem.batch_for(theta)
-        gain = problem.gain(theta).double().expand(*batch, -1).reshape(-1, problem.n)
-        polytope = problem.polytope(batch).expand(gain.shape[0])
-        gamma = self._smoothing(gain, batch, lambda relative: relative(gain, width_of(polytope)))
+    def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
+        return rule(problem.gain(flat), width_of(cast(LinearProgram, problem).polytope(batch)))
+
+    def _solve(self, theta: Tensor, problem: Problem, start: Solution | None) -> _ProjectedBatch:
+        flat, batch = problem.flatten(theta)
+        gain = problem.gain(flat)
+        polytope = cast(LinearProgram, problem).polytope(batch).expand(gain.shape[0])
+        gamma = self._gammas(gain, batch, lambda rule: rule(gain, width_of(polytope)))
         point = gain / (2 * gamma.unsqueeze(-1))
         multipliers = None if start is None else self._start(start, polytope, batch)
         numeric = polytope.numeric()
         result = project(to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers)
         self._report(result, polytope, batch)
-        run = _Run(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
-        if run.differentiable and point.requires_grad and bool((result.status == int(Status.CONVERGED)).all()):
-            self._warn_if_stuck(run.tangent)
-        return run
+        solved = _ProjectedBatch(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
+        if solved.differentiable and point.requires_grad and bool((result.status == int(Status.CONVERGED)).all()):
+            self._warn_if_stuck(solved.tangent)
+        return solved
 
     def _start(self, start: Solution, polytope: Polytope, batch: torch.Size) -> Array:
         expected = (batch.numel(), polytope.rows.m)
         if tuple(start.multipliers.shape) != expected:
-            found = f"multipliers {tuple(start.multipliers.shape)} instead of {expected}"
-            raise checks.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", found)
+            shapes = f"multipliers {tuple(start.multipliers.shape)} instead of {expected}"
+            raise checks.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", shapes)
         return to_array(start.multipliers.to(polytope.rhs))
 
     def _report(self, result: ProjectionResult, polytope: Polytope, batch: torch.Size) -> None:
@@ -147,7 +155,7 @@ def width_of(polytope: Polytope) -> Tensor:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ProjectedBatch:
     """One solved batch, before it takes the caller's shapes, dtype and device again."""
 
     batch: torch.Size

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -11,10 +14,11 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.errors import NoGradientWarning
 from foresolve.layers.base import Layer
+from foresolve.problems.base import Problem
 
 
 @dataclass(frozen=True)
-class Relative:
+class RelativeGamma:
     r"""A `gamma` in units of the data, so that rescaling `theta` or `x` leaves the decision as it is.
 
     .. math:: \gamma = \text{factor} \cdot \frac{\text{spread}(\theta)}{\text{size}(x)}, \quad
@@ -40,30 +44,53 @@ class Relative:
 
 
 class SmoothedLayer(Layer):
-    """A layer that maximises an objective less `gamma |x|^2`."""
+    """A layer that maximizes an objective less `gamma` times a penalty."""
 
-    def __init__(self, gamma: float | Tensor | Relative) -> None:
+    def __init__(self, gamma: float | Tensor | RelativeGamma) -> None:
         super().__init__()
         self.gamma = gamma
         self._warned = False
 
     @property
-    def gamma(self) -> float | Tensor | Relative:
+    def gamma(self) -> float | Tensor | RelativeGamma:
         """The smoothing."""
         return self._gamma
 
     @gamma.setter
-    def gamma(self, value: float | Tensor | Relative) -> None:
+    def gamma(self, value: float | Tensor | RelativeGamma) -> None:
         if isinstance(value, Tensor):
             if not bool((value > 0).all()) or not bool(torch.isfinite(value).all()):
                 raise checks.fail("gamma", "finite and > 0", f"minimum {value.min().item()}", _AT_ZERO)
-        elif not isinstance(value, Relative):
+        elif not isinstance(value, RelativeGamma):
             value = checks.positive("gamma", value, _AT_ZERO)
         self._gamma = value
 
-    def _smoothing(self, like: Tensor, batch: torch.Size, relative: Callable[[Relative], Tensor]) -> Tensor:
+    def with_gamma(self, gamma: float | Tensor | RelativeGamma) -> Self:
+        """The same layer with another smoothing."""
+        twin = copy.copy(self)
+        twin.gamma = gamma
+        return twin
+
+    def penalty(self, x: Tensor) -> Tensor:
+        """What `gamma` multiplies, `(*batch,)`: `|x|^2`."""
+        return x.square().sum(-1)
+
+    def smoothing(self, theta: Tensor, problem: Problem) -> Tensor:
+        """`gamma` for parameters `theta`: `()`, or `(*batch,)` where it differs between instances."""
+        self.check_problem(problem)
+        if isinstance(self._gamma, float):
+            return torch.tensor(self._gamma, dtype=torch.float64, device=problem.device)
+        flat, batch = problem.flatten(theta)
+        gamma = self._gammas(flat, batch, lambda rule: self._relative(rule, flat, batch, problem))
+        return gamma.reshape(()) if gamma.numel() == 1 else gamma.reshape(batch)
+
+    @abstractmethod
+    def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
+        """What a rule gives for parameters `(B, *shape)`: `gamma` `(B,)`."""
+
+    def _gammas(self, like: Tensor, batch: torch.Size, relative: Callable[[RelativeGamma], Tensor]) -> Tensor:
         """`gamma` for each instance, `(1 or B,)`; `relative` works out one that follows the data."""
-        if isinstance(self._gamma, Relative):
+        if isinstance(self._gamma, RelativeGamma):
             return relative(self._gamma)
         if isinstance(self._gamma, Tensor):
             gamma = self._gamma.to(like)
@@ -71,6 +98,14 @@ class SmoothedLayer(Layer):
                 raise checks.fail("gamma", f"a number or of the batch shape {tuple(batch)}", str(tuple(gamma.shape)))
             return gamma.reshape(-1)
         return torch.tensor([self._gamma], dtype=like.dtype, device=like.device)
+
+    def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor) -> Tensor:
+        """`max_x [c'x - gamma penalty(x)] - [c'y - gamma penalty(y)]` for a linear objective, `gamma` of the truth."""
+        theta, gamma = theta.double(), self.smoothing(truth.double(), problem)
+        with torch.no_grad():
+            x = self.with_gamma(gamma.detach())(theta, problem)
+        # x is best, so that by the envelope theorem it need not be differentiated.
+        return (problem.gain(theta) * (x - y)).sum(-1) - gamma * (self.penalty(x) - self.penalty(y))
 
     def _warn_of_vertices(self) -> None:
         """Once in a layer's life."""

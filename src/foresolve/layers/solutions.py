@@ -49,3 +49,57 @@ class Solution:
     def converged(self) -> Tensor:
         """Whether each instance reached its tolerance."""
         return self.status == int(Status.CONVERGED)
+
+
+@dataclass(frozen=True)
+class MultilinearSolution:
+    """A batch of smoothed decisions with their certificates; every tensor is `(*batch, ...)`.
+
+    The multipliers satisfy `grad F - 2 gamma x = price - lower + upper`.
+
+    Attributes
+    ----------
+    x: the decisions, attached to the autograd graph.
+    value: the multilinear extension at `x`.
+    price: for each item, the sum of the multipliers of the tight sets that hold it (of the budget, if there is one).
+    lower, upper: the multipliers of `x >= 0` and `x <= 1`, non-negative.
+    status: `Status` codes.
+    residual: the largest entry of `x - Proj(grad F / 2 gamma)` where it was measured last.
+    iterations: steps taken.
+    free: coordinates that can move when `theta` does; 0 means a vertex, with no gradient.
+    """
+
+    x: Tensor
+    value: Tensor
+    price: Tensor
+    lower: Tensor
+    upper: Tensor
+    status: Tensor
+    residual: Tensor
+    iterations: Tensor
+    free: Tensor
+
+    @property
+    def converged(self) -> Tensor:
+        """Whether each instance reached its tolerance."""
+        return self.status == int(Status.CONVERGED)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Smoothed decisions as convex combinations of vertices; every tensor is `(*batch, ...)`.
+
+    Attributes
+    ----------
+    x: the decisions, differentiable.
+    vertices, weights: `(*batch, K, n)` and `(*batch, K)`, with weight 0 where an instance needs fewer: a distribution
+        over discrete decisions, of mean `x`.
+    gap: a bound on what the objective lacks.
+    iterations: how many vertices were asked for.
+    """
+
+    x: Tensor
+    vertices: Tensor
+    weights: Tensor
+    gap: Tensor
+    iterations: Tensor

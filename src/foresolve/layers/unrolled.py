@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from foresolve._base.autograd import apply
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.matroid import Matroid
 
@@ -53,7 +54,7 @@ def unroll(
             break
         slope = slope - 2 * gamma.unsqueeze(-1) * x
         lipschitz = _step_length(function, matroid, theta, gamma, x, slope, lipschitz, base)
-        moved: Tensor = _Projected.apply(x + slope / lipschitz.unsqueeze(-1), matroid, base)  # type: ignore[assignment]
+        moved = apply(_Projected, x + slope / lipschitz.unsqueeze(-1), matroid, base)
         x = torch.where(open_.unsqueeze(-1), moved, x)
         counts += open_
     return x, residual, counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
+from foresolve._base.autograd import apply
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.extension import Local
-from foresolve.sets.matroids.laminar import UniformMatroid
 from foresolve.solvers.submodular.waterfill import Segments, waterfill
 
 
@@ -49,6 +49,8 @@ class WilderMultilinear(Layer):
     As `MultilinearRelaxation`; the matroid must be uniform.
     """
 
+    needs = ("set function", "uniform")
+
     def __init__(
         self,
         *,
@@ -61,30 +63,16 @@ class WilderMultilinear(Layer):
     ) -> None:
         super().__init__()
         self.steps, self.rate = checks.positive_int("steps", steps), checks.positive("rate", rate)
-        if not 0 <= momentum < 1:
-            raise checks.fail("momentum", "in [0, 1)", str(momentum))
-        if not 0 < cap <= 1:
-            raise checks.fail("cap", "in (0, 1]", str(cap))
-        self.momentum, self.cap = float(momentum), float(cap)
+        self.momentum, self.cap = checks.between("momentum", momentum, "[0, 1)"), checks.between("cap", cap, "(0, 1]")
         self.ridge, self.hessian = checks.positive("ridge", ridge), bool(hessian)
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Unconverged decisions `(*batch, n)` with the published gradient."""
-        if not isinstance(problem, SubmodularProblem):
-            raise checks.fail("problem", "a SubmodularProblem", type(problem).__name__)
-        matroid = problem.matroid
-        if not isinstance(matroid, UniformMatroid):
-            raise checks.fail("problem", "over a UniformMatroid, as in the paper", type(matroid).__name__)
+        matroid = cast(SubmodularProblem, problem).matroid
         if self.cap * matroid.n < matroid.rank:
             raise checks.fail("cap", f"at least k / n = {matroid.rank / matroid.n:g}", f"{self.cap:g}")
-        if isinstance(theta, Tensor):
-            checks.same_device("theta", theta, problem.device)
-        theta = problem.check_theta(theta)
-        batch = problem.batch_for(theta)
-        shape = theta.shape[theta.ndim - problem.function.theta_dims :]
-        flat = theta.double().expand(*batch, *shape).reshape(-1, *shape)
-        x: Tensor = _Recipe.apply(flat, self, problem)  # type: ignore[assignment]
-        return x.reshape(*batch, problem.n).to(theta.dtype)
+        flat, batch = problem.flatten(theta)
+        return apply(_Recipe, flat, self, problem).reshape(*batch, matroid.n).to(theta.dtype)
 
     def extra_repr(self) -> str:
         ascent = f"steps={self.steps}, rate={self.rate}, momentum={self.momentum}"

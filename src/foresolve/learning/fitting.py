@@ -65,7 +65,7 @@ def fit(
     lr, optimizer: Adam by default; an instance, a class (made with `lr`), or a function of the parameters.
     scheduler: an instance, or a function of the optimiser; one step an epoch.
     anneal: a function from progress (0 in the first epoch, 1 in the last) to the `gamma` of the layers in the loss, for
-        example `schedules.geometric(10, 0.1)` or `lambda p: Relative(1 - 0.9 * p)`; or a dict of such functions by
+        example `schedules.geometric(10, 0.1)` or `lambda p: RelativeGamma(1 - 0.9 * p)`; or a dict of such functions by
         attribute, `{"sigma": ...}`. The layers keep the last value.
     patience: stop after so many epochs without a better validation, and go back to the best weights.
     monitor: "regret" (normalised, of exact decisions) or "loss".
@@ -119,10 +119,12 @@ def fit(
     loss.to(where)
     shown, given = False if callable(progress) else progress, len(train)
     # Solved before it is moved: the caller's data set keeps what was found.
-    if loss.needs_decision:
-        train = train.solve(on_failure=on_failure, progress=shown)
-    if valid is not None and (loss.needs_decision or monitor == "regret"):
-        valid = valid.solve(on_failure=on_failure, progress=shown)
+    train = loss.prepare(train, on_failure=on_failure, progress=shown)
+    if valid is not None:
+        if monitor == "regret":
+            valid = valid.solve(on_failure=on_failure, progress=shown)
+        else:
+            valid = loss.prepare(valid, valid=True, on_failure=on_failure, progress=shown)
     train, valid = train.to(where), None if valid is None else valid.to(where)
     rule = _optimizer(optimizer, model, lr)
     trainer = Trainer(model, loss, train, rule, _scheduler(scheduler, rule), settings, where)

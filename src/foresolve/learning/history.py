@@ -23,7 +23,7 @@ class History:
     valid_regret: normalised (`sum regret / sum |best value|`) after the epoch, of exact decisions; `None` unless it was
         monitored.
     seconds: of training and validation together.
-    gamma: the smoothing of the loss's layer; `None` where there is none, or where it follows the data.
+    gamma: what `anneal` set the smoothing to; `None` where it is not annealed, or where it follows the data.
     lr: the learning rate of the first parameter group.
     skipped: how many instances a solver failed on (`on_failure="skip"`).
     left_out: how many training instances have no best decision and were never used (`on_failure="skip"`).

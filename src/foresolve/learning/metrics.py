@@ -48,7 +48,7 @@ def worst_decision(problem: Problem, theta_hat: Tensor, theta: Tensor, x: Tensor
     """
     predicted, truth = problem.gain(theta_hat).double(), problem.gain(theta).double()
     tilted = _unit(predicted) - TIE * _unit(truth)
-    worst = problem.solve(problem.gain(tilted)).double()
+    worst = problem.argmax(tilted).double()
     x = x.double()
     loss = ((x - worst) * _unit(predicted)).sum(-1)
     ties = loss <= TOLERANCE * (1 + x.abs().sum(-1))

@@ -53,7 +53,8 @@ class Trainer:
         self.workers = Workers.here()
         self.model = model if model is not self.module else self.workers.wrap(model, device)
         self.skipped = 0
-        self._annealed = {name: _holders(loss, name) for name in settings.anneal}
+        self.annealed: dict[str, Any] = {}
+        self._holders = {name: _holders(loss, name) for name in settings.anneal}
 
     # -- training ----------------------------------------------------------------------------------------------------
 
@@ -148,16 +149,16 @@ class Trainer:
     def _anneal(self, epoch: int) -> None:
         progress = epoch / max(self.settings.epochs - 1, 1)
         for name, schedule in self.settings.anneal.items():
-            for module in self._annealed[name]:
-                setattr(module, name, schedule(progress))
+            self.annealed[name] = schedule(progress)
+            for module in self._holders[name]:
+                setattr(module, name, self.annealed[name])
 
     @property
     def gamma(self) -> float | None:
-        """Of the first layer in the loss that has a number for it."""
-        for module in self.loss.modules():
-            value = getattr(module, "gamma", None)
-            if isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1):
-                return float(value)
+        """What `anneal` has set it to; `None` where it is not annealed, or follows the data."""
+        value = self.annealed.get("gamma")
+        if isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1):
+            return float(value)
         return None
 
     # -- validation --------------------------------------------------------------------------------------------------

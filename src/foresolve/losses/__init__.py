@@ -1,6 +1,6 @@
 """What is minimised: decision losses, surrogates of the regret, prediction losses."""
 
-from foresolve.losses.base import Loss
+from foresolve.losses.base import Loss, why_not
 from foresolve.losses.cave import CaVE
 from foresolve.losses.contrastive import MAP, NCE
 from foresolve.losses.decision import DecisionLoss
@@ -31,4 +31,5 @@ __all__ = [
     "SPOPlus",
     "ScoreFunction",
     "SolutionPool",
+    "why_not",
 ]

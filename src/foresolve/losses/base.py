@@ -6,9 +6,12 @@ from abc import abstractmethod
 
 from torch import Tensor, nn
 
-from foresolve._base import checks
+from foresolve._base.progress import Progress
 from foresolve.data.batch import Batch
+from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
+from foresolve.problems.traits import missing, require
 
 
 class Loss(nn.Module):
@@ -16,11 +19,13 @@ class Loss(nn.Module):
 
     Attributes
     ----------
-    needs_decision: whether it uses the best decision under the truth (`batch.best()`), so that a data set should
-        work it out beforehand.
+    needs: what a problem must offer, in the words of `foresolve.problems.traits`; others are refused before any work.
+    uses_best: whether it looks at the best decision under the truth (`batch.best()`), so that `prepare` has it worked
+        out beforehand.
     """
 
-    needs_decision: bool = False
+    needs: tuple[str, ...] = ()
+    uses_best: bool = False
 
     @abstractmethod
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
@@ -31,14 +36,41 @@ class Loss(nn.Module):
         self.check_problem(batch.problem)
         return super().__call__(theta_hat, batch)
 
-    def check_problem(self, problem: Problem) -> None:
-        """Raise an error that says so, if the loss cannot serve this problem."""
-        reason = self.refuses(problem)
-        if reason:
-            raise checks.fail(
-                "problem", f"one that {type(self).__name__} can serve", f"{type(problem).__name__}: {reason}"
-            )
+    def prepare(
+        self,
+        data: DecisionDataset,
+        *,
+        valid: bool = False,
+        on_failure: Failure = "raise",
+        progress: bool | Progress | None = None,
+    ) -> DecisionDataset:
+        """What has to be done once, before training: `fit` calls it, and trains on the data that it gives back.
 
-    def refuses(self, problem: Problem) -> str:
-        """Why the loss cannot serve a problem; empty where it can."""
-        return ""
+        Parameters
+        ----------
+        data: those to train on, or with `valid`, once the former are prepared, those on which the loss is watched.
+        on_failure, progress: as in `DecisionDataset.solve`.
+        """
+        self.check_problem(data.problem)
+        return data.solve(on_failure=on_failure, progress=progress) if self.uses_best else data
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse a problem that lacks what the loss needs."""
+        require(problem, self.needs, type(self).__name__)
+
+
+def why_not(method: Loss | Layer, problem: Problem) -> str:
+    """Why a loss or layer does not work with a problem; empty where it does.
+
+    Examples
+    --------
+    >>> import foresolve
+    >>> from foresolve.losses import SPOPlus, why_not
+    >>> problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(3, 1))
+    >>> why_not(SPOPlus(), problem)
+    'its objective is not linear in x'
+    >>> why_not(SPOPlus(), foresolve.TopK(3, 1))
+    ''
+    """
+    trait = missing(problem, method.needs)
+    return "" if trait is None else trait.lacking

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, cast, get_args
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, Seeded
 from foresolve.data.batch import Batch
 from foresolve.errors import ConvergenceWarning
 from foresolve.losses.base import Loss
-from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
-from foresolve.problems.traits import missing
 from foresolve.solvers.projection.cone import NormalCone
 
 Kind = Literal["exact", "inner", "hybrid"]
 
 
-class CaVE(Loss):
+class CaVE(Seeded, Loss):
     r"""CaVE: the predicted gains are to lie in the cone in which the best decision stays best.
 
     The rows and bounds that are tight at the best decision :math:`x^*` have normals :math:`a_i`; for every gain in
@@ -44,14 +43,14 @@ class CaVE(Loss):
 
         - "exact": the projection (CaVE-E). It lies on the boundary, where :math:`x^*` ties with others, and the loss
           rests as soon as the cone is reached.
-        - "inner": a point inside, near the projection, by an interior point method that stops after a few `iterations`
+        - "inner": a point inside, near the projection, by an interior point method that stops after `max_iter` steps
           (CaVE+). Cheaper, and as a rule better.
         - "hybrid": with probability `solve_ratio` as "inner", otherwise without a projection: the prediction itself,
           moved towards the centre of the cone, the mean direction of the tight normals (CaVE-H). The cheapest.
-    iterations: of the interior point method: the more, the nearer to the projection.
+    max_iter: steps of the interior point method: the more, the nearer to the projection.
     inner_ratio: the weight in (0, 1] of the centre for "hybrid".
     solve_ratio: the probability of the method for "hybrid".
-    seed: of the draws for "hybrid"; their state is in the `state_dict`.
+    seed: of the draws for "hybrid", or a `torch.Generator`; their state is in the `state_dict`.
 
     Works with: `LinearProgram` and its catalogue, if integer variables are 0/1.
 
@@ -66,32 +65,27 @@ class CaVE(Loss):
     (tensor([0.]), tensor([0.2929]))
     """
 
-    needs_decision = True
+    needs = ("rows", "binary")
+    uses_best = True
 
     def __init__(
         self,
         kind: Kind = "inner",
         *,
-        iterations: int = 5,
+        max_iter: int = 5,
         inner_ratio: float = 0.2,
         solve_ratio: float = 0.3,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__()
-        if kind not in get_args(Kind):
-            raise checks.fail("kind", f"one of {', '.join(map(repr, get_args(Kind)))}", repr(kind))
-        if not 0 < inner_ratio <= 1:
-            raise checks.fail("inner_ratio", "in (0, 1]", str(inner_ratio))
-        if not 0 <= solve_ratio <= 1:
-            raise checks.fail("solve_ratio", "in [0, 1]", str(solve_ratio))
-        self.kind: Kind = kind
-        self.iterations = checks.positive_int("iterations", iterations)
-        self.inner_ratio, self.solve_ratio = float(inner_ratio), float(solve_ratio)
-        self.generator = torch.Generator().manual_seed(seed)
+        self._seed(seed)
+        self.kind: Kind = checks.one_of("kind", kind, get_args(Kind))
+        self.max_iter = checks.positive_int("max_iter", max_iter)
+        self.inner_ratio = checks.between("inner_ratio", inner_ratio, "(0, 1]")
+        self.solve_ratio = checks.between("solve_ratio", solve_ratio, "[0, 1]")
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
-        problem = batch.problem
-        assert isinstance(problem, LinearProgram)
+        problem = cast(LinearProgram, batch.problem)
         gain = problem.gain(theta_hat).double()
         best = batch.best()[0].to(gain)
         with torch.no_grad():
@@ -105,11 +99,11 @@ class CaVE(Loss):
     def _aim(self, gain: Tensor, cone: NormalCone) -> Tensor:
         """The point of the cone to turn to, `(B, n)`; its length does not matter."""
         if self.kind == "hybrid" and self.training:
-            draw = float(torch.rand((), generator=self.generator, dtype=torch.float64))
+            draw = float(torch.rand((), generator=self.generator, dtype=torch.float64, device=self.generator.device))
             if draw >= self.solve_ratio:
                 return (1 - self.inner_ratio) * normalize(gain, dim=-1) + self.inner_ratio * cone.center()
         if self.kind != "exact":
-            return cone.inside(gain, self.iterations)
+            return cone.inside(gain, self.max_iter)
         nearest, converged = cone.project(gain)
         if not bool(converged.all()):
             where = (~converged).nonzero().flatten().tolist()
@@ -121,17 +115,6 @@ class CaVE(Loss):
         away = nearest.norm(dim=-1, keepdim=True) == 0
         return torch.where(away, cone.center(), nearest)
 
-    def refuses(self, problem: Problem) -> str:
-        return missing(problem, ("rows", "binary"))
-
-    def get_extra_state(self) -> dict[str, Any]:
-        """The state of the draws."""
-        return {"generator": self.generator.get_state()}
-
-    def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Go on from `get_extra_state`."""
-        self.generator.set_state(state["generator"].cpu())
-
     def extra_repr(self) -> str:
         hybrid = f", inner_ratio={self.inner_ratio:g}, solve_ratio={self.solve_ratio:g}"
-        return f"kind={self.kind!r}, iterations={self.iterations}{hybrid if self.kind == 'hybrid' else ''}"
+        return f"kind={self.kind!r}, max_iter={self.max_iter}{hybrid if self.kind == 'hybrid' else ''}"

@@ -49,7 +49,7 @@ class DecisionLoss(Loss):
         if not isinstance(layer, Layer):
             raise checks.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
         self.layer, self.normalize = layer, bool(normalize)
-        self.needs_decision = self.normalize
+        self.needs, self.uses_best = layer.needs, self.normalize
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""

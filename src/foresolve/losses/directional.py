@@ -10,8 +10,6 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
-from foresolve.problems.base import Problem
-from foresolve.problems.traits import missing
 
 Sides = Literal["backward", "central", "forward"]
 # The places at which the value function is looked at, in steps along the truth: (subtracted, added).
@@ -54,24 +52,21 @@ class PerturbationGradient(Loss):
     tensor([-1.])
     """
 
+    needs = ("linear", "exact")
+
     def __init__(self, step: float = 1.0, sides: Sides = "central") -> None:
         super().__init__()
         self.step = checks.positive("step", step)
-        if sides not in PLACES:
-            raise checks.fail("sides", f"one of {', '.join(map(repr, get_args(Sides)))}", repr(sides))
-        self.sides: Sides = sides
+        self.sides: Sides = checks.one_of("sides", sides, get_args(Sides))
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         problem = batch.problem
         gain, truth = problem.gain(theta_hat).double(), problem.gain(batch.theta).double()
         ahead, behind = PLACES[self.sides]
         points = torch.stack([gain + ahead * self.step * truth, gain + behind * self.step * truth])
-        x = problem.solve(problem.gain(points.detach()))
+        x = problem.argmax(points.detach())
         values = (points * x).sum(-1)
         return ((values[1] - values[0]) / ((ahead - behind) * self.step)).to(theta_hat.dtype)
-
-    def refuses(self, problem: Problem) -> str:
-        return missing(problem, ("linear", "exact"))
 
     def extra_repr(self) -> str:
         return f"step={self.step:g}, sides={self.sides!r}"

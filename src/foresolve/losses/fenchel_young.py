@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.layers.base import Layer
-from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
-from foresolve.layers.perturbed import PerturbedLayer
-from foresolve.layers.quadratic import QuadraticRelaxation, width_of
-from foresolve.layers.smoothing import Relative
 from foresolve.losses.base import Loss
-from foresolve.problems.base import Problem
-from foresolve.problems.linear import LinearProgram
-
-Smoothed = QuadraticRelaxation | RegularizedFrankWolfe
 
 
 class FenchelYoung(Loss):
@@ -31,7 +22,7 @@ class FenchelYoung(Loss):
     parameters enter through :math:`y` alone.
 
     **`QuadraticRelaxation`, `RegularizedFrankWolfe`**: :math:`\Omega = \gamma \|x\|^2` (or the layer's regulariser). A
-    `Relative` :math:`\gamma` is taken from the *true* parameters, so that it is data: taken from the prediction it
+    `RelativeGamma` :math:`\gamma` is taken from the *true* parameters, so that it is data: taken from the prediction it
     would let the loss fall to zero with the scale of :math:`\hat c`.
 
     **`PerturbedAdditive`**: :math:`\Omega` is the conjugate of :math:`F(c) = \mathbb{E} \max_x (c + \sigma Z)^\top x`.
@@ -79,63 +70,17 @@ class FenchelYoung(Loss):
     (tensor([0.0625]), tensor([[-0.2500,  0.2500]]))
     """
 
-    needs_decision = True
+    uses_best = True
 
     def __init__(self, layer: Layer) -> None:
         super().__init__()
-        if not isinstance(layer, Smoothed | PerturbedLayer):
-            expected = "QuadraticRelaxation, RegularizedFrankWolfe, PerturbedAdditive or PerturbedMultiplicative"
-            raise checks.fail("layer", expected, type(layer).__name__, "Others go into DecisionLoss")
-        if isinstance(layer, PerturbedLayer) and layer.bounds is not None:
-            raise checks.fail("layer", "without bounds: clamped noise has no convex loss", f"bounds={layer.bounds}")
-        self.layer: Smoothed | PerturbedLayer = layer
-
-    def refuses(self, problem: Problem) -> str:
-        """Why the loss cannot serve a problem; empty where it can."""
-        if not problem.linear:
-            return "its objective is not linear"
-        if isinstance(self.layer, QuadraticRelaxation) and not isinstance(problem, LinearProgram):
-            return "QuadraticRelaxation needs a LinearProgram (RegularizedFrankWolfe takes any linear objective)"
-        return ""
+        if not isinstance(layer, Layer):
+            raise checks.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
+        layer.fenchel_young()  # so that one without such a loss is refused here
+        self.layer = layer
+        self.needs = tuple(dict.fromkeys(("linear", *layer.needs)))
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""
         y = batch.best()[0].double()
-        if isinstance(self.layer, PerturbedLayer):
-            points, x = self.layer.sample(theta_hat, batch.problem)
-            value = (batch.problem.gain(points) * (x - y)).sum(-1).mean(0)
-        else:
-            value = self._smoothed(theta_hat, batch, y)
-        return value.to(theta_hat.dtype)
-
-    def _smoothed(self, theta_hat: Tensor, batch: Batch, y: Tensor) -> Tensor:
-        gamma = self._gamma(batch)
-        with torch.no_grad():
-            x = self._with(gamma.detach())(theta_hat.double(), batch.problem)
-        # x is best, so that by the envelope theorem it need not be differentiated.
-        c = batch.problem.gain(theta_hat.double())
-        return (c * (x - y)).sum(-1) - gamma * (self._penalty(x) - self._penalty(y))
-
-    def _penalty(self, x: Tensor) -> Tensor:
-        layer = self.layer
-        return layer.penalty(x) if isinstance(layer, RegularizedFrankWolfe) else x.square().sum(-1)
-
-    def _with(self, gamma: Tensor) -> Smoothed:
-        """The layer with another smoothing."""
-        layer = self.layer
-        if isinstance(layer, RegularizedFrankWolfe):
-            return RegularizedFrankWolfe(gamma, layer.regularizer, steps=layer.steps, tol=layer.tol)
-        assert isinstance(layer, QuadraticRelaxation)
-        return QuadraticRelaxation(gamma, tol=layer.tol, max_iter=layer.max_iter)
-
-    def _gamma(self, batch: Batch) -> Tensor:
-        """The smoothing under the true parameters, `()` or `(B,)`."""
-        layer, theta, problem = self.layer, batch.theta.double(), batch.problem
-        if isinstance(layer, RegularizedFrankWolfe):
-            return layer.smoothing(theta, problem)
-        assert isinstance(layer, QuadraticRelaxation)
-        assert isinstance(problem, LinearProgram)
-        if not isinstance(layer.gamma, Relative):
-            return torch.as_tensor(layer.gamma, dtype=torch.float64, device=theta.device)
-        shape = problem.batch_for(theta)
-        return layer.gamma(problem.gain(theta), width_of(problem.polytope(shape))).detach()
+        return self.layer.fenchel_young()(theta_hat, y, batch.problem, batch.theta).to(theta_hat.dtype)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Self, get_args
+from dataclasses import replace
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.progress import Progress, reporting
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.batch import Batch
+from foresolve.data.dataset import DecisionDataset, Failure
 from foresolve.losses.base import Loss
 from foresolve.losses.pool import row_keys
 from foresolve.losses.quadratic_forms import LocalLosses, fit_local
 from foresolve.losses.score_function import as_bounds
 
+CHUNK = 64  # instances whose samples are solved in one call
 Kind = Literal["weighted_mse", "quadratic", "directed_weighted_mse", "directed_quadratic"]
 
 
@@ -34,8 +38,8 @@ class LODL(Loss):
     All solves come before training, none during it (Shah, Wang, Wilder, Perrault and Tambe, *Decision-Focused Learning
     without Decision-Making: Learning Locally Optimized Decision Losses*, NeurIPS 2022).
 
-    `fit_to(data)` fits the losses of a training set. Instances met later, those of a validation set for example, are
-    fitted when they are first seen, with the same draws.
+    `prepare(train)`, which `fit` calls, fits the losses of a training set. Instances met later are fitted when they are
+    first seen, with the same draws.
 
     Parameters
     ----------
@@ -46,24 +50,25 @@ class LODL(Loss):
     rank: rows of :math:`L_i` for the quadratic kinds.
     steps: of the fit (Adam).
     ridge: :math:`\epsilon_i`, as a share of the mean regret: a pull to the truth where decisions do not change.
-    bounds: `(low, high)`, where `theta` must stay within limits (probabilities: `(0, 1)`): draws are put back on them.
-    seed: of the draws.
+    bounds: `(low, high)`, where `theta` must stay within limits: draws are put back on them. By default the problem's
+        own, `problem.theta_bounds`.
+    seed: of the draws, or a `torch.Generator` to take one from.
 
     Works with: any oracle and any objective.
 
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
+    >>> from foresolve.data import DecisionDataset
     >>> from foresolve.losses import LODL
     >>> theta = torch.tensor([[1.0, 3.0, 0.0], [2.0, 2.5, 0.5]])
-    >>> batch = Batch(None, theta, foresolve.TopK(3, 1))
-    >>> loss = LODL(samples=50).fit_to(batch)
-    >>> loss(theta, batch)
+    >>> loss, data = LODL(samples=50), DecisionDataset(torch.eye(2), theta, foresolve.TopK(3, 1))
+    >>> train = loss.prepare(data)
+    >>> loss(theta, train[:])
     tensor([0., 0.])
     """
 
-    needs_decision = True
+    uses_best = True
 
     def __init__(
         self,
@@ -75,45 +80,50 @@ class LODL(Loss):
         steps: int = 300,
         ridge: float = 0.01,
         bounds: tuple[float, float] | None = None,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__()
-        if kind not in get_args(Kind):
-            raise checks.fail("kind", f"one of {', '.join(map(repr, get_args(Kind)))}", repr(kind))
-        self.kind: Kind = kind
+        self.kind: Kind = checks.one_of("kind", kind, get_args(Kind))
         self.samples, self.steps = checks.positive_int("samples", samples), checks.positive_int("steps", steps)
         self.rank, self.spread = checks.positive_int("rank", rank), checks.positive("spread", spread)
         if not 0 <= ridge < float("inf"):
             raise checks.fail("ridge", "a finite number >= 0", str(ridge))
-        self.ridge, self.bounds, self.seed = float(ridge), as_bounds(bounds), int(seed)
+        self.ridge, self.bounds = float(ridge), as_bounds(bounds)
+        # All instances share the draws: what is kept is a seed, which a generator gives once.
+        source = as_generator("seed", seed)
+        self.seed = source.initial_seed()
+        if source is seed:
+            self.seed = int(torch.randint(2**62, (), generator=source, device=source.device))
         self._unit: Tensor | None = None
         self._keys: Tensor | None = None
         self._local: LocalLosses | None = None
 
-    def fit_to(self, data: Any, *, batch_size: int = 64, progress: Callable[[int, int], None] | None = None) -> Self:
-        """Fit the losses of all instances of a `DecisionDataset` (or of one `Batch`), forgetting earlier ones.
+    def prepare(
+        self,
+        data: DecisionDataset,
+        *,
+        valid: bool = False,
+        on_failure: Failure = "raise",
+        progress: bool | Progress | None = None,
+    ) -> DecisionDataset:
+        """Have the best decisions worked out and fit the losses of all instances, forgetting those of earlier data.
 
-        `progress(done, total)` is called after each `batch_size` instances, whose samples are solved in one call.
+        With `valid` the units and the losses of the training data stay.
         """
-        total, batch_size = len(data), checks.positive_int("batch_size", batch_size)
-        if total == 0:
-            raise checks.fail("data", "a data set with at least one instance", "an empty one")
-        self._unit, self._keys, self._local = self._units(data.theta.detach().double()), None, None
-        if isinstance(data, Batch):
-            self.check_problem(data.problem)
-            self._remember(data)
-            return self
-        for start in range(0, total, batch_size):
-            batch = data[slice(start, min(start + batch_size, total))]
-            self.check_problem(batch.problem)
-            self._remember(batch)
-            if progress is not None:
-                progress(min(start + batch_size, total), total)
-        return self
+        data = super().prepare(data, valid=valid, on_failure=on_failure, progress=progress)
+        if not valid:
+            self._unit, self._keys, self._local = self._units(data.theta.detach().double()), None, None
+        with reporting(progress, "local losses") as report:
+            for start in range(0, len(data), CHUNK):
+                batch = data[start : start + CHUNK]
+                # A validated batch has no positions, which would be those of other instances.
+                self._remember(replace(batch, index=None) if valid else batch)
+                report(min(start + CHUNK, len(data)), len(data))
+        return data
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         if self._unit is None:
-            remedy = "Call `loss.fit_to(train)` before training"
+            remedy = "Call `loss.prepare(train)` before training, as `fit` does"
             raise checks.fail("LODL", "fitted to the training set", "one that is not fitted yet", remedy)
         local = self._recall(batch)
         unit = self._unit.to(theta_hat.device)
@@ -158,8 +168,7 @@ class LODL(Loss):
         noise = torch.randn(self.samples, 1, *theta.shape[1:], generator=generator, dtype=torch.float64)
         unit = self._unit.to(theta.device)
         points = theta + self.spread * unit * noise.to(theta.device)
-        if self.bounds is not None:
-            points = points.clamp(*self.bounds)
+        points = points.clamp(*(self.bounds or problem.theta_bounds))
         value = batch.best()[1].double()
         regret = value - problem.objective(problem.solve(points), theta.expand_as(points)).double()
         errors = ((points - theta) / unit).flatten(2)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, Seeded
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
 from foresolve.problems.base import Problem
-from foresolve.problems.traits import missing
 
 # Decisions that agree to one part in this are one. Odd, so that the keys of whole decisions use all their bits.
 RESOLUTION = 1_000_003.0
 
 
-class SolutionPool(nn.Module):
+class SolutionPool(Seeded):
     """Distinct feasible decisions that grow during training, shared by the losses that rank them.
 
     In training every batch adds the best decisions under its truth, and with probability `solve_ratio` it is also
@@ -28,7 +28,8 @@ class SolutionPool(nn.Module):
     ----------
     solve_ratio: the probability, in [0, 1], with which a batch is solved for its predictions.
     capacity: the most decisions that are kept; the oldest go first. `None`: no limit.
-    seed: of the draws; their state and the decisions are in the `state_dict`, so that training resumes bit for bit.
+    seed: of the draws, or a `torch.Generator`; their state and the decisions are in the `state_dict`, so that training
+        resumes bit for bit.
 
     Examples
     --------
@@ -41,13 +42,11 @@ class SolutionPool(nn.Module):
             [1., 0.]], dtype=torch.float64)
     """
 
-    def __init__(self, solve_ratio: float = 1.0, capacity: int | None = 10_000, seed: int = 0) -> None:
+    def __init__(self, solve_ratio: float = 1.0, capacity: int | None = 10_000, seed: Seed = 0) -> None:
         super().__init__()
-        if not 0 <= solve_ratio <= 1:
-            raise checks.fail("solve_ratio", "in [0, 1]", str(solve_ratio))
-        self.solve_ratio = float(solve_ratio)
+        self._seed(seed)
+        self.solve_ratio = checks.between("solve_ratio", solve_ratio, "[0, 1]")
         self.capacity = None if capacity is None else checks.positive_int("capacity", capacity)
-        self.generator = torch.Generator().manual_seed(seed)
         self._decisions: Tensor | None = None
         self._keys: Tensor | None = None
 
@@ -86,19 +85,22 @@ class SolutionPool(nn.Module):
                 return best[first_of_each(row_keys(best))]
             return self._decisions.to(theta_hat.device)
         self.add(batch.best()[0].to(theta_hat.device))
-        if float(torch.rand((), generator=self.generator, dtype=torch.float64)) < self.solve_ratio:
+        if (
+            float(torch.rand((), generator=self.generator, dtype=torch.float64, device=self.generator.device))
+            < self.solve_ratio
+        ):
             self.add(batch.problem.solve(theta_hat.detach()))
         return self.decisions
 
     def get_extra_state(self) -> dict[str, Any]:
         """The decisions and the state of the draws."""
-        return {"decisions": self._decisions, "generator": self.generator.get_state()}
+        return super().get_extra_state() | {"decisions": self._decisions}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
         """Go on from `get_extra_state`."""
         self._decisions = state["decisions"]
         self._keys = None if self._decisions is None else row_keys(self._decisions)
-        self.generator.set_state(state["generator"].cpu())
+        super().set_extra_state(state)
 
     def extra_repr(self) -> str:
         return f"solve_ratio={self.solve_ratio:g}, capacity={self.capacity}, decisions={len(self)}"
@@ -110,16 +112,14 @@ class PoolLoss(Loss):
     The objective must be differentiable in `theta`, and all instances must share the feasible set.
     """
 
-    needs_decision = True
+    needs = ("shared",)
+    uses_best = True
 
     def __init__(self, pool: SolutionPool | None = None) -> None:
         super().__init__()
         if pool is not None and not isinstance(pool, SolutionPool):
             raise checks.fail("pool", "a SolutionPool", type(pool).__name__)
         self.pool = SolutionPool() if pool is None else pool
-
-    def refuses(self, problem: Problem) -> str:
-        return missing(problem, ("shared",))
 
 
 def scores(decisions: Tensor, theta: Tensor, problem: Problem) -> Tensor:

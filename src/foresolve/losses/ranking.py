@@ -86,11 +86,10 @@ class PairwiseRanking(_Ranking):
 
     def __init__(self, pool: SolutionPool | None = None, *, margin: float = 0.1, kind: Comparison = "hinge") -> None:
         super().__init__(pool)
-        if kind not in get_args(Comparison):
-            raise checks.fail("kind", f"one of {', '.join(map(repr, get_args(Comparison)))}", repr(kind))
         if not 0 <= margin < float("inf"):
             raise checks.fail("margin", "a finite number >= 0", str(margin))
-        self.margin, self.kind = float(margin), kind
+        self.margin = float(margin)
+        self.kind: Comparison = checks.one_of("kind", kind, get_args(Comparison))
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         predicted, true = self._scores(theta_hat, batch)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, Seeded
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
 
 
-class ScoreFunction(Loss):
+class ScoreFunction(Seeded, Loss):
     r"""SFGE: the expected regret of a prediction that is smeared out by Gaussian noise.
 
     .. math::
@@ -30,9 +29,9 @@ class ScoreFunction(Loss):
     sigma: the standard deviation of the noise, in units of `theta`: the larger, the smoother, and the more biased to
         predictions that are safe. It may be set anew at any time.
     samples: solves for each instance and step, in one call; the variance of the gradient falls as its inverse.
-    bounds: `(low, high)`, where `theta` must stay within limits (probabilities: `(0, 1)`): draws beyond are put on the
-        limit before they are solved; the gradient stays unbiased.
-    seed: of the noise, whose state is in the `state_dict`.
+    bounds: `(low, high)`, where `theta` must stay within limits: draws beyond are put on the limit before they are
+        solved; the gradient stays unbiased. By default the problem's own, `problem.theta_bounds`.
+    seed: of the noise, or a `torch.Generator`; its state is in the `state_dict`.
 
     Works with: any oracle and any objective.
 
@@ -49,16 +48,16 @@ class ScoreFunction(Loss):
     (True, tensor([[ 1., -1.]]))
     """
 
-    needs_decision = True
+    uses_best = True
 
     def __init__(
-        self, sigma: float = 1.0, samples: int = 10, *, bounds: tuple[float, float] | None = None, seed: int = 0
+        self, sigma: float = 1.0, samples: int = 10, *, bounds: tuple[float, float] | None = None, seed: Seed = 0
     ) -> None:
         super().__init__()
+        self._seed(seed)
         self.sigma = sigma
         self.samples = checks.positive_int("samples", samples)
         self.bounds = as_bounds(bounds)
-        self.generator = torch.Generator().manual_seed(seed)
 
     @property
     def sigma(self) -> float:
@@ -72,12 +71,12 @@ class ScoreFunction(Loss):
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         problem, center = batch.problem, theta_hat.double()
         best = batch.best()[1].double()
-        # Drawn on the CPU whatever the device, so that a seed means the same everywhere.
-        noise = torch.randn(self.samples, *theta_hat.shape, generator=self.generator, dtype=torch.float64)
-        noise = noise.to(theta_hat.device)
+        # Drawn where the generator is, whatever the device, so that a seed means the same everywhere.
+        place = {"generator": self.generator, "device": self.generator.device}
+        noise = torch.randn(self.samples, *theta_hat.shape, dtype=torch.float64, **place).to(theta_hat.device)
         with torch.no_grad():
             draws = center + self.sigma * noise
-            x = problem.solve(draws if self.bounds is None else draws.clamp(*self.bounds))
+            x = problem.solve(draws.clamp(*(self.bounds or problem.theta_bounds)))
             regret = best - problem.objective(x, batch.theta.double().expand_as(draws)).double()
             value = regret.mean(0)
             # r_s less the mean of the others is S / (S - 1) times r_s less the mean of all.
@@ -85,14 +84,6 @@ class ScoreFunction(Loss):
             slope = (advantage.reshape(advantage.shape + (1,) * (theta_hat.ndim - 1)) * noise).mean(0) / self.sigma
         linear = (slope * (center - center.detach())).flatten(1).sum(-1)
         return (value + linear).to(theta_hat.dtype)
-
-    def get_extra_state(self) -> dict[str, Any]:
-        """The state of the noise."""
-        return {"generator": self.generator.get_state()}
-
-    def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Go on from `get_extra_state`."""
-        self.generator.set_state(state["generator"].cpu())
 
     def extra_repr(self) -> str:
         return f"sigma={self.sigma:g}, samples={self.samples}, bounds={self.bounds}"

@@ -6,8 +6,6 @@ from torch import Tensor
 
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
-from foresolve.problems.base import Problem
-from foresolve.problems.traits import missing
 
 
 class SPOPlus(Loss):
@@ -36,16 +34,14 @@ class SPOPlus(Loss):
     tensor([4.])
     """
 
-    needs_decision = True
+    needs = ("linear", "exact")
+    uses_best = True
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         problem = batch.problem
         best, _ = batch.best()
         gain, truth = problem.gain(theta_hat).double(), problem.gain(batch.theta).double()
         beyond = 2 * gain - truth
-        found = problem.solve(problem.gain(beyond.detach()))
+        x = problem.argmax(beyond.detach())
         # The formula with its terms collected: what cancels is not added up first.
-        return (beyond * (found - best.to(found))).sum(-1).to(theta_hat.dtype)
-
-    def refuses(self, problem: Problem) -> str:
-        return missing(problem, ("linear", "exact"))
+        return (beyond * (x - best.to(x))).sum(-1).to(theta_hat.dtype)

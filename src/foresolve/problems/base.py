@@ -31,6 +31,8 @@ class Problem(ABC):
     batch_shape: `()` where all instances share the feasible set (and whatever else the problem holds).
     device: where the problem's tensors live.
     names: of the variables; `None` where they are numbers.
+    theta_bounds: between which each parameter must lie (probabilities: 0 and 1); what is drawn around a prediction is
+        clamped to them.
     """
 
     exact: bool
@@ -39,6 +41,7 @@ class Problem(ABC):
     batch_shape: torch.Size = torch.Size()
     device: torch.device = torch.device("cpu")
     names: tuple[str, ...] | None = None
+    theta_bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     @abstractmethod

@@ -17,6 +17,8 @@ from foresolve.sets.exact import best_bases
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sparse import as_coordinates, is_sparse
 from foresolve.sets.greedy import greedy
+from foresolve.sets.matroids.graphic import GraphicMatroid
+from foresolve.sets.matroids.laminar import UniformMatroid
 from foresolve.sets.matroids.matroid import Matroid
 from foresolve.sets.registry import describe, restore_function, restore_matroid
 from foresolve.sets.rounding import pipage, swap_rounding
@@ -79,6 +81,7 @@ class SubmodularProblem(Problem):
         self.time_limit = checks.positive("time_limit", time_limit)
         self.exact, self.device = method == "exact", matroid.device
         self.batch_shape = self.function.batch_shape
+        self.theta_bounds = self.function.theta_bounds
 
     @property
     def n(self) -> int:
@@ -92,8 +95,10 @@ class SubmodularProblem(Problem):
 
     @property
     def traits(self) -> frozenset[str]:
-        """What the problem offers: a set function."""
-        return super().traits | {"set function"}
+        """What the problem offers: a set function, over a matroid of some kind."""
+        projects = {"projection"} if not isinstance(self.matroid, GraphicMatroid) else set()
+        uniform = {"uniform"} if isinstance(self.matroid, UniformMatroid) else set()
+        return super().traits | {"set function"} | projects | uniform
 
     def objective(self, x: Tensor, theta: Any) -> Tensor:
         """`F(x, theta)` `(*batch,)`, in the dtype of `theta`; of sets, `f`, also where `F` is estimated from samples.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from foresolve._base import checks
 from foresolve.problems.base import Problem
 
 
@@ -14,32 +15,76 @@ class Trait(NamedTuple):
     Attributes
     ----------
     wanted: what the documentation calls it.
+    expected: how a message goes on after "`problem` must be".
     lacking: what a problem without it gets told, after its name and a colon.
+    remedy: what serves such a problem instead.
     """
 
     wanted: str
+    expected: str
     lacking: str
+    remedy: str = ""
 
 
 TRAITS: dict[str, Trait] = {
-    "linear": Trait("a linear objective", "its objective is not linear in x"),
-    "exact": Trait("an exact oracle", "its oracle is not exact (`problem.exact` is False)"),
+    "linear": Trait(
+        "a linear objective",
+        "one with a linear objective",
+        "its objective is not linear in x",
+        "DecisionLoss with PerturbedAdditive takes any objective",
+    ),
+    "exact": Trait(
+        "an exact oracle",
+        "one with an exact oracle",
+        "its oracle is not exact (`problem.exact` is False)",
+        "FenchelYoung with PerturbedAdditive takes a heuristic",
+    ),
     "rows": Trait(
-        "rows and bounds (`LinearProgram`)", "its feasible set is not given by rows and bounds (it is no LinearProgram)"
+        "rows and bounds (`LinearProgram`)",
+        "a LinearProgram (or a problem of its catalogue)",
+        "its feasible set is not given by rows and bounds",
+        "RegularizedFrankWolfe takes any linear objective",
     ),
     "binary": Trait(
-        "integer variables that are 0/1", "it has integer variables beyond 0/1, whose decisions need not be vertices"
+        "integer variables that are 0/1",
+        "one whose integer variables are 0/1",
+        "it has integer variables beyond 0/1, whose decisions need not be vertices",
     ),
     "set function": Trait(
-        "a set function (`SubmodularProblem`)", "its objective is no set function (it is no SubmodularProblem)"
+        "a set function (`SubmodularProblem`)", "a SubmodularProblem", "its objective is no set function"
+    ),
+    "projection": Trait(
+        "a matroid with a projection (all but `GraphicMatroid`)",
+        "over a matroid with a projection onto its polytope",
+        "its matroid has none, for the polytope has a constraint for every set of nodes",
+        "DecisionLoss with PerturbedAdditive takes any matroid",
+    ),
+    "uniform": Trait(
+        "a uniform matroid (`UniformMatroid`)",
+        "over a UniformMatroid, as in the paper",
+        "its matroid is of another kind",
+        "MultilinearRelaxation takes other matroids",
     ),
     "shared": Trait(
         "a feasible set that all instances share",
+        "one whose instances share the feasible set",
         "each of its instances has a feasible set of its own, and a pool of decisions needs one that all share",
     ),
 }
 
 
-def missing(problem: Problem, needs: Iterable[str]) -> str:
-    """Why a problem does not offer all that is needed, the first reason; empty where it does."""
-    return next((TRAITS[need].lacking for need in needs if need not in problem.traits), "")
+def missing(problem: Problem, needs: Iterable[str]) -> Trait | None:
+    """The first trait that is needed and that a problem does not offer."""
+    offered = problem.traits
+    return next((TRAITS[need] for need in needs if need not in offered), None)
+
+
+def require(problem: Problem, needs: Iterable[str], name: str) -> None:
+    """Refuse a problem that does not offer what the layer or loss of this name needs."""
+    if not isinstance(problem, Problem):
+        expected = next((TRAITS[need].expected for need in needs), "a Problem")
+        raise checks.fail("problem", expected, type(problem).__name__)
+    trait = missing(problem, needs)
+    if trait is not None:
+        remedy = f"{name} needs {trait.wanted}" + (f"; {trait.remedy}" if trait.remedy else "")
+        raise checks.fail("problem", trait.expected, f"{type(problem).__name__}: {trait.lacking}", remedy)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.layers.smoothing import Relative
+from foresolve.layers.smoothing import RelativeGamma
 from foresolve.layers.wilder import WilderMultilinear
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
@@ -169,4 +169,4 @@ def test_a_budget_network_trains_through_the_exact_layer() -> None:
     loss = method.loss(method.settings[0])
     assert isinstance(loss, DecisionLoss)
     assert isinstance(loss.layer, MultilinearRelaxation)
-    assert loss.layer.gamma == Relative(method.settings[0]["gamma"])
+    assert loss.layer.gamma == RelativeGamma(method.settings[0]["gamma"])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.layers.smoothing import Relative
+from foresolve.layers.smoothing import RelativeGamma
 from foresolve.layers.wilder import WilderMultilinear
 from foresolve.learning.steps import Schedule
 from foresolve.losses.base import Loss
@@ -56,7 +56,7 @@ def network(layers: int, head: str = "probability"):
 
 def through_layer(setting: Setting) -> Loss:
     """The value of the exact layer's decision."""
-    return DecisionLoss(MultilinearRelaxation(Relative(setting["gamma"])))
+    return DecisionLoss(MultilinearRelaxation(RelativeGamma(setting["gamma"])))
 
 
 def through_recipe(setting: Setting) -> Loss:
@@ -67,7 +67,7 @@ def through_recipe(setting: Setting) -> Loss:
 def annealing(setting: Setting) -> Schedule:
     """From strong to weak smoothing."""
     ratio = geometric(setting["gamma"], setting["gamma"] / 10)
-    return lambda progress: Relative(ratio(progress))  # type: ignore[return-value]
+    return lambda progress: RelativeGamma(ratio(progress))  # type: ignore[return-value]
 
 
 def drawn(layers: int, loss: Loss | None, head: str, *, draws: int, lr: float = 1e-3) -> Network:

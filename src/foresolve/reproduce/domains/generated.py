@@ -15,7 +15,7 @@ from foresolve.data.generated.shortest_path import shortest_path_data
 from foresolve.layers.base import Layer
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import Relative
+from foresolve.layers.smoothing import RelativeGamma
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.prediction import MSE
@@ -115,7 +115,7 @@ def _methods(linear: bool):
         rates, gammas = (3e-3, 1e-2), (0.3, 1.0) if linear else (3.0, 10.0)
 
         def through(setting: Setting) -> DecisionLoss:
-            return DecisionLoss(layer(Relative(setting["gamma"])))
+            return DecisionLoss(layer(RelativeGamma(setting["gamma"])))
 
         made: dict[str, Method] = {}
         for n in (1, 2):

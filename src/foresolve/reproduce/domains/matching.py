@@ -15,7 +15,7 @@ from foresolve._base.randomness import generator
 from foresolve.data.generated.citations import generate_citations
 from foresolve.data.real.cora import TfIdfSimilarity, citation_instances, load_cora, tfidf
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import Relative
+from foresolve.layers.smoothing import RelativeGamma
 from foresolve.learning.steps import Schedule
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
@@ -183,12 +183,12 @@ def grouped(model: nn.Module, setting: Setting) -> torch.optim.Optimizer:
 
 def through_layer(setting: Setting) -> Loss:
     """The value of the layer's decision."""
-    return DecisionLoss(QuadraticRelaxation(Relative(setting["gamma"])))
+    return DecisionLoss(QuadraticRelaxation(RelativeGamma(setting["gamma"])))
 
 
 def fenchel_young(setting: Setting) -> Loss:
     """The Fenchel-Young loss of the layer."""
-    return FenchelYoung(QuadraticRelaxation(Relative(setting["gamma"])))
+    return FenchelYoung(QuadraticRelaxation(RelativeGamma(setting["gamma"])))
 
 
 def likelihood(setting: Setting) -> Loss:
@@ -199,7 +199,7 @@ def likelihood(setting: Setting) -> Loss:
 def annealing(setting: Setting) -> Schedule:
     """From strong to weak smoothing."""
     ratio = geometric(setting["gamma"], setting["gamma"] / 20)
-    return lambda progress: Relative(ratio(progress))  # type: ignore[return-value]
+    return lambda progress: RelativeGamma(ratio(progress))  # type: ignore[return-value]
 
 
 def forest(data: Instances, seed: int) -> PairForest:

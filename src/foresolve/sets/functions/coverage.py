@@ -58,6 +58,7 @@ class ProbabilisticCoverage(ClosedForm):
     """
 
     theta_dims = 2
+    theta_bounds = (0.0, 1.0)
 
     def __init__(self, weights: Any = None) -> None:
         super().__init__()

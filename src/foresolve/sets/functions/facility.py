@@ -21,6 +21,7 @@ differences, for the same reason.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ class FacilityLocation(ClosedForm):
     """
 
     theta_dims = 2
+    theta_bounds = (0.0, math.inf)
 
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""

@@ -11,6 +11,7 @@ It is linear in each coordinate, so `d F / d x_i = F(x | x_i = 1) - F(x | x_i = 
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -52,6 +53,7 @@ class SetFunction(ABC):
     Attributes
     ----------
     theta_dims: how many trailing dimensions of `theta` belong to one instance.
+    theta_bounds: between which each parameter must lie.
     batch_shape: `()` unless the function holds data of its own for each instance.
 
     Examples
@@ -69,6 +71,7 @@ class SetFunction(ABC):
     """
 
     theta_dims: int = 1
+    theta_bounds: tuple[float, float] = (-math.inf, math.inf)
     samples: int = 128
     seed: int = 0
 

@@ -164,6 +164,8 @@ class InfluenceSpread(SetFunction):
         twin.seed, twin._known = checks.positive_int("seed", seed, zero=True), OrderedDict()
         return twin
 
+    theta_bounds = (0.0, 1.0)
+
     def theta_shape(self, n: int) -> tuple[int | None, ...]:
         """`(edges,)`."""
         return (len(self.edges),)

@@ -56,6 +56,8 @@ class WeightedSum(SetFunction):
             remedy = "Give a term the part it needs with `f.of(select, theta_dims)`"
             raise checks.fail("terms", "functions with the same theta_dims", str(dims), remedy)
         self.theta_dims = dims[0]
+        lows, highs = zip(*(term.theta_bounds for term in self.terms))
+        self.theta_bounds = (max(lows), min(highs))
 
     @property
     def sampled(self) -> bool:
