@@ -18,7 +18,7 @@ from foresolve.losses.contrastive import NCE
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.pool import SolutionPool
 from foresolve.losses.prediction import MSE
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from learning.instances import NoisySquares, Squares, top_k_data
 
 pytest.importorskip("safetensors")
@@ -26,8 +26,8 @@ pytest.importorskip("safetensors")
 
 def net(seed: int = 0) -> nn.Module:
     """With dropout and running statistics."""
-    body = MLP(3, 6, generator=torch.Generator().manual_seed(seed))
-    head = MLP(6, 5, generator=torch.Generator().manual_seed(seed + 1))
+    body = MLP(3, 6, seed=seed)
+    head = MLP(6, 5, seed=seed + 1)
     return nn.Sequential(body, nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), head)
 
 

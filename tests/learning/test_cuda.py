@@ -12,21 +12,22 @@ from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.policy import Policy
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
 from foresolve.models.forest import RandomForest
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
+from foresolve.models.reference import Baseline
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
 def net(seed: int = 0) -> nn.Module:
-    return nn.Sequential(MLP(3, 8, generator=torch.Generator().manual_seed(seed)), nn.Dropout(0.3), nn.Linear(8, 5))
+    return nn.Sequential(MLP(3, 8, seed=seed), nn.Dropout(0.3), nn.Linear(8, 5))
 
 
 def test_fit_agrees_with_the_cpu() -> None:
     train, valid = top_k_data(), top_k_data(seed=1)
-    models = [MLP(3, 5, generator=torch.Generator().manual_seed(0)) for _ in range(2)]
+    models = [MLP(3, 5, seed=0) for _ in range(2)]
     histories = [
         fit(model, SPOPlus(), train, valid, epochs=3, device=device) for model, device in zip(models, ("cpu", "cuda"))
     ]

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
+import foresolve
 from foresolve.learning.distributed import Workers
 from foresolve.learning.fitting import fit
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
@@ -21,7 +22,7 @@ import sys, torch
 from pathlib import Path
 import torch.distributed as dist
 from foresolve.learning.fitting import fit
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from foresolve.losses.spo import SPOPlus
 from learning.instances import NoisySquares, Squares, top_k_data
 
@@ -29,7 +30,7 @@ out = Path(sys.argv[1])
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 settings = dict(train=top_k_data(32), valid=top_k_data(11, seed=1), batch_size=4, lr=0.05)
-def model(seed): return MLP(3, 5, generator=torch.Generator().manual_seed(seed))
+def model(seed): return MLP(3, 5, seed=seed)
 
 net = model(rank)  # the first process's weights count
 history = fit(net, SPOPlus(), epochs=3, **settings)
@@ -54,8 +55,8 @@ dist.destroy_process_group()
 def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    here = Path(__file__).parents[1]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(here)}
+    paths = str(Path(__file__).parents[1]), str(Path(foresolve.__file__).parents[1])  # the same package as here
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     done = subprocess.run(
         [*command, str(script), str(tmp_path)], env=environment, capture_output=True, text=True, timeout=120
@@ -63,7 +64,7 @@ def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     results = [torch.load(tmp_path / f"spo{rank}.pt") for rank in range(2)]
     assert results[0][1:] == results[1][1:]
-    alone = MLP(3, 5, generator=torch.Generator().manual_seed(0))
+    alone = MLP(3, 5, seed=0)
     history = fit(alone, SPOPlus(), top_k_data(32), top_k_data(11, seed=1), epochs=3, batch_size=8, lr=0.05)
     for state, losses, regrets in results:
         for name, tensor in alone.state_dict().items():

@@ -18,14 +18,14 @@ from foresolve.learning.history import History
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.schedules import geometric
 from learning.instances import NoisySquares, Squares, top_k_data
 
 
 def model(seed: int = 0, **options: Any) -> MLP:
-    return MLP(3, 5, generator=torch.Generator().manual_seed(seed), **options)
+    return MLP(3, 5, seed=seed, **options)
 
 
 def same(one: nn.Module, two: nn.Module) -> bool:
@@ -149,7 +149,7 @@ def test_validation_skips_what_cannot_be_solved() -> None:
     problem = ShortestPath([(0, 1), (1, 0), (1, 2)], 0, 2)
     generator = torch.Generator().manual_seed(0)
     data = DecisionDataset(torch.randn(20, 3, generator=generator), torch.rand(20, 3, generator=generator), problem)
-    net = MLP(3, 3, generator=generator)
+    net = MLP(3, 3, seed=generator)
     with pytest.raises(SolverError):
         fit(net, MSE(), data, data, epochs=1, lr=1e-6)
     history = fit(net, MSE(), data, data, epochs=1, lr=1e-6, on_failure="skip")

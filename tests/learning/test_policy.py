@@ -13,9 +13,11 @@ from torch import nn
 
 from foresolve.errors import ForesolveError
 from foresolve.learning.policy import Policy
-from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors
+from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest, ScikitLearn
-from foresolve.models.networks import MLP, BilinearPairs, PairModel
+from foresolve.models.mlp import MLP
+from foresolve.models.pairs import BilinearPairs, PairModel
+from foresolve.models.reference import Baseline
 from foresolve.problems.base import Problem
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
@@ -53,7 +55,7 @@ SUBMODULAR = [
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
 def test_problems_come_back(problem: Problem, tmp_path: Path) -> None:
-    policy = Policy(MLP(3, 6, generator=torch.Generator().manual_seed(0), head="non_negative").double(), problem)
+    policy = Policy(MLP(3, 6, seed=0, head="non_negative").double(), problem)
     policy.save(tmp_path)
     again = Policy.load(tmp_path)
     assert type(again.problem) is type(problem)
@@ -164,7 +166,7 @@ def test_calls_without_gradients_and_in_evaluation_mode() -> None:
 
 def test_saving_again_replaces_the_policy(tmp_path: Path) -> None:
     for seed in range(2):
-        Policy(MLP(3, 6, generator=torch.Generator().manual_seed(seed)), TopK(6, 2)).save(tmp_path)
+        Policy(MLP(3, 6, seed=seed), TopK(6, 2)).save(tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
     policy = Policy(MLP(3, 6), TopK(6, 3))
     policy.save(tmp_path)

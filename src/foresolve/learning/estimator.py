@@ -22,7 +22,7 @@ from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
@@ -111,7 +111,7 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
         generator = torch.Generator().manual_seed(seed)
         self.problem_ = TopK(theta.shape[1], 1) if self.problem is None else self.problem
         if self.model is None:
-            self.model_: nn.Module = MLP(X.shape[1], theta.shape[1], tuple(self.hidden), generator=generator)
+            self.model_: nn.Module = MLP(X.shape[1], theta.shape[1], tuple(self.hidden), seed=generator)
         else:
             self.model_ = self.model(X.shape[1], theta.shape[1])
         self.model_.double()

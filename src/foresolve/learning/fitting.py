@@ -25,7 +25,7 @@ from foresolve.learning.history import History
 from foresolve.learning.steps import Schedule, Settings, Trainer
 from foresolve.losses.base import Loss
 from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
-from foresolve.models.baselines import Baseline
+from foresolve.models.reference import Baseline
 
 Monitor = Literal["regret", "loss"]
 
@@ -95,7 +95,7 @@ def fit(
     >>> g = torch.Generator().manual_seed(0)
     >>> features = torch.randn(64, 3, generator=g)
     >>> data = DecisionDataset(features, features @ torch.randn(3, 4, generator=g), foresolve.TopK(4, 2))
-    >>> history = fit(MLP(3, 4, generator=g), SPOPlus(), data, epochs=5, lr=0.1)
+    >>> history = fit(MLP(3, 4, seed=g), SPOPlus(), data, epochs=5, lr=0.1)
     >>> history.train_loss[-1] < history.train_loss[0]
     True
     """

@@ -10,7 +10,9 @@ import torch
 from foresolve.errors import ForesolveError
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest
-from foresolve.models.networks import MLP, BilinearPairs, PairModel, Reference
+from foresolve.models.mlp import MLP
+from foresolve.models.pairs import BilinearPairs, PairModel
+from foresolve.models.reference import Reference
 from foresolve.models.similarity import CosinePairs
 
 REFERENCE: dict[str, type[Reference]] = {
