@@ -19,7 +19,7 @@ from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.pool import SolutionPool
 from foresolve.losses.prediction import MSE
 from foresolve.models.mlp import MLP
-from learning.instances import NoisySquares, Squares, top_k_data
+from learning.instances import NoisySquares, Squares, same, top_k_data
 
 pytest.importorskip("safetensors")
 
@@ -29,10 +29,6 @@ def net(seed: int = 0) -> nn.Module:
     body = MLP(3, 6, seed=seed)
     head = MLP(6, 5, seed=seed + 1)
     return nn.Sequential(body, nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), head)
-
-
-def same(one: nn.Module, two: nn.Module) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), two.state_dict().values(), strict=True))
 
 
 def options(optimizer: Any) -> dict[str, Any]:

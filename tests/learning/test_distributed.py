@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 import foresolve
-from foresolve.learning.distributed import Workers
+from foresolve.learning.distributed import TrainingGroup, unwrap
 from foresolve.learning.fitting import fit
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.mlp import MLP
@@ -76,8 +77,19 @@ def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
 
 def test_shares_are_equal_and_cover_the_data() -> None:
     for count, world in ((10, 1), (10, 3), (1, 4), (7, 2)):
-        shares = [Workers(rank, world).order(count, seed=0, epoch=1) for rank in range(world)]
+        shares = [TrainingGroup(rank, world).order(count, seed=0, epoch=1) for rank in range(world)]
         assert {len(share) for share in shares} == {-(-count // world)}
         assert set(torch.cat(shares).tolist()) == set(range(count))
-    assert not torch.equal(Workers().order(50, 0, 0), Workers().order(50, 0, 1))
-    assert not torch.equal(Workers().order(50, 0, 1), Workers().order(50, 1, 0))
+    assert not torch.equal(TrainingGroup().order(50, 0, 0), TrainingGroup().order(50, 0, 1))
+    assert not torch.equal(TrainingGroup().order(50, 0, 1), TrainingGroup().order(50, 1, 0))
+
+
+def test_a_process_alone_keeps_what_it_has() -> None:
+    group, net = TrainingGroup.here(), nn.Linear(2, 3)
+    assert group == TrainingGroup(rank=0, world=1)
+    assert group.wrap(net, torch.device("cpu")) is net
+    assert group.total([1.0, 2.0], torch.device("cpu")) == [1.0, 2.0]
+    assert group.gather("state") == ["state"]
+    group.wait()
+    assert unwrap(net) is net
+    assert unwrap(nn.DataParallel(net)) is net
