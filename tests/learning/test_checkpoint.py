@@ -196,5 +196,5 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         raise ImportError(name)
 
     monkeypatch.setattr(extras.importlib, "import_module", missing)
-    with pytest.raises(MissingExtraError, match=r"needs safetensors. Install it with: pip install foresolve\[learn\]"):
+    with pytest.raises(MissingExtraError, match=r'needs safetensors. .*: pip install "foresolve\[learn\]"'):
         fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)

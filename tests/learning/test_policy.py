@@ -149,7 +149,7 @@ def test_rules_and_problems_of_the_user(tmp_path: Path) -> None:
     with pytest.raises(ForesolveError, match=r"a rule of its own.*decide=..."):
         Policy.load(tmp_path, problem=problem)
     features = torch.randn(4, 3)
-    again = Policy.load(tmp_path, problem=problem, decide=policy.decide)
+    again = Policy.load(tmp_path, problem=problem, decide=policy.rule)
     assert torch.equal(again(features), policy(features))
 
 

@@ -1,4 +1,4 @@
-"""Optional packages, imported where they are needed."""
+"""Packages that are imported where they are needed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from typing import Any
 
 from foresolve.errors import MissingExtraError
 
+# What is not installed under the name that it is imported by.
+_INSTALLED_AS = {"sklearn": "scikit-learn"}
 
-def need(module: str, what: str, extra: str) -> Any:
-    """The module, or an error that names the extra that brings it."""
+
+def need(module: str, what: str, extra: str = "", note: str = "") -> Any:
+    """The module, or an error that says how to get it.
+
+    Parameters
+    ----------
+    module: to import, such as "rich.table".
+    what: needs it, for the message.
+    extra: of foresolve that brings it; empty for what comes with foresolve itself.
+    note: a sentence on why it may not be importable although it is there.
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingExtraError(
-            f"{what} needs {module.split('.')[0]}. Install it with: pip install foresolve[{extra}]"
-        ) from error
+        name = module.partition(".")[0]
+        package = _INSTALLED_AS.get(name, name)
+        reason = "" if extra else f", which cannot be imported ({error})"
+        command = f'pip install "foresolve[{extra}]"' if extra else f"pip install {package}"
+        message = f"{what} needs {package}{reason}. Install it with: {command}"
+        raise MissingExtraError(f"{message}. {note}" if note else message) from error

@@ -57,7 +57,7 @@ class Policy:
         if not isinstance(problem, Problem):
             raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
         self.model = unwrap(model) if isinstance(model, nn.Module) else model
-        self.problem, self.decide = problem, decide
+        self.problem, self.rule = problem, decide
 
     def __call__(self, features: Any, problem: Problem | None = None) -> Tensor:
         """Decisions for features `(B, ...)`; for other feasible sets than in training, with their own `problem`."""
@@ -65,10 +65,10 @@ class Policy:
             theta = predict(self.model, features)
             checks.finite("model(features)", theta)
             problem = (self.problem if problem is None else problem).to(theta.device)
-            return problem.solve(theta) if self.decide is None else self.decide(theta, problem).detach()
+            return problem.solve(theta) if self.rule is None else self.rule(theta, problem).detach()
 
     def __repr__(self) -> str:
-        decide = "" if self.decide is None else f", decide={self.decide!r}"
+        decide = "" if self.rule is None else f", decide={self.rule!r}"
         return f"Policy({type(self.model).__name__}, {self.problem!r}{decide})"
 
     # -- files -------------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ class Policy:
             "model": self._describe_model(tensors),
             "problem": None if config is None else files.pack(config, tensors, "problem"),
             "problem_class": type(self.problem).__name__,
-            "decide": "solve" if self.decide is None else "custom",
+            "decide": "solve" if self.rule is None else "custom",
         }
         contents = {"weights": (files.tensor_bytes(tensors), "safetensors")}
         if isinstance(self.model, ScikitLearn):

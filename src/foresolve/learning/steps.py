@@ -220,10 +220,10 @@ class _Place(NamedTuple):
 
     epoch: int
     number: int
-    index: Tensor | None
+    instances: Tensor | None
 
     def __str__(self) -> str:
-        where = "" if self.index is None else f" (training {checks.instance_names(self.index.tolist(), [0])})"
+        where = "" if self.instances is None else f" (training {checks.instance_names(self.instances.tolist(), [0])})"
         return f"epoch {self.epoch}, batch {self.number}{where}"
 
     def refuse(self, what: str, value: Tensor) -> None:
@@ -233,11 +233,11 @@ class _Place(NamedTuple):
         if not bool(bad.any()):
             return  # a sum of finite numbers that overflowed
         instances = None
-        if self.index is not None and len(bad) == len(self.index):
-            instances = self.index[bad.to(self.index.device)]
+        if self.instances is not None and len(bad) == len(self.instances):
+            instances = self.instances[bad.to(self.instances.device)]
         first = value[bad][0].flatten()
         number = float(first[~torch.isfinite(first)][0])
-        raise ForesolveError(f"{what} is {number} in {self._replace(index=instances)}. {_REMEDY}")
+        raise ForesolveError(f"{what} is {number} in {self._replace(instances=instances)}. {_REMEDY}")
 
 
 def _holders(loss: nn.Module, name: str) -> list[nn.Module]:

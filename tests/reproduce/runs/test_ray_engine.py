@@ -32,7 +32,7 @@ def tasks(config: Config) -> list[Task]:
 
 def test_a_missing_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"pip install foresolve\[ray\]"):
+    with pytest.raises(MissingExtraError, match=r'pip install "foresolve\[ray\]"'):
         RayEngine()
 
 
