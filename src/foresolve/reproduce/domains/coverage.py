@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.smoothing import Relative
 from foresolve.layers.wilder import WilderMultilinear
-from foresolve.learning.steps import Schedule
+from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
 from foresolve.models.mlp import MLP

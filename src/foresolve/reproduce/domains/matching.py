@@ -16,7 +16,7 @@ from foresolve.data.generated.citations import generate_citations
 from foresolve.data.real.cora import TfIdfSimilarity, citation_instances, load_cora, tfidf
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import Relative
-from foresolve.learning.steps import Schedule
+from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.fenchel_young import FenchelYoung
