@@ -37,11 +37,11 @@ net = model(rank)  # the first process's weights count
 history = fit(net, SPOPlus(), epochs=3, **settings)
 torch.save((net.state_dict(), history.train_loss, history.valid_regret), out / f"spo{rank}.pt")
 
-whole, parts, other = model(0), model(0), model(7)
-fit(whole, NoisySquares(rank), epochs=4, **settings)
-fit(parts, NoisySquares(rank), epochs=2, checkpoint=out / "run", **settings)
-fit(other, NoisySquares(rank), epochs=4, checkpoint=out / "run", resume=True, **settings)
-same = all(torch.equal(a, b) for a, b in zip(whole.parameters(), other.parameters()))
+unbroken, paused, resumed = model(0), model(0), model(7)
+fit(unbroken, NoisySquares(rank), epochs=4, **settings)
+fit(paused, NoisySquares(rank), epochs=2, checkpoint=out / "run", **settings)
+fit(resumed, NoisySquares(rank), epochs=4, checkpoint=out / "run", resume=True, **settings)
+same = all(torch.equal(a, b) for a, b in zip(unbroken.parameters(), resumed.parameters()))
 
 wrapped = torch.nn.parallel.DistributedDataParallel(model(0))
 fit(wrapped, SPOPlus(), epochs=3, **settings)
