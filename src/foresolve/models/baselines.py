@@ -64,20 +64,20 @@ class LinearRegression(TableBaseline):
         low, high = bounds
         self._config = {"ridge": float(ridge), "bounds": [low, high]}
 
-    def _fit(self, x: Tensor, y: Tensor) -> None:
-        x_mean, y_mean = x.mean(0), y.mean(0)
-        left, values, right = torch.linalg.svd(x - x_mean, full_matrices=False)
+    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
+        center, mean = rows.mean(0), outputs.mean(0)
+        left, values, right = torch.linalg.svd(rows - center, full_matrices=False)
         ridge = self._config["ridge"]
-        nonzero = values > values.max().clamp_min(0) * 1e-12 * max(x.shape) if len(values) else values > 0
+        nonzero = values > values.max().clamp_min(0) * 1e-12 * max(rows.shape) if len(values) else values > 0
         scale = torch.where(nonzero, values / (values.square() + ridge), 0.0)
-        self.weight = right.mT @ (scale[:, None] * (left.mT @ (y - y_mean)))
-        self.offset = y_mean - x_mean @ self.weight
+        self.weight = right.mT @ (scale[:, None] * (left.mT @ (outputs - mean)))
+        self.offset = mean - center @ self.weight
 
-    def _predict(self, x: Tensor) -> Tensor:
-        self._check_width(x, len(self.weight))
+    def predict_table(self, rows: Tensor) -> Tensor:
+        self._check_width(rows, len(self.weight))
         low, high = self._config["bounds"]
-        y = x @ self.weight + self.offset
-        return y if low is None and high is None else y.clamp(low, high)
+        outputs = rows @ self.weight + self.offset
+        return outputs if low is None and high is None else outputs.clamp(low, high)
 
 
 class NearestNeighbors(TableBaseline):
@@ -96,13 +96,13 @@ class NearestNeighbors(TableBaseline):
         super().__init__(fitted)
         self._config = {"k": checks.positive_int("k", k)}
 
-    def _fit(self, x: Tensor, y: Tensor) -> None:
-        self.table, self.outputs = x, y
+    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
+        self.table, self.outputs = rows, outputs
 
-    def _predict(self, x: Tensor) -> Tensor:
-        self._check_width(x, self.table.shape[1])
+    def predict_table(self, rows: Tensor) -> Tensor:
+        self._check_width(rows, self.table.shape[1])
         means = []
-        for part in x.split(max(1, CHUNK // max(1, len(self.table)))):
+        for part in rows.split(max(1, CHUNK // max(1, len(self.table)))):
             nearest = torch.cdist(part, self.table).topk(min(self._config["k"], len(self.table)), largest=False)
             means.append(self.outputs[nearest.indices].mean(1))
         return torch.cat(means)

@@ -56,18 +56,18 @@ class RandomForest(TableBaseline):
             "options": dict(options or {}),
         }
 
-    def _fit(self, x: Tensor, y: Tensor) -> None:
+    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
         ensemble = need("sklearn.ensemble", "a random forest", "learn")
         config = self._config
-        rows, outputs = x.cpu().numpy(), y.cpu().numpy()
-        if config["max_rows"] is not None and len(rows) > config["max_rows"]:
-            drawn = np.random.default_rng(config["seed"]).choice(len(rows), config["max_rows"], replace=False)
-            rows, outputs = rows[drawn], outputs[drawn]
-        parts = [outputs] if config["multi_output"] else [outputs[:, i : i + 1] for i in range(outputs.shape[1])]
+        x, y = rows.cpu().numpy(), outputs.cpu().numpy()  # as scikit-learn calls them
+        if config["max_rows"] is not None and len(x) > config["max_rows"]:
+            drawn = np.random.default_rng(config["seed"]).choice(len(x), config["max_rows"], replace=False)
+            x, y = x[drawn], y[drawn]
+        parts = [y] if config["multi_output"] else [y[:, i : i + 1] for i in range(y.shape[1])]
         trees = []
         for part in parts:
             forest = ensemble.RandomForestRegressor(config["trees"], random_state=config["seed"], **config["options"])
-            forest.fit(rows, part.ravel() if part.shape[1] == 1 else part)
+            forest.fit(x, part.ravel() if part.shape[1] == 1 else part)
             trees += [tree.tree_ for tree in forest.estimators_]
         sizes = [tree.node_count for tree in trees]
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -86,13 +86,13 @@ class RandomForest(TableBaseline):
             "value": joined("value")[:, :, 0],
         }
         for name, array in arrays.items():
-            setattr(self, name, torch.from_numpy(np.ascontiguousarray(array)).to(x.device))
+            setattr(self, name, torch.from_numpy(np.ascontiguousarray(array)).to(rows.device))
 
-    def _predict(self, x: Tensor) -> Tensor:
+    def predict_table(self, rows: Tensor) -> Tensor:
         forests, trees = self.roots.shape
-        x = x.float().double()  # scikit-learn compares features in single precision
+        rows = rows.float().double()  # scikit-learn compares features in single precision
         means = []
-        for part in x.split(max(1, CHUNK // (forests * trees))):
+        for part in rows.split(max(1, CHUNK // (forests * trees))):
             node = self.roots.reshape(1, -1).expand(len(part), -1)
             while True:
                 goes_left = part.gather(1, self.feature[node]) <= self.threshold[node]
@@ -134,14 +134,14 @@ class ScikitLearn(TableBaseline):
             raise checks.fail("estimator", "a regressor with `fit` and `predict`", type(estimator).__name__)
         self.estimator = estimator
 
-    def _fit(self, x: Tensor, y: Tensor) -> None:
-        outputs = y.cpu().numpy()
+    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
+        y = outputs.cpu().numpy()
         self.fitted = need("sklearn.base", "a regressor of scikit-learn", "learn").clone(self.estimator)
-        self.fitted.fit(x.cpu().numpy(), outputs.ravel() if outputs.shape[1] == 1 else outputs)
+        self.fitted.fit(rows.cpu().numpy(), y.ravel() if y.shape[1] == 1 else y)
 
-    def _predict(self, x: Tensor) -> Tensor:
-        outputs = np.asarray(self.fitted.predict(x.cpu().numpy()), dtype=np.float64)
-        return torch.from_numpy(outputs).reshape(len(x), -1).to(x.device)
+    def predict_table(self, rows: Tensor) -> Tensor:
+        outputs = np.asarray(self.fitted.predict(rows.cpu().numpy()), dtype=np.float64)
+        return torch.from_numpy(outputs).reshape(len(rows), -1).to(rows.device)
 
 
 def _number(seed: Seed | None) -> int:

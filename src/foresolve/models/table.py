@@ -17,7 +17,7 @@ CHUNK = 2**22  # numbers of a table of pairs, of distances, of nodes, at once
 
 
 class TableBaseline(Baseline):
-    """A baseline that learns outputs `(R, o)` from a table of rows `(R, d)`; a subclass gives `_fit` and `_predict`.
+    """A baseline that learns from a table of rows; a subclass gives `fit_table` and `predict_table`.
 
     A row of its table is an item where features are `(N, items, d)` and parameters `(N, items, ...)`; a pair where
     features are two sides, `(N, L, d)` and `(N, R, e)`, and parameters `(N, L * R)`; an instance otherwise.
@@ -27,7 +27,7 @@ class TableBaseline(Baseline):
         features, theta = train.features, train.theta
         layout, shape = layout_of(features, theta)
         table = torch.cat([rows for _, rows in _rows(features, layout, len(theta))])
-        self._fit(table.double(), theta.detach().reshape(len(table), -1).double())
+        self.fit_table(table.double(), theta.detach().reshape(len(table), -1).double())
         self._fitted = {"layout": layout, "shape": list(shape)}
         return self
 
@@ -35,23 +35,23 @@ class TableBaseline(Baseline):
         layout, shape = self._layout()["layout"], self._layout()["shape"]
         first = pair(features)[0] if layout == "pair" else features
         outputs = [
-            self._predict(rows.double()).reshape(size, *_between(features, layout), *shape)
+            self.predict_table(rows.double()).reshape(size, *_between(features, layout), *shape)
             for size, rows in _rows(features, layout, len(first))
         ]
         theta = torch.cat(outputs).to(float_dtype(first))
         return theta.flatten(1, 2) if layout == "pair" else theta
 
     @abstractmethod
-    def _fit(self, x: Tensor, y: Tensor) -> None:
-        """From a table `(R, d)` and outputs `(R, o)`, float64."""
+    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
+        """Learn outputs `(R, o)` from rows `(R, d)`, both float64."""
 
     @abstractmethod
-    def _predict(self, x: Tensor) -> Tensor:
-        """Outputs `(R, o)`."""
+    def predict_table(self, rows: Tensor) -> Tensor:
+        """Outputs `(R, o)` for rows `(R, d)`."""
 
-    def _check_width(self, x: Tensor, width: int) -> None:
-        if x.shape[1] != width:
-            raise checks.fail("features", f"of {width} numbers a row, as in training", str(x.shape[1]))
+    def _check_width(self, rows: Tensor, width: int) -> None:
+        if rows.shape[1] != width:
+            raise checks.fail("features", f"of {width} numbers a row, as in training", str(rows.shape[1]))
 
 
 def layout_of(features: Any, theta: Tensor) -> tuple[str, tuple[int, ...]]:
