@@ -25,7 +25,7 @@ def main() -> None:
     train, valid, test = data.split(60, 40, 100, seed=0)
 
     def model() -> torch.nn.Module:
-        network = foresolve.MLP(20, CUSTOMERS, head="probability", generator=torch.Generator().manual_seed(0))
+        network = foresolve.MLP(20, CUSTOMERS, head="probability", seed=0)
         biases = [p for p in network.parameters() if p.ndim == 1]
         torch.nn.init.constant_(biases[-1], -4.0)  # small probabilities at first, as the true ones are
         return network

@@ -19,7 +19,7 @@ def main() -> None:
     train, valid, test = data.solve().split(80, 40, 100, seed=0)
 
     def model() -> torch.nn.Module:
-        return foresolve.MLP(5, 10, generator=torch.Generator().manual_seed(0))
+        return foresolve.MLP(5, 10, seed=0)
 
     def quadratic(factor: float) -> foresolve.Loss:
         return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.layers.RelativeGamma(factor)))

@@ -29,9 +29,7 @@ def main() -> None:
     train, valid, test = generate(300, torch.Generator().manual_seed(0)).split(150, 50, 100, seed=0)
 
     def model() -> torch.nn.Module:
-        return foresolve.models.BilinearPairs(
-            FEATURES, FEATURES, 4, head="free", generator=torch.Generator().manual_seed(0)
-        )
+        return foresolve.models.BilinearPairs(FEATURES, FEATURES, 4, head="free", seed=0)
 
     def quadratic(factor: float) -> foresolve.Loss:
         return foresolve.DecisionLoss(foresolve.QuadraticRelaxation(foresolve.layers.RelativeGamma(factor)))

@@ -68,7 +68,7 @@ def main(method: str, seed: int, path: str) -> None:
         weights = torch.linalg.lstsq(columns[:TRAIN], theta[:TRAIN].double()).solution
         found["regret"] = regret((columns[TRAIN:] @ weights).float(), test)
     else:
-        model = foresolve.MLP(features.shape[1], theta.shape[1], generator=torch.Generator().manual_seed(seed))
+        model = foresolve.MLP(features.shape[1], theta.shape[1], seed=seed)
         loss = LOSSES[method]()
         if method.startswith("LODL"):
             begin = time.perf_counter()

@@ -1,16 +1,17 @@
-"""Small data sets and losses."""
+"""Small data sets, models and losses."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import SolverError
 from foresolve.losses.base import Loss
+from foresolve.models.mlp import MLP
 from foresolve.problems.top_k import TopK
 
 
@@ -21,6 +22,17 @@ def top_k_data(count: int = 32, seed: int = 0, n: int = 5, noise: float = 0.3) -
     features = torch.randn(count, 3, generator=generator)
     theta = features @ weights + noise * torch.randn(count, n, generator=generator)
     return DecisionDataset(features, theta, TopK(n, 2))
+
+
+def model(seed: int = 0, **options: Any) -> MLP:
+    """From the features of `top_k_data` to its parameters."""
+    return MLP(3, 5, seed=seed, **options)
+
+
+def same(first: nn.Module, second: nn.Module) -> bool:
+    """Whether two models have the same weights and buffers, bit for bit."""
+    states = first.state_dict().values(), second.state_dict().values()
+    return all(torch.equal(a, b) for a, b in zip(*states, strict=True))
 
 
 class NoisySquares(Loss):

@@ -18,21 +18,17 @@ from foresolve.losses.contrastive import NCE
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.pool import SolutionPool
 from foresolve.losses.prediction import MSE
-from foresolve.models.networks import MLP
-from learning.instances import NoisySquares, Squares, top_k_data
+from foresolve.models.mlp import MLP
+from learning.instances import NoisySquares, Squares, same, top_k_data
 
 pytest.importorskip("safetensors")
 
 
 def net(seed: int = 0) -> nn.Module:
     """With dropout and running statistics."""
-    body = MLP(3, 6, generator=torch.Generator().manual_seed(seed))
-    head = MLP(6, 5, generator=torch.Generator().manual_seed(seed + 1))
+    body = MLP(3, 6, seed=seed)
+    head = MLP(6, 5, seed=seed + 1)
     return nn.Sequential(body, nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), head)
-
-
-def same(one: nn.Module, two: nn.Module) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), two.state_dict().values(), strict=True))
 
 
 def options(optimizer: Any) -> dict[str, Any]:
@@ -57,34 +53,34 @@ LOSSES = [
 @pytest.mark.parametrize("make", LOSSES, ids=["noise", "perturbed", "pool"])
 @pytest.mark.parametrize("optimizer", [None, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)], ids=["adam", "sgd"])
 def test_resumes_to_the_same_weights_bit_for_bit(make: Any, optimizer: Any, tmp_path: Path) -> None:
-    whole, parts = net(), net()
-    one = fit(whole, make(), epochs=6, **options(optimizer))
-    fit(parts, make(), epochs=3, checkpoint=tmp_path / "run", **options(optimizer))
-    other = net(seed=5)  # weights come from the file
+    unbroken, paused = net(), net()
+    expected = fit(unbroken, make(), epochs=6, **options(optimizer))
+    fit(paused, make(), epochs=3, checkpoint=tmp_path / "run", **options(optimizer))
+    resumed = net(seed=5)  # weights come from the file
     torch.rand(3)
-    two = fit(other, make(), epochs=6, checkpoint=tmp_path / "run", resume=True, **options(optimizer))
-    assert same(whole, other)
-    assert one.train_loss == two.train_loss
-    assert one.valid_regret == two.valid_regret
-    assert one.lr == two.lr
-    assert one.best_epoch == two.best_epoch
+    history = fit(resumed, make(), epochs=6, checkpoint=tmp_path / "run", resume=True, **options(optimizer))
+    assert same(unbroken, resumed)
+    assert expected.train_loss == history.train_loss
+    assert expected.valid_regret == history.valid_regret
+    assert expected.lr == history.lr
+    assert expected.best_epoch == history.best_epoch
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint.safetensors"]
 
 
 def test_early_stopping_is_resumed_too(tmp_path: Path) -> None:
     settings = {"train": top_k_data(16), "valid": top_k_data(16, seed=1), "lr": 0.3, "patience": 4, "monitor": "loss"}
-    whole, parts = net(), net()
-    one = fit(whole, MSE(), epochs=100, **settings)
-    assert one.best_epoch is not None
-    fit(parts, MSE(), epochs=one.best_epoch + 3, checkpoint=tmp_path / "a.safetensors", **settings)
-    two = fit(parts, MSE(), epochs=100, checkpoint=tmp_path / "a.safetensors", resume=True, **settings)
-    assert same(whole, parts)
-    assert one.valid_loss == two.valid_loss
-    again = net(1)
-    three = fit(again, MSE(), epochs=100, checkpoint=tmp_path / "a.safetensors", resume=True, **settings)
-    assert len(three) == len(one)
-    assert three.stopped_early
-    assert same(again, whole)
+    unbroken, paused = net(), net()
+    expected = fit(unbroken, MSE(), epochs=100, **settings)
+    assert expected.best_epoch is not None
+    fit(paused, MSE(), epochs=expected.best_epoch + 3, checkpoint=tmp_path / "a.safetensors", **settings)
+    history = fit(paused, MSE(), epochs=100, checkpoint=tmp_path / "a.safetensors", resume=True, **settings)
+    assert same(unbroken, paused)
+    assert expected.valid_loss == history.valid_loss
+    repeated = net(1)
+    finished = fit(repeated, MSE(), epochs=100, checkpoint=tmp_path / "a.safetensors", resume=True, **settings)
+    assert len(finished) == len(expected)
+    assert finished.stopped_early
+    assert same(repeated, unbroken)
 
 
 class Impatient(NoisySquares):
@@ -104,8 +100,8 @@ class Impatient(NoisySquares):
 @pytest.mark.parametrize("call", [0, 6, 9])
 def test_ctrl_c_leaves_a_checkpoint_and_a_history(call: int, tmp_path: Path) -> None:
     settings = {"train": top_k_data(30), "epochs": 5, "batch_size": 8}
-    whole = net()
-    fit(whole, Impatient(-1), **settings)
+    unbroken = net()
+    fit(unbroken, Impatient(-1), **settings)
     history = fit(net(), Impatient(call), checkpoint=tmp_path, **settings)
     assert history.interrupted
     assert len(history) == call // 4
@@ -113,7 +109,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_a_history(call: int, tmp_path: Path) -> 
     history = fit(again, Impatient(-1), checkpoint=tmp_path, resume=True, **settings)
     assert not history.interrupted
     assert len(history) == 5
-    assert same(again, whole)
+    assert same(again, unbroken)
 
 
 def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,20 +151,20 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.safetensors"
     fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
-    whole = path.read_bytes()
-    size = int.from_bytes(whole[:8], "little")
-    header = json.loads(whole[8 : 8 + size])
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
 
     def written(change: Any) -> bytes:
         document = json.loads(header["__metadata__"]["json"])
         change(document)
         text = json.dumps(header | {"__metadata__": {"json": json.dumps(document)}}).encode()
-        return len(text).to_bytes(8, "little") + text + whole[8 + size :]
+        return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
     bad = [
-        (whole[: len(whole) // 2], "damaged or no safetensors"),
+        (content[: len(content) // 2], "damaged or no safetensors"),
         (b"", "damaged or no safetensors"),
-        (b"\xff" * 8 + whole[8:], "damaged or no safetensors"),
+        (b"\xff" * 8 + content[8:], "damaged or no safetensors"),
         (written(lambda d: d.update(kind="other")), "is no checkpoint"),
         (written(lambda d: d.update(schema=99)), "has the schema 99"),
         (written(lambda d: d.update(identity=[])), "`identity` must be dict"),
@@ -178,8 +174,8 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         (written(lambda d: d["state"]["history"].update(train_loss="x")), "does not hold the state"),
         (written(lambda d: d["state"].update(model={"__tensor__": "nowhere"})), "names a tensor 'nowhere'"),
     ]
-    for content, message in bad:
-        path.write_bytes(content)
+    for damaged, message in bad:
+        path.write_bytes(damaged)
         with pytest.raises(ForesolveError, match=message):
             fit(net(), MSE(), top_k_data(), epochs=2, checkpoint=tmp_path, resume=True)
 

@@ -12,21 +12,22 @@ from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.policy import Policy
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
 from foresolve.models.forest import RandomForest
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
+from foresolve.models.reference import Baseline
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
 def net(seed: int = 0) -> nn.Module:
-    return nn.Sequential(MLP(3, 8, generator=torch.Generator().manual_seed(seed)), nn.Dropout(0.3), nn.Linear(8, 5))
+    return nn.Sequential(MLP(3, 8, seed=seed), nn.Dropout(0.3), nn.Linear(8, 5))
 
 
 def test_fit_agrees_with_the_cpu() -> None:
     train, valid = top_k_data(), top_k_data(seed=1)
-    models = [MLP(3, 5, generator=torch.Generator().manual_seed(0)) for _ in range(2)]
+    models = [MLP(3, 5, seed=0) for _ in range(2)]
     histories = [
         fit(model, SPOPlus(), train, valid, epochs=3, device=device) for model, device in zip(models, ("cpu", "cuda"))
     ]
@@ -43,13 +44,13 @@ def test_resumes_bit_for_bit(tmp_path: Path) -> None:
     pytest.importorskip("safetensors")
     torch.cuda.manual_seed(5)
     before = torch.cuda.get_rng_state()
-    whole, parts, other = net(), net(), net(1)
-    parts.load_state_dict(whole.state_dict())
-    fit(whole, SPOPlus(), top_k_data(), epochs=4, device="cuda")
-    fit(parts, SPOPlus(), top_k_data(), epochs=2, device="cuda", checkpoint=tmp_path)
-    fit(other, SPOPlus(), top_k_data(), epochs=4, device="cuda", checkpoint=tmp_path, resume=True)
+    unbroken, paused, resumed = net(), net(), net(1)
+    paused.load_state_dict(unbroken.state_dict())
+    fit(unbroken, SPOPlus(), top_k_data(), epochs=4, device="cuda")
+    fit(paused, SPOPlus(), top_k_data(), epochs=2, device="cuda", checkpoint=tmp_path)
+    fit(resumed, SPOPlus(), top_k_data(), epochs=4, device="cuda", checkpoint=tmp_path, resume=True)
     assert torch.equal(torch.cuda.get_rng_state(), before)
-    assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), other.parameters()))
+    assert all(torch.equal(a, b) for a, b in zip(unbroken.parameters(), resumed.parameters()))
 
 
 @pytest.mark.parametrize("kind", [ConstantMean, LinearRegression, NearestNeighbors, RandomDecision, RandomForest])
@@ -57,7 +58,7 @@ def test_baselines(kind: type[Baseline]) -> None:
     if kind is RandomForest:
         pytest.importorskip("sklearn")
     here, there = top_k_data(), top_k_data().to("cuda")
-    one, two = kind().fit(here), kind().fit(there)
-    torch.testing.assert_close(two(there.features).cpu(), one(here.features), rtol=1e-4, atol=1e-4)
-    evaluate(two, there, bootstrap=0)
-    evaluate(one, there, bootstrap=0)
+    on_cpu, on_gpu = kind().fit(here), kind().fit(there)
+    torch.testing.assert_close(on_gpu(there.features).cpu(), on_cpu(here.features), rtol=1e-4, atol=1e-4)
+    evaluate(on_gpu, there, bootstrap=0)
+    evaluate(on_cpu, there, bootstrap=0)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
-from foresolve.learning.distributed import Workers
+import foresolve
+from foresolve.learning.distributed import TrainingGroup, unwrap
 from foresolve.learning.fitting import fit
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
@@ -21,7 +23,7 @@ import sys, torch
 from pathlib import Path
 import torch.distributed as dist
 from foresolve.learning.fitting import fit
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from foresolve.losses.spo import SPOPlus
 from learning.instances import NoisySquares, Squares, top_k_data
 
@@ -29,17 +31,17 @@ out = Path(sys.argv[1])
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 settings = dict(train=top_k_data(32), valid=top_k_data(11, seed=1), batch_size=4, lr=0.05)
-def model(seed): return MLP(3, 5, generator=torch.Generator().manual_seed(seed))
+def model(seed): return MLP(3, 5, seed=seed)
 
 net = model(rank)  # the first process's weights count
 history = fit(net, SPOPlus(), epochs=3, **settings)
 torch.save((net.state_dict(), history.train_loss, history.valid_regret), out / f"spo{rank}.pt")
 
-whole, parts, other = model(0), model(0), model(7)
-fit(whole, NoisySquares(rank), epochs=4, **settings)
-fit(parts, NoisySquares(rank), epochs=2, checkpoint=out / "run", **settings)
-fit(other, NoisySquares(rank), epochs=4, checkpoint=out / "run", resume=True, **settings)
-same = all(torch.equal(a, b) for a, b in zip(whole.parameters(), other.parameters()))
+unbroken, paused, resumed = model(0), model(0), model(7)
+fit(unbroken, NoisySquares(rank), epochs=4, **settings)
+fit(paused, NoisySquares(rank), epochs=2, checkpoint=out / "run", **settings)
+fit(resumed, NoisySquares(rank), epochs=4, checkpoint=out / "run", resume=True, **settings)
+same = all(torch.equal(a, b) for a, b in zip(unbroken.parameters(), resumed.parameters()))
 
 wrapped = torch.nn.parallel.DistributedDataParallel(model(0))
 fit(wrapped, SPOPlus(), epochs=3, **settings)
@@ -54,8 +56,8 @@ dist.destroy_process_group()
 def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    here = Path(__file__).parents[1]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(here)}
+    paths = str(Path(__file__).parents[1]), str(Path(foresolve.__file__).parents[1])  # the same package as here
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     done = subprocess.run(
         [*command, str(script), str(tmp_path)], env=environment, capture_output=True, text=True, timeout=120
@@ -63,7 +65,7 @@ def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     results = [torch.load(tmp_path / f"spo{rank}.pt") for rank in range(2)]
     assert results[0][1:] == results[1][1:]
-    alone = MLP(3, 5, generator=torch.Generator().manual_seed(0))
+    alone = MLP(3, 5, seed=0)
     history = fit(alone, SPOPlus(), top_k_data(32), top_k_data(11, seed=1), epochs=3, batch_size=8, lr=0.05)
     for state, losses, regrets in results:
         for name, tensor in alone.state_dict().items():
@@ -75,8 +77,19 @@ def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
 
 def test_shares_are_equal_and_cover_the_data() -> None:
     for count, world in ((10, 1), (10, 3), (1, 4), (7, 2)):
-        shares = [Workers(rank, world).order(count, seed=0, epoch=1) for rank in range(world)]
+        shares = [TrainingGroup(rank, world).order(count, seed=0, epoch=1) for rank in range(world)]
         assert {len(share) for share in shares} == {-(-count // world)}
         assert set(torch.cat(shares).tolist()) == set(range(count))
-    assert not torch.equal(Workers().order(50, 0, 0), Workers().order(50, 0, 1))
-    assert not torch.equal(Workers().order(50, 0, 1), Workers().order(50, 1, 0))
+    assert not torch.equal(TrainingGroup().order(50, 0, 0), TrainingGroup().order(50, 0, 1))
+    assert not torch.equal(TrainingGroup().order(50, 0, 1), TrainingGroup().order(50, 1, 0))
+
+
+def test_a_process_alone_keeps_what_it_has() -> None:
+    group, net = TrainingGroup.here(), nn.Linear(2, 3)
+    assert group == TrainingGroup(rank=0, world=1)
+    assert group.wrap(net, torch.device("cpu")) is net
+    assert group.total([1.0, 2.0], torch.device("cpu")) == [1.0, 2.0]
+    assert group.gather("state") == ["state"]
+    group.wait()
+    assert unwrap(net) is net
+    assert unwrap(nn.DataParallel(net)) is net

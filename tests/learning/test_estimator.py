@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from foresolve.layers.quadratic import QuadraticRelaxation
+from foresolve.learning.policy import Policy
 from foresolve.losses.contrastive import NCE
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
@@ -70,6 +71,29 @@ def test_pipeline_search_and_cross_validation() -> None:
     assert (scores <= 1e-9).all()
     search = GridSearchCV(pipeline, {"decisionestimator__lr": [1e-6, 0.05]}, cv=2).fit(X, y)
     assert search.best_params_ == {"decisionestimator__lr": 0.05}
+
+
+def test_predicting_leaves_the_model_as_it_was() -> None:
+    """It was once put into evaluation mode and left there, so that a user's further training had no dropout."""
+    X, y = table()
+
+    def make(inputs: int, outputs: int) -> nn.Module:
+        return nn.Sequential(nn.Dropout(0.9), nn.Linear(inputs, outputs))
+
+    estimator = DecisionEstimator(TopK(5, 2), make, epochs=2).fit(X, y)
+    estimator.model_.train()
+    np.testing.assert_array_equal(estimator.predict(X), estimator.predict(X))  # without dropout
+    assert all(module.training for module in estimator.model_.modules())
+    estimator.decide(X)
+    estimator.score(X, y)
+    assert all(module.training for module in estimator.model_.modules())
+
+
+def test_decisions_are_those_of_a_policy() -> None:
+    X, y = table()
+    estimator = DecisionEstimator(TopK(5, 2), epochs=2).fit(X, y)
+    policy = Policy(estimator.model_, estimator.problem_)
+    np.testing.assert_array_equal(estimator.decide(X), policy(torch.tensor(X)).numpy())
 
 
 def test_a_model_of_the_user_and_patience() -> None:

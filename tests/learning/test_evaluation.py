@@ -138,18 +138,18 @@ def test_predicted_constraints_and_repair() -> None:
     optimist = LinearProgram(A_ub=torch.ones(1, 4), b_ub=torch.tensor([1.5]), bounds=(0, 1))
     data = identity_data(theta, problem)
 
-    def decide(predicted: Tensor, _: Problem) -> Tensor:
+    def rule(predicted: Tensor, _: Problem) -> Tensor:
         both = torch.stack([optimist.solve(predicted), problem.solve(predicted)])
         return torch.where(torch.arange(len(predicted)).unsqueeze(-1) < 4, both[0], both[1])
 
-    report = evaluate(lambda features: features, data, decide)
+    report = evaluate(lambda features: features, data, rule)
     assert report.feasible == pytest.approx(0.6)
     assert report.regret < 0
-    mended = evaluate(lambda features: features, data, decide, repair=lambda x, _: x / x.sum(-1, keepdim=True))
+    mended = evaluate(lambda features: features, data, rule, repair=lambda x, _: x / x.sum(-1, keepdim=True))
     assert mended.feasible == pytest.approx(0.6)
     assert mended.regret > 0
     with pytest.raises(InvalidInputError, match=r"`repair\(x, problem\)` must be feasible.*instances 0, 1, 2, 3"):
-        evaluate(lambda features: features, data, decide, repair=lambda x, _: x)
+        evaluate(lambda features: features, data, rule, repair=lambda x, _: x)
 
 
 def test_a_problem_for_each_instance() -> None:
@@ -228,7 +228,7 @@ def test_bad_input() -> None:
         evaluate(lambda features: [1.0], data)  # type: ignore[arg-type,return-value]
     with pytest.raises(InvalidInputError, match="`data` must be a DecisionDataset"):
         evaluate(nn.Linear(3, 5), [1])  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`decide"):
+    with pytest.raises(InvalidInputError, match=r"`rule\(theta_hat, problem\)` must be"):
         evaluate(nn.Linear(3, 5), data, lambda theta, problem: theta[:1])
     with pytest.raises(InvalidInputError, match="`device` must be one that is there"):
         evaluate(nn.Linear(3, 5), data, device="cuda:77")

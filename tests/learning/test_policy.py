@@ -18,9 +18,11 @@ from foresolve._base.configs import exported
 from foresolve.errors import ForesolveError
 from foresolve.learning.policy import Policy
 from foresolve.learning.registry import restore_problem
-from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors
+from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest, ScikitLearn
-from foresolve.models.networks import MLP, BilinearPairs, PairModel
+from foresolve.models.mlp import MLP
+from foresolve.models.pairs import BilinearPairs, PairModel
+from foresolve.models.reference import Baseline
 from foresolve.problems.base import Problem
 from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.flow import MaxFlow, MinCostFlow
@@ -75,7 +77,7 @@ def test_every_problem_has_an_example_here(name: str) -> None:
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
 def test_problems_come_back(problem: Problem, tmp_path: Path) -> None:
-    policy = Policy(MLP(3, 6, generator=torch.Generator().manual_seed(0), head="non_negative").double(), problem)
+    policy = Policy(MLP(3, 6, seed=0, head="non_negative").double(), problem)
     policy.save(tmp_path)
     again = Policy.load(tmp_path)
     assert type(again.problem) is type(problem)
@@ -249,7 +251,7 @@ def test_calls_without_gradients_and_in_evaluation_mode() -> None:
 
 def test_saving_again_replaces_the_policy(tmp_path: Path) -> None:
     for seed in range(2):
-        Policy(MLP(3, 6, generator=torch.Generator().manual_seed(seed)), TopK(6, 2)).save(tmp_path)
+        Policy(MLP(3, 6, seed=seed), TopK(6, 2)).save(tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
     policy = Policy(MLP(3, 6), TopK(6, 3))
     policy.save(tmp_path)

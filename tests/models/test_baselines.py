@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any, Self
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
@@ -13,29 +15,11 @@ from foresolve.learning.fitting import fit
 from foresolve.learning.registry import build
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
-from foresolve.models.forest import RandomForest, ScikitLearn
-from foresolve.models.networks import MLP
-from foresolve.problems.matching import BipartiteMatching
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.models.mlp import MLP
+from foresolve.models.reference import Baseline
 from learning.instances import top_k_data
-
-
-def item_data(count: int = 12) -> DecisionDataset:
-    generator = torch.Generator().manual_seed(0)
-    features = torch.randn(count, 4, 3, generator=generator, dtype=torch.float64)
-    theta = (features @ torch.randn(3, 2, generator=generator, dtype=torch.float64)).sigmoid()
-    return DecisionDataset(features, theta, SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(4, 2)))
-
-
-def pair_data(count: int = 6) -> DecisionDataset:
-    generator = torch.Generator().manual_seed(0)
-    a, b = torch.randn(count, 3, 2, generator=generator), torch.randn(count, 2, 2, generator=generator)
-    theta = (a.sum(-1)[:, :, None] - b.sum(-1)[:, None, :]).flatten(1)
-    return DecisionDataset((a, b), theta, BipartiteMatching(3, 2))
-
+from models.instances import item_data, pair_data
 
 BASELINES = [
     ConstantMean(),
@@ -72,8 +56,8 @@ def test_ridge_and_dependent_features() -> None:
     x, y = data.features.double().numpy(), data.theta.double().numpy()
     x, mean = x - x.mean(0), y.mean(0)
     weight = np.linalg.solve(x.T @ x + 2.0 * np.eye(3), x.T @ (y - mean))
-    found = LinearRegression(ridge=2.0).fit(data)(data.features)
-    torch.testing.assert_close(found, torch.tensor(x @ weight + mean, dtype=torch.float32))
+    predicted = LinearRegression(ridge=2.0).fit(data)(data.features)
+    torch.testing.assert_close(predicted, torch.tensor(x @ weight + mean, dtype=torch.float32))
 
 
 def test_nearest_neighbours_and_mean() -> None:
@@ -82,36 +66,6 @@ def test_nearest_neighbours_and_mean() -> None:
     far = NearestNeighbors(k=1000).fit(data)(data.features[:1])
     torch.testing.assert_close(far[0], data.theta.mean(0))
     torch.testing.assert_close(ConstantMean().fit(data)(data.features[:2])[1], data.theta.mean(0))
-
-
-@pytest.mark.parametrize("multi_output", [True, False])
-def test_forest_is_that_of_scikit_learn(multi_output: bool) -> None:
-    ensemble = pytest.importorskip("sklearn.ensemble")
-    data = top_k_data(60)
-    forest = RandomForest(trees=7, multi_output=multi_output, options={"max_depth": 6}).fit(data)
-    x, y = data.features.double().numpy(), data.theta.double().numpy()
-    other = top_k_data(20, seed=1).features
-
-    def theirs(outputs: np.ndarray) -> np.ndarray:
-        grown = ensemble.RandomForestRegressor(7, random_state=0, max_depth=6).fit(x, outputs)
-        return grown.predict(other.double().numpy())
-
-    expected = theirs(y) if multi_output else np.stack([theirs(y[:, i]) for i in range(y.shape[1])], -1)
-    np.testing.assert_allclose(forest(other.double()).numpy(), expected, rtol=1e-12)
-
-
-def test_forest_on_items_and_pairs() -> None:
-    pytest.importorskip("sklearn")
-    for data in (item_data(), pair_data()):
-        forest = RandomForest(trees=3, max_rows=20).fit(data)
-        assert forest(data.features).shape == data.theta.shape
-
-
-def test_any_regressor() -> None:
-    linear = pytest.importorskip("sklearn.linear_model")
-    data = top_k_data()
-    model = ScikitLearn(linear.LinearRegression()).fit(data)
-    torch.testing.assert_close(model(data.features), LinearRegression().fit(data)(data.features))
 
 
 @pytest.mark.parametrize("baseline", [ConstantMean(), LinearRegression(), NearestNeighbors()])
@@ -125,12 +79,39 @@ def test_rebuilt_from_config_and_state(baseline: Baseline) -> None:
 
 def test_random_decisions_are_feasible_and_reproducible() -> None:
     data = top_k_data()
-    rule = RandomDecision(3).decide
+    rule = RandomDecision(3).rule
     x = rule(data.theta, data.problem)
     assert bool((x.sum(-1) == 2).all())
     assert len({tuple(row) for row in x.tolist()}) > 3
-    reports = [evaluate(MLP(3, 5), data, RandomDecision(3).decide, bootstrap=0) for _ in range(2)]
+    reports = [evaluate(MLP(3, 5), data, RandomDecision(3).rule, bootstrap=0) for _ in range(2)]
     assert reports[0].value == reports[1].value
+
+
+def test_draws_from_a_seed_a_generator_or_the_global_one() -> None:
+    data = top_k_data()
+    draws = RandomDecision(3).fit(data)(data.features)
+    assert torch.equal(RandomDecision(torch.Generator().manual_seed(3)).fit(data)(data.features), draws)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        assert torch.equal(RandomDecision(None).fit(data)(data.features), draws)
+
+
+class Largest(Baseline):
+    """A baseline of one's own: `fit` and `forward` are all that it gives."""
+
+    def fit(self, train: Any) -> Self:
+        self.largest = train.theta.amax(0)
+        return self
+
+    def forward(self, features: Any) -> Tensor:
+        return self.largest.expand(len(features), -1)
+
+
+def test_a_baseline_of_ones_own_gives_two_methods() -> None:
+    data = top_k_data()
+    history = fit(Largest(), None, data, data)
+    assert history.valid_regret[0] is not None
+    assert Largest().config() == {}
 
 
 def test_bad_input() -> None:

@@ -80,20 +80,20 @@ def test_dropout_is_for_training_only_and_the_same_for_all_nodes() -> None:
     features, model = papers(share=1.0), CosinePairs(12, dropout=0.5)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
-        one = model.train()(features)
+        dropped = model.train()(features)
         torch.manual_seed(3)
-        assert torch.equal(model(features), one)
-        assert not torch.equal(model(features), one)
+        assert torch.equal(model(features), dropped)
+        assert not torch.equal(model(features), dropped)
         # All nodes have all features: whatever is dropped for all alike, they stay equal.
-        torch.testing.assert_close(one, torch.ones(2, 12))
+        torch.testing.assert_close(dropped, torch.ones(2, 12))
         mixed = papers()
         torch.manual_seed(3)
-        dropped = model(mixed)
+        mixed_dropped = model(mixed)
     before = torch.get_rng_state()
     plain = model.eval()(mixed)
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(plain, CosinePairs(12)(mixed))
-    assert not torch.allclose(dropped, plain)
+    assert not torch.allclose(mixed_dropped, plain)
 
 
 def test_decay_is_for_the_word_weights_alone() -> None:

@@ -25,7 +25,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`DecisionEstimator` derives from scikit-learn's classes, which are imported when it is first asked for."""
+    """`DecisionEstimator` derives from scikit-learn's classes, which are imported when it is first asked for.
+
+    Where they are not installed it is there all the same, and names the extra when it is made.
+    """
     if name == "DecisionEstimator":
         from foresolve.learning.estimator import DecisionEstimator
 

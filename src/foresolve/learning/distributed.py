@@ -13,14 +13,14 @@ from foresolve._base.randomness import generator
 
 
 @dataclass(frozen=True)
-class Workers:
+class TrainingGroup:
     """This process among those of `torch.distributed`, where it is initialised (`torchrun`); alone otherwise."""
 
     rank: int = 0
     world: int = 1
 
     @classmethod
-    def here(cls) -> Workers:
+    def here(cls) -> TrainingGroup:
         if distributed.is_available() and distributed.is_initialized():
             return cls(distributed.get_rank(), distributed.get_world_size())
         return cls()
@@ -45,9 +45,9 @@ class Workers:
         """The value of every process, at the first; at the others nothing that matters."""
         if self.world == 1:
             return [value]
-        found = [None] * self.world
-        distributed.gather_object(value, found if self.rank == 0 else None)
-        return found
+        values = [None] * self.world
+        distributed.gather_object(value, values if self.rank == 0 else None)
+        return values
 
     def wait(self) -> None:
         """Until all are here."""

@@ -1,10 +1,10 @@
-"""The scikit-learn estimator; the one module that needs scikit-learn to be imported."""
+"""The scikit-learn estimator."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -18,19 +18,32 @@ from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
 from foresolve.learning.policy import Policy
+from foresolve.learning.prediction import inference, predict
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
 
-need("sklearn", "DecisionEstimator", "learn")
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+except ImportError:
+    if TYPE_CHECKING:
+        raise
 
-from sklearn.base import BaseEstimator, RegressorMixin  # noqa: E402
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data  # noqa: E402
+    class RegressorMixin:
+        """Stands in for scikit-learn's."""
+
+    class BaseEstimator:
+        """Stands in for scikit-learn's: the class can be imported and read about, and says what it needs when made."""
+
+        def __new__(cls, *_: Any, **__: Any) -> Self:
+            need("sklearn", cls.__name__, "learn")
+            return super().__new__(cls)
 
 
 class DecisionEstimator(RegressorMixin, BaseEstimator):
@@ -48,14 +61,16 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     loss: a `Loss`, or a function without arguments that makes one. By default `SPOPlus` for linear problems,
         `DecisionLoss(MultilinearRelaxation())` for submodular ones, the squared error otherwise.
     hidden: widths of the hidden layers of the default model.
-    epochs, lr, batch_size, patience: as of `fit`.
+    epochs, lr, batch_size, patience: as in `fit`.
     validation_fraction: of the samples, set aside for `patience`.
     random_state: of weights, order and split.
-    on_failure, device: as of `fit`.
+    on_failure, device: as in `fit`.
 
     Attributes
     ----------
-    model_, problem_, history_: what came of it.
+    model_: the trained model.
+    problem_: what is decided.
+    history_: of the training.
 
     Examples
     --------
@@ -105,10 +120,9 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
         self._flat = y.ndim == 1
         theta = y.reshape(len(y), -1)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        generator = torch.Generator().manual_seed(seed)
         self.problem_ = TopK(theta.shape[1], 1) if self.problem is None else self.problem
         if self.model is None:
-            self.model_: nn.Module = MLP(X.shape[1], theta.shape[1], tuple(self.hidden), generator=generator)
+            self.model_: nn.Module = MLP(X.shape[1], theta.shape[1], tuple(self.hidden), seed=seed)
         else:
             self.model_ = self.model(X.shape[1], theta.shape[1])
         self.model_.double()
@@ -125,11 +139,13 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted parameters `(n_samples, n_params)`; one dimension where `y` had one."""
-        theta = self._predict(self._features(X))
+        features = torch.tensor(self._features(X))
+        with inference(self.model_):
+            theta = predict(self.model_, features).cpu().numpy()
         return theta[:, 0] if self._flat else theta
 
     def decide(self, X: Any) -> np.ndarray:
-        """Decisions `(n_samples, n)`."""
+        """Decisions `(n_samples, n)`, as those of a `Policy`."""
         features = torch.tensor(self._features(X))
         return Policy(self.model_, self.problem_)(features).cpu().numpy()
 
@@ -145,12 +161,6 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     def _features(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
-
-    def _predict(self, features: np.ndarray) -> np.ndarray:
-        self.model_.eval()
-        first = next(self.model_.parameters())
-        with torch.no_grad():
-            return self.model_(torch.tensor(features).to(first)).cpu().numpy()
 
     def _data(self, X: np.ndarray, theta: np.ndarray) -> DecisionDataset:
         return DecisionDataset(torch.tensor(X), torch.tensor(theta), self.problem_)

@@ -24,14 +24,14 @@ from foresolve.learning.report import Report
 from foresolve.learning.steps import kind_of
 from foresolve.problems.base import Problem
 
-Decide = Callable[[Tensor, Problem], Tensor]
+Rule = Callable[[Tensor, Problem], Tensor]
 Repair = Callable[[Tensor, Problem], Tensor]
 
 
 def evaluate(
     model: Model,
     data: DecisionDataset,
-    decide: Decide | None = None,
+    rule: Rule | None = None,
     *,
     repair: Repair | None = None,
     metrics: bool = True,
@@ -48,9 +48,9 @@ def evaluate(
     model: a module, a baseline, a `Policy`, or any function from features to `theta`. Modules are put into evaluation
         mode for the time.
     data: its best decisions under the truth are worked out, if they are not known.
-    decide: `decide(theta_hat, problem) -> x`, by default `problem.solve`, exact and discrete. A layer will do too: then
-        the fractional decisions of training are scored. One that predicts constraints builds its own problem, and
-        gets the true one only for its sizes.
+    rule: `rule(theta_hat, problem) -> x`, by default that of a `Policy` or `problem.solve`, exact and discrete. A layer
+        will do too: then the fractional decisions of training are scored. One that predicts constraints builds its
+        own problem, and gets the true one only for its sizes.
     repair: `repair(x, problem) -> x`, for decisions that are not feasible under the true problem; its own must be.
     metrics: whether to score the predictions as well: mean squared error, and, where all true parameters are 0 or 1,
         cross-entropy (of predictions in [0, 1]) and AUC; and the worst case over ties, which costs another solve.
@@ -74,11 +74,11 @@ def evaluate(
     if not isinstance(data, DecisionDataset):
         raise checks.fail("data", "a DecisionDataset", type(data).__name__)
     if isinstance(model, Policy):
-        decide, model = decide or model.rule, model.model
+        rule, model = rule or model.rule, model.model
     if not callable(model):
         raise checks.fail("model", "callable on features", type(model).__name__)
     model = unwrap(model) if isinstance(model, nn.Module) else model
-    data.solve()  # before it is moved: the caller's data set keeps what is found
+    data.solve()  # before it is moved: the caller's data set keeps its decisions
     if device is not None:
         where = find_device(device, nn.Identity())
         data = data.to(where)
@@ -86,7 +86,7 @@ def evaluate(
             model.to(where)
     elif isinstance(model, nn.Module) and next(model.parameters(), None) is not None:
         data = data.to(find_device(None, model))
-    scorer = _Scorer(model, decide, repair, metrics)
+    scorer = _Scorer(model, rule, repair, metrics)
     with inference(model):
         for index in torch.arange(len(data)).split(checks.positive_int("batch_size", batch_size)):
             scorer.add(data[index])
@@ -103,8 +103,8 @@ def _named(error: SolverError, batch: Batch) -> SolverError:
 class _Scorer:
     """Collects the columns of a report, batch by batch."""
 
-    def __init__(self, model: Model, decide: Decide | None, repair: Repair | None, metrics: bool) -> None:
-        self.model, self.decide, self.repair, self.metrics = model, decide, repair, metrics
+    def __init__(self, model: Model, rule: Rule | None, repair: Repair | None, metrics: bool) -> None:
+        self.model, self.rule, self.repair, self.metrics = model, rule, repair, metrics
         self.columns: dict[str, list[np.ndarray]] = {}
         self.seconds = {"prediction": 0.0, "decision": 0.0}
         self.pairs: list[tuple[np.ndarray, np.ndarray]] | None = []  # of scores and labels, while all labels are 0/1
@@ -114,14 +114,14 @@ class _Scorer:
         batch.check_prediction(theta_hat)
         theta_hat = theta_hat.to(batch.theta.device)
         checks.finite("model(features)", theta_hat)
-        solve = self.decide or (lambda theta, problem: problem.solve(theta))
+        rule = self.rule or (lambda theta, problem: problem.solve(theta))
         try:
-            x = self._timed("decision", solve, theta_hat, batch.problem)
+            x = self._timed("decision", rule, theta_hat, batch.problem)
         except SolverError as error:
             raise _named(error, batch) from error
         if not isinstance(x, Tensor) or len(x) != len(batch):
-            found = str(tuple(x.shape)) if isinstance(x, Tensor) else type(x).__name__
-            raise checks.fail("decide(theta_hat, problem)", f"({len(batch)}, n)", found)
+            shape = str(tuple(x.shape)) if isinstance(x, Tensor) else type(x).__name__
+            raise checks.fail("rule(theta_hat, problem)", f"({len(batch)}, n)", shape)
         x = self._checked(x.detach().to(batch.theta), batch)
         _, best = batch.best()
         value = batch.problem.objective(x, batch.theta)
@@ -141,16 +141,15 @@ class _Scorer:
 
     def _checked(self, x: Tensor, batch: Batch) -> Tensor:
         """Feasible under the true problem, after repair where there is a rule for it."""
-        check = getattr(batch.problem, "check", None)
-        if self.decide is None or check is None:
+        if self.rule is None:
             return x
-        relaxed = {"relaxed": True} if isinstance(self.decide, Layer) else {}
-        feasible = check(x, **relaxed).feasible.to(x.device)
+        relaxed = isinstance(self.rule, Layer)  # layers leave integrality aside
+        feasible = batch.problem.check(x, relaxed=relaxed).feasible.to(x.device)
         self._put(feasible=feasible)
         if self.repair is None or bool(feasible.all()):
             return x
         x = torch.where(feasible.unsqueeze(-1), x, self.repair(x, batch.problem).to(x))
-        after = check(x, **relaxed)
+        after = batch.problem.check(x, relaxed=relaxed)
         if not after:
             where = [] if batch.index is None else batch.index[~after.feasible.to(batch.index.device)].tolist()
             names = checks.instance_names(where, [0])
@@ -159,7 +158,7 @@ class _Scorer:
 
     def _ties(self, theta_hat: Tensor, batch: Batch, x: Tensor, regret: Tensor) -> None:
         problem = batch.problem
-        if self.decide is None and problem.linear and problem.exact:
+        if self.rule is None and problem.linear and problem.exact:
             worst = worst_decision(problem, theta_hat, batch.theta, x)
             value = problem.objective(worst, batch.theta.double())
             self._put(worst_case_regret=torch.maximum(batch.best()[1].double() - value, regret))

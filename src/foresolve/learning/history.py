@@ -90,10 +90,10 @@ class History:
         ax.set_xlabel("epoch")
         ax.set_ylabel("loss")
         if any(value is not None for value in self.valid_regret):
-            other = ax.twinx()
+            regrets = ax.twinx()
             percent = [100 * _number(v) for v in self.valid_regret]
-            handles += other.plot(epochs, percent, color="tab:red", label="validation regret")
-            other.set_ylabel("normalised regret (%)")
+            handles += regrets.plot(epochs, percent, color="tab:red", label="validation regret")
+            regrets.set_ylabel("normalised regret (%)")
         if self.best_epoch is not None:
             handles += [ax.axvline(self.best_epoch + 1, color="grey", linestyle=":", label="best epoch")]
         ax.legend(handles=handles)

@@ -13,7 +13,9 @@ from foresolve.errors import ForesolveError
 from foresolve.learning import submodular_interim as interim
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest
-from foresolve.models.networks import MLP, BilinearPairs, PairModel, Reference
+from foresolve.models.mlp import MLP
+from foresolve.models.pairs import BilinearPairs, PairModel
+from foresolve.models.reference import Reference
 from foresolve.models.similarity import CosinePairs
 from foresolve.problems.base import Problem
 

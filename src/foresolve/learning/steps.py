@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,25 +15,12 @@ from foresolve._base import checks
 from foresolve._base.randomness import begin_epoch
 from foresolve.data.batch import Batch
 from foresolve.data.best import solve_all
-from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, SolverError
-from foresolve.learning.distributed import Workers, unwrap
+from foresolve.learning.distributed import TrainingGroup, unwrap
+from foresolve.learning.options import Options
 from foresolve.learning.prediction import inference, predict
 from foresolve.losses.base import Loss
-
-Schedule = Callable[[float], Any]
-
-
-@dataclass
-class Settings:
-    """What does not change during a run."""
-
-    epochs: int
-    batch_size: int
-    seed: int
-    clip: float | None
-    anneal: Mapping[str, Schedule]
-    on_failure: Failure
 
 
 class Trainer:
@@ -45,16 +33,16 @@ class Trainer:
         train: DecisionDataset,
         optimizer: torch.optim.Optimizer,
         scheduler: Any,
-        settings: Settings,
+        options: Options,
         device: torch.device,
     ) -> None:
         self.module, self.loss, self.train = unwrap(model), loss, train
-        self.optimizer, self.scheduler, self.settings, self.device = optimizer, scheduler, settings, device
-        self.workers = Workers.here()
-        self.model = model if model is not self.module else self.workers.wrap(model, device)
+        self.optimizer, self.scheduler, self.options, self.device = optimizer, scheduler, options, device
+        self.group = TrainingGroup.here()
+        self.model = model if model is not self.module else self.group.wrap(model, device)
         self.skipped = 0
         self.annealed: dict[str, Any] = {}
-        self._holders = {name: _holders(loss, name) for name in settings.anneal}
+        self._holders = {name: _holders(loss, name) for name in options.schedules}
 
     # -- training ----------------------------------------------------------------------------------------------------
 
@@ -62,38 +50,47 @@ class Trainer:
         """Pass over the data once; the mean loss."""
         self.skipped = 0
         self._anneal(epoch)
-        begin_epoch(self.device, self.settings.seed, epoch, self.workers.rank)
+        begin_epoch(self.device, self.options.seed, epoch, self.group.rank)
         self.model.train()
         self.loss.train()
         total, count = 0.0, 0
-        order = self.workers.order(len(self.train), self.settings.seed, epoch)
-        for number, index in enumerate(order.split(self.settings.batch_size)):
-            losses = self._step(self.train[index], epoch, number)
-            total, count = total + float(losses.sum()), count + len(losses)
-        total, count, skipped = self.workers.total([total, count, self.skipped], self.device)
+        order = self.group.order(len(self.train), self.options.seed, epoch)
+        for number, index in enumerate(order.split(self.options.batch_size)):
+            loss, instances = self._step(self.train[index], epoch, number)
+            total, count = total + loss, count + instances
+        total, count, skipped = self.group.total([total, count, self.skipped], self.device)
         self.skipped = int(skipped)
         if not count:
             raise SolverError(f"a solver failed on every training instance of epoch {epoch}")
         return total / count
 
-    def _step(self, batch: Batch, epoch: int, number: int) -> Tensor:
+    def _step(self, batch: Batch, epoch: int, number: int) -> tuple[float, int]:
+        """One batch: the sum of its losses, and how many instances have one."""
         self.optimizer.zero_grad()
         theta_hat = predict(self.model, batch.features)
-        batch.check_prediction(theta_hat)
-        self._check_finite("the prediction", theta_hat, batch, epoch, number)
-        losses = self._losses(theta_hat, batch)
-        self._check_finite("the loss", losses, batch, epoch, number)
-        if len(losses) == 0 and self.workers.world == 1:
-            return losses
+        place = _Place(epoch, number, batch.index)
+        try:
+            losses = self._losses(theta_hat, batch)
+        except Exception:
+            place.refuse("the prediction", theta_hat)  # whatever came of it
+            raise
+        # One transfer from the device tells both; a step waits for no other before that of the gradient.
+        total, prediction = torch.stack([losses.detach().sum(), theta_hat.detach().sum().to(losses)]).tolist()
+        if not math.isfinite(prediction):
+            place.refuse("the prediction", theta_hat)
+        if not math.isfinite(total):
+            place.refuse("the loss", losses)
+        if len(losses) == 0 and self.group.world == 1:
+            return 0.0, 0
         # The processes wait for each other's gradients: one without instances sends zeros.
         (losses.mean() if len(losses) else 0.0 * theta_hat.sum()).backward()
         gradients = [p.grad for p in self.module.parameters() if p.grad is not None]
         if gradients and not bool(torch.isfinite(torch.stack([g.detach().sum() for g in gradients]).sum())):
-            raise ForesolveError(f"the gradient is not finite in {_place(epoch, number, batch.index)}. {_REMEDY}")
-        if self.settings.clip is not None:
-            nn.utils.clip_grad_norm_(self.module.parameters(), self.settings.clip)
+            raise ForesolveError(f"the gradient is not finite in {place}. {_REMEDY}")
+        if self.options.clip is not None:
+            nn.utils.clip_grad_norm_(self.module.parameters(), self.options.clip)
         self.optimizer.step()
-        return losses.detach()
+        return total, len(losses)
 
     def _losses(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """One loss for each instance that no solver failed on."""
@@ -104,15 +101,15 @@ class Trainer:
                 raise checks.fail("loss(theta_hat, batch)", expected, str(tuple(losses.shape)))
             return losses
         except SolverError as error:
-            if self.settings.on_failure == "raise":
+            if self.options.on_failure == "raise":
                 raise self._named(error, theta_hat.detach(), batch) from error
-        found = []
-        for row, one in self._single(batch, range(len(batch))):
+        losses = []
+        for row, single in self._single(batch, range(len(batch))):
             try:
-                found.append(self.loss(theta_hat[row : row + 1], one))
+                losses.append(self.loss(theta_hat[row : row + 1], single))
             except SolverError:
                 self.skipped += 1
-        return torch.cat(found) if found else theta_hat.new_zeros(0)
+        return torch.cat(losses) if losses else theta_hat.new_zeros(0)
 
     def _single(self, batch: Batch, rows: Any) -> Iterator[tuple[int, Batch]]:
         assert batch.index is not None
@@ -123,10 +120,10 @@ class Trainer:
         suspects = [row for row in error.instances if row < len(batch)]
         kind = kind_of(error)
         assert batch.index is not None
-        for row, one in self._single(batch, [*suspects, *(i for i in range(len(batch)) if i not in suspects)]):
+        for row, single in self._single(batch, [*suspects, *(i for i in range(len(batch)) if i not in suspects)]):
             try:
                 with torch.no_grad():
-                    self.loss(theta_hat[row : row + 1], one)
+                    self.loss(theta_hat[row : row + 1], single)
             except SolverError as alone:
                 where = int(batch.index[row])
                 reason = str(alone).replace("instance 0", "the instance")
@@ -135,20 +132,9 @@ class Trainer:
         where = batch.index.tolist()
         return kind(f"training {checks.instance_names(where, [len(self.train)])}: {error}", where)
 
-    def _check_finite(self, what: str, value: Tensor, batch: Batch, epoch: int, number: int) -> None:
-        if bool(torch.isfinite(value.detach().sum())):
-            return
-        bad = ~torch.isfinite(value.detach()).reshape(len(value), -1).all(-1)
-        if not bool(bad.any()):
-            return  # a sum of finite numbers that overflowed
-        index = batch.index[bad.to(batch.index.device)] if batch.index is not None and len(bad) == len(batch) else None
-        first = value.detach()[bad][0].flatten()
-        found = float(first[~torch.isfinite(first)][0])
-        raise ForesolveError(f"{what} is {found} in {_place(epoch, number, index)}. {_REMEDY}")
-
     def _anneal(self, epoch: int) -> None:
-        progress = epoch / max(self.settings.epochs - 1, 1)
-        for name, schedule in self.settings.anneal.items():
+        progress = epoch / max(self.options.epochs - 1, 1)
+        for name, schedule in self.options.schedules.items():
             self.annealed[name] = schedule(progress)
             for module in self._holders[name]:
                 setattr(module, name, self.annealed[name])
@@ -163,14 +149,15 @@ class Trainer:
 
     # -- validation --------------------------------------------------------------------------------------------------
 
-    def validate(self, valid: DecisionDataset, monitor: str) -> float:
-        """The normalised regret of exact decisions, or the mean loss."""
-        mine = torch.arange(len(valid))[self.workers.rank :: self.workers.world]
+    def validate(self, valid: DecisionDataset) -> float:
+        """The normalised regret of exact decisions, or the mean loss, as `monitor` says."""
+        monitor = self.options.monitor
+        share = torch.arange(len(valid))[self.group.rank :: self.group.world]
         sums = [0.0, 0.0]
         state = copy.deepcopy(self.loss.state_dict()) if monitor == "loss" else None
         self.loss.eval()
         with inference(self.module):
-            for index in mine.split(max(self.settings.batch_size, 32)):
+            for index in share.split(max(self.options.batch_size, 32)):
                 batch = valid[index]
                 theta_hat = predict(self.module, batch.features)
                 batch.check_prediction(theta_hat)
@@ -178,7 +165,7 @@ class Trainer:
                 sums = [a + b for a, b in zip(sums, score(theta_hat, batch))]
         if state is not None:
             self.loss.load_state_dict(state)  # what a loss draws or collects in validation does not touch training
-        above, below = self.workers.total(sums, self.device)
+        above, below = self.group.total(sums, self.device)
         if monitor == "regret" and below == 0:
             below = len(valid)  # all optima are zero: nothing to divide by
         if not below:
@@ -190,15 +177,15 @@ class Trainer:
         return float(losses.sum()), len(losses)
 
     def _valid_regret(self, theta_hat: Tensor, batch: Batch) -> tuple[float, float]:
-        if self.settings.on_failure == "skip":
+        if self.options.on_failure == "skip":
             x, failed = solve_all(batch.problem, theta_hat, lambda done, total: None)
         else:
             x, failed = batch.problem.solve(theta_hat), {}
         _, best = batch.best()
-        kept = torch.ones(len(batch), dtype=torch.bool, device=best.device)
-        kept[list(failed)] = False
-        best = best.double()[kept]
-        value = batch.problem.objective(x.to(batch.theta), batch.theta).double()[kept]
+        decided = torch.ones(len(batch), dtype=torch.bool, device=best.device)
+        decided[list(failed)] = False
+        best = best.double()[decided]
+        value = batch.problem.objective(x.to(batch.theta), batch.theta).double()[decided]
         return float((best - value).sum()), float(best.abs().sum())
 
     # -- memory ------------------------------------------------------------------------------------------------------
@@ -209,7 +196,7 @@ class Trainer:
             "model": dict(self.module.state_dict()),
             "optimizer": self.optimizer.state_dict(),
             "scheduler": None if self.scheduler is None else self.scheduler.state_dict(),
-            "losses": self.workers.gather(dict(self.loss.state_dict())),
+            "losses": self.group.gather(dict(self.loss.state_dict())),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -218,7 +205,7 @@ class Trainer:
         if self.scheduler is not None and state["scheduler"] is not None:
             self.scheduler.load_state_dict(state["scheduler"])
         losses = state["losses"]
-        self.loss.load_state_dict(losses[self.workers.rank if self.workers.rank < len(losses) else 0])
+        self.loss.load_state_dict(losses[self.group.rank if self.group.rank < len(losses) else 0])
 
 
 def kind_of(error: SolverError) -> type[SolverError]:
@@ -229,14 +216,34 @@ def kind_of(error: SolverError) -> type[SolverError]:
 _REMEDY = "The weights are those before this batch: look at the instances, lower `lr` or set `clip`"
 
 
-def _place(epoch: int, number: int, index: Tensor | None) -> str:
-    where = "" if index is None else f" (training {checks.instance_names(index.tolist(), [0])})"
-    return f"epoch {epoch}, batch {number}{where}"
+class _Place(NamedTuple):
+    """Where in training something went wrong."""
+
+    epoch: int
+    number: int
+    instances: Tensor | None
+
+    def __str__(self) -> str:
+        where = "" if self.instances is None else f" (training {checks.instance_names(self.instances.tolist(), [0])})"
+        return f"epoch {self.epoch}, batch {self.number}{where}"
+
+    def refuse(self, what: str, value: Tensor) -> None:
+        """Raise an error that names the instances whose values are not finite, if there are any."""
+        value = torch.atleast_1d(value.detach())
+        bad = ~torch.isfinite(value).reshape(len(value), -1).all(-1)
+        if not bool(bad.any()):
+            return  # a sum of finite numbers that overflowed
+        instances = None
+        if self.instances is not None and len(bad) == len(self.instances):
+            instances = self.instances[bad.to(self.instances.device)]
+        first = value[bad][0].flatten()
+        number = float(first[~torch.isfinite(first)][0])
+        raise ForesolveError(f"{what} is {number} in {self._replace(instances=instances)}. {_REMEDY}")
 
 
 def _holders(loss: nn.Module, name: str) -> list[nn.Module]:
     """The layers in a loss whose `name` can be set."""
-    found = [module for module in loss.modules() if hasattr(module, name)]
-    if not found:
+    holders = [module for module in loss.modules() if hasattr(module, name)]
+    if not holders:
         raise checks.fail("anneal", "for a loss with a layer that it can anneal", f"no layer with `{name}` in the loss")
-    return found
+    return holders

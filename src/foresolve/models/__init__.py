@@ -1,9 +1,12 @@
 """Reference networks, similarities, and the baselines that a learned model must beat."""
 
-from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
 from foresolve.models.forest import RandomForest, ScikitLearn
-from foresolve.models.networks import MLP, BilinearPairs, PairModel
+from foresolve.models.mlp import MLP
+from foresolve.models.pairs import BilinearPairs, PairModel
+from foresolve.models.reference import Baseline, Reference
 from foresolve.models.similarity import CosinePairs
+from foresolve.models.table import TableBaseline
 
 __all__ = [
     "Baseline",
@@ -16,5 +19,7 @@ __all__ = [
     "PairModel",
     "RandomDecision",
     "RandomForest",
+    "Reference",
     "ScikitLearn",
+    "TableBaseline",
 ]

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.extras import need
+from foresolve._base.randomness import Seed
 from foresolve.errors import ForesolveError
-from foresolve.models.baselines import CHUNK, Baseline
+from foresolve.models.table import CHUNK, TableBaseline
 
 
-class RandomForest(Baseline):
+class RandomForest(TableBaseline):
     """A random forest of scikit-learn's `RandomForestRegressor`.
 
     Once grown it is a few tensors: it predicts on any device, and a saved policy holds neither pickles nor anything
@@ -24,8 +25,8 @@ class RandomForest(Baseline):
     ----------
     trees: the number of trees.
     multi_output: one forest for all outputs of a row, or one for each of them.
-    max_rows: at most so many rows to grow from, drawn at random; a table of pairs can be large.
-    seed: `random_state` of the forests.
+    max_rows: the most rows to grow from, drawn at random; a table of pairs can be large.
+    seed: `random_state` of the forests; a `torch.Generator`, or torch's global one for `None`, draws that number.
     options: further arguments of `RandomForestRegressor`, for example `{"max_depth": 5}`.
     """
 
@@ -42,7 +43,7 @@ class RandomForest(Baseline):
         trees: int = 100,
         multi_output: bool = True,
         max_rows: int | None = None,
-        seed: int = 0,
+        seed: Seed | None = 0,
         options: dict[str, Any] | None = None,
         fitted: dict[str, Any] | None = None,
     ) -> None:
@@ -51,26 +52,26 @@ class RandomForest(Baseline):
             "trees": checks.positive_int("trees", trees),
             "multi_output": bool(multi_output),
             "max_rows": None if max_rows is None else checks.positive_int("max_rows", max_rows),
-            "seed": seed,
+            "seed": _number(seed),
             "options": dict(options or {}),
         }
 
-    def _fit(self, x: Tensor, y: Tensor) -> None:
+    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
         ensemble = need("sklearn.ensemble", "a random forest", "learn")
         config = self._config
-        rows, outputs = x.cpu().numpy(), y.cpu().numpy()
-        if config["max_rows"] is not None and len(rows) > config["max_rows"]:
-            kept = np.random.default_rng(config["seed"]).choice(len(rows), config["max_rows"], replace=False)
-            rows, outputs = rows[kept], outputs[kept]
-        parts = [outputs] if config["multi_output"] else [outputs[:, i : i + 1] for i in range(outputs.shape[1])]
+        x, y = rows.cpu().numpy(), outputs.cpu().numpy()  # as scikit-learn calls them
+        if config["max_rows"] is not None and len(x) > config["max_rows"]:
+            drawn = np.random.default_rng(config["seed"]).choice(len(x), config["max_rows"], replace=False)
+            x, y = x[drawn], y[drawn]
+        parts = [y] if config["multi_output"] else [y[:, i : i + 1] for i in range(y.shape[1])]
         trees = []
         for part in parts:
             forest = ensemble.RandomForestRegressor(config["trees"], random_state=config["seed"], **config["options"])
-            forest.fit(rows, part.ravel() if part.shape[1] == 1 else part)
+            forest.fit(x, part.ravel() if part.shape[1] == 1 else part)
             trees += [tree.tree_ for tree in forest.estimators_]
         sizes = [tree.node_count for tree in trees]
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        own = np.arange(sum(sizes))
+        node = np.arange(sum(sizes))
 
         def joined(name: str) -> np.ndarray:
             return np.concatenate([getattr(tree, name) for tree in trees])
@@ -78,20 +79,20 @@ class RandomForest(Baseline):
         leaf, offset = joined("children_left") < 0, np.repeat(starts, sizes)
         arrays = {
             "roots": starts.reshape(len(parts), -1),
-            "left": np.where(leaf, own, joined("children_left") + offset),
-            "right": np.where(leaf, own, joined("children_right") + offset),
+            "left": np.where(leaf, node, joined("children_left") + offset),
+            "right": np.where(leaf, node, joined("children_right") + offset),
             "feature": np.where(leaf, 0, joined("feature")),
             "threshold": joined("threshold"),
             "value": joined("value")[:, :, 0],
         }
         for name, array in arrays.items():
-            setattr(self, name, torch.from_numpy(np.ascontiguousarray(array)).to(x.device))
+            setattr(self, name, torch.from_numpy(np.ascontiguousarray(array)).to(rows.device))
 
-    def _predict(self, x: Tensor) -> Tensor:
+    def predict_table(self, rows: Tensor) -> Tensor:
         forests, trees = self.roots.shape
-        x = x.float().double()  # scikit-learn compares features in single precision
-        found = []
-        for part in x.split(max(1, CHUNK // (forests * trees))):
+        rows = rows.float().double()  # scikit-learn compares features in single precision
+        means = []
+        for part in rows.split(max(1, CHUNK // (forests * trees))):
             node = self.roots.reshape(1, -1).expand(len(part), -1)
             while True:
                 goes_left = part.gather(1, self.feature[node]) <= self.threshold[node]
@@ -100,24 +101,24 @@ class RandomForest(Baseline):
                     break
                 node = child
             mean = torch.stack([self.value[leaf].mean(1) for leaf in node.split(trees, 1)], 1)
-            found.append(mean.flatten(1))
-        return torch.cat(found)
+            means.append(mean.flatten(1))
+        return torch.cat(means)
 
     def validate(self) -> None:
-        own = torch.arange(len(self.left), device=self.left.device)
+        node = torch.arange(len(self.left), device=self.left.device)
         sound = (
             self.roots.ndim == 2
             and self.roots.numel() > 0
             and len({len(b) for name, b in self._fitted_buffers() if name != "roots"}) == 1
-            and bool(((self.roots >= 0) & (self.roots < len(own))).all())
-            and all(bool(((side >= own) & (side < len(own))).all()) for side in (self.left, self.right))
+            and bool(((self.roots >= 0) & (self.roots < len(node))).all())
+            and all(bool(((side >= node) & (side < len(node))).all()) for side in (self.left, self.right))
             and bool((self.feature >= 0).all())
         )  # children come after their parents: no walk goes round in circles
         if not sound:
             raise ForesolveError("the nodes of RandomForest do not make trees")
 
 
-class ScikitLearn(Baseline):
+class ScikitLearn(TableBaseline):
     """Any regressor of scikit-learn (or with its interface) that predicts several outputs.
 
     A policy with it is saved through skops, where skops holds all its types safe to load; otherwise it says so.
@@ -133,11 +134,19 @@ class ScikitLearn(Baseline):
             raise checks.fail("estimator", "a regressor with `fit` and `predict`", type(estimator).__name__)
         self.estimator = estimator
 
-    def _fit(self, x: Tensor, y: Tensor) -> None:
-        outputs = y.cpu().numpy()
+    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
+        y = outputs.cpu().numpy()
         self.fitted = need("sklearn.base", "a regressor of scikit-learn", "learn").clone(self.estimator)
-        self.fitted.fit(x.cpu().numpy(), outputs.ravel() if outputs.shape[1] == 1 else outputs)
+        self.fitted.fit(rows.cpu().numpy(), y.ravel() if y.shape[1] == 1 else y)
 
-    def _predict(self, x: Tensor) -> Tensor:
-        found = np.asarray(self.fitted.predict(x.cpu().numpy()), dtype=np.float64)
-        return torch.from_numpy(found).reshape(len(x), -1).to(x.device)
+    def predict_table(self, rows: Tensor) -> Tensor:
+        outputs = np.asarray(self.fitted.predict(rows.cpu().numpy()), dtype=np.float64)
+        return torch.from_numpy(outputs).reshape(len(rows), -1).to(rows.device)
+
+
+def _number(seed: Seed | None) -> int:
+    """A seed for scikit-learn and for JSON: an integer as itself, or one that is drawn."""
+    if seed is not None and not isinstance(seed, torch.Generator):
+        return checks.positive_int("seed", seed, zero=True)
+    device = "cpu" if seed is None else seed.device
+    return int(torch.randint(2**31 - 1, (), generator=seed, device=device))

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from foresolve._base import checks
-from foresolve.models.networks import Reference, drop, share, sides
+from foresolve.models.pairs import drop, sides
+from foresolve.models.reference import Reference
 
 TINY = 1e-6
 
@@ -33,7 +34,7 @@ class CosinePairs(Reference):
 
     Shapes
     ------
-    As of `PairModel`; features are non-negative (counts, or 0 and 1).
+    As in `PairModel`; features are non-negative (counts, or 0 and 1).
 
     Examples
     --------
@@ -56,7 +57,7 @@ class CosinePairs(Reference):
         self.power = nn.Parameter(torch.ones(()))
         self.norm = nn.Parameter(torch.ones(()))
         self.shift = nn.Parameter(torch.zeros(count))
-        self.dropout = share("dropout", dropout)
+        self.dropout = checks.between("dropout", dropout, "[0, 1)")
         self._config = {"features": count, "dropout": self.dropout}
 
     def forward(self, features: Any) -> Tensor:

@@ -9,7 +9,7 @@ from foresolve.layers.smoothing import RelativeGamma
 from foresolve.layers.wilder import WilderMultilinear
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from foresolve.models.similarity import CosinePairs
 from foresolve.problems.base import Problem
 from foresolve.report.records import Config

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve.models.networks import MLP, PairModel
+from foresolve.models.mlp import MLP
+from foresolve.models.pairs import PairModel
 from foresolve.reproduce.domains.networks import Calibrated, EvenRows, Rectified, Squashed, start_at
 
 
@@ -31,7 +32,7 @@ def test_predictions_start_at_the_mean(mean: float) -> None:
 
 @pytest.mark.parametrize("mean", [0.0, 1.0])
 def test_a_mean_at_an_end_leaves_finite_weights(mean: float) -> None:
-    model = start_at(MLP(4, 5, head="probability", generator=generator()), mean)
+    model = start_at(MLP(4, 5, head="probability", seed=generator()), mean)
     assert bool(model.layers[-1].bias.isfinite().all())  # type: ignore[union-attr, operator]
 
 
@@ -63,7 +64,7 @@ def test_even_rows_have_a_mean_square_of_one() -> None:
 
 def test_even_rows_make_long_texts_count_as_short_ones() -> None:
     left, right = torch.rand(2, 3, 6, generator=generator()), torch.rand(2, 4, 6, generator=generator())
-    model = EvenRows(PairModel(6, 6, 5, generator=generator()))
+    model = EvenRows(PairModel(6, 6, 5, seed=generator()))
     torch.testing.assert_close(model((3.0 * left, right)), model((left, 0.5 * right)))
 
 
@@ -81,7 +82,7 @@ def test_calibrated_scores_are_probabilities_in_the_same_order() -> None:
 
 
 def test_squashed_has_one_more_sigmoid() -> None:
-    model = MLP(4, 5, head="probability", generator=generator())
+    model = MLP(4, 5, head="probability", seed=generator())
     features = torch.randn(6, 4, generator=generator())
     torch.testing.assert_close(Squashed(model)(features), model(features).sigmoid())
 

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.smoothing import RelativeGamma
 from foresolve.layers.wilder import WilderMultilinear
-from foresolve.learning.steps import Schedule
+from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.reproduce.domains.methods import Instances, Network, Setting
@@ -47,7 +47,7 @@ def network(layers: int, head: str = "probability"):
         inputs, outputs = data.features.shape[-1], data.theta.shape[-1]
         hidden = (HIDDEN,) * (layers - 1)
         if head == "relu":
-            return Rectified(MLP(inputs, outputs, hidden, generator=generator))
+            return Rectified(MLP(inputs, outputs, hidden, seed=generator))
         made = MLP(inputs, outputs, hidden, "probability", generator)
         return made if head == "plain" else start_at(made, mean)
 

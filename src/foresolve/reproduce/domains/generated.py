@@ -21,7 +21,7 @@ from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.forest import RandomForest
-from foresolve.models.networks import MLP
+from foresolve.models.mlp import MLP
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
 from foresolve.report.records import Config, DomainInfo

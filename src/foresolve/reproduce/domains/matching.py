@@ -16,13 +16,13 @@ from foresolve.data.generated.citations import generate_citations
 from foresolve.data.real.cora import TfIdfSimilarity, citation_instances, load_cora, tfidf
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import RelativeGamma
-from foresolve.learning.steps import Schedule
+from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.prediction import CrossEntropy
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.networks import BilinearPairs, PairModel
+from foresolve.models.pairs import BilinearPairs, PairModel
 from foresolve.models.similarity import CosinePairs
 from foresolve.problems.base import Problem
 from foresolve.problems.matching import BipartiteMatching
@@ -157,7 +157,7 @@ def network(layers: int):
 
     def make(data: Instances, source: torch.Generator, mean: float) -> nn.Module:
         left, right = (data.features[side].shape[-1] for side in ("left", "right"))
-        return PairModel(left, right, None if layers == 1 else 200, generator=source)
+        return PairModel(left, right, None if layers == 1 else 200, seed=source)
 
     return make
 
@@ -165,7 +165,7 @@ def network(layers: int):
 def bilinear(data: Instances, source: torch.Generator, mean: float) -> nn.Module:
     width = data.features["left"].shape[-1]
     rank = 64 if data.extra["quick"] else 256
-    return EvenRows(BilinearPairs(width, width, rank, siamese=True, generator=source, dropout=0.5))
+    return EvenRows(BilinearPairs(width, width, rank, siamese=True, seed=source, dropout=0.5))
 
 
 def cosine(data: Instances, source: torch.Generator, mean: float) -> nn.Module:

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from foresolve.data.dataset import DecisionDataset
 from foresolve.layers.base import Layer
-from foresolve.learning.steps import Schedule
+from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
-from foresolve.models.baselines import Baseline
+from foresolve.models.reference import Baseline
 from foresolve.problems.base import Problem
 
 Setting = Mapping[str, Any]

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from foresolve.models.networks import MLP, pair
+from foresolve.models.mlp import MLP
+from foresolve.models.pairs import pair
 
 
 def start_at(model: MLP, mean: float) -> MLP:

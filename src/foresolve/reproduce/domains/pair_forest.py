@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from foresolve._base.extras import need
-from foresolve.errors import ForesolveError
-from foresolve.models.baselines import Baseline
-from foresolve.models.networks import pair
+from foresolve.models.pairs import pair
+from foresolve.models.reference import Baseline
 
 
 class PairForest(Baseline):
@@ -48,8 +47,7 @@ class PairForest(Baseline):
         return self
 
     def forward(self, features: Any) -> Tensor:
-        if self._fitted is None:
-            raise ForesolveError("PairForest has not been fitted: call `fit(train)` first")
+        self._layout()
         a, b = pair(features)
         left, right = (sp.csr_array(side.cpu().flatten(0, 1).numpy()) for side in (a, b))
         sides = [a.shape[1], b.shape[1]]
@@ -59,10 +57,6 @@ class PairForest(Baseline):
             for i in range(len(a))
         ]
         return torch.from_numpy(np.stack(found)).to(a)
-
-    def _fit(self, x: Tensor, y: Tensor) -> None: ...
-
-    def _predict(self, x: Tensor) -> Tensor: ...
 
 
 def _rows(left: sp.csr_array, right: sp.csr_array, sides: list[int], chosen: np.ndarray) -> np.ndarray:

@@ -4,53 +4,20 @@ import json
 
 import pytest
 import torch
-from torch import nn
 
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import InvalidInputError
 from foresolve.learning.registry import build
-from foresolve.models.networks import MLP, BilinearPairs, PairModel, drop
+from foresolve.models.pairs import BilinearPairs, PairModel, drop
 
 
 def generator() -> torch.Generator:
     return torch.Generator().manual_seed(0)
 
 
-@pytest.mark.parametrize(
-    ("outputs", "features", "shape"),
-    [(4, (7, 3), (7, 4)), (4, (7, 6, 3), (7, 6, 4)), (None, (7, 6, 3), (7, 6)), ((2, 5), (7, 3), (7, 2, 5))],
-)
-@pytest.mark.parametrize("hidden", [(), (200,)])
-def test_shapes(outputs: object, features: tuple[int, ...], shape: tuple[int, ...], hidden: tuple[int, ...]) -> None:
-    model = MLP(3, outputs, hidden)  # type: ignore[arg-type]
-    assert model(torch.randn(features, generator=generator())).shape == shape
-
-
-def test_flattens_for_a_tuple() -> None:
-    assert MLP(18, (2, 5))(torch.zeros(7, 6, 3)).shape == (7, 2, 5)
-
-
-def test_heads() -> None:
-    features = 100 * torch.randn(50, 3, generator=generator())
-    free, probability, positive = (
-        MLP(3, 4, head=head, generator=generator())(features)  # type: ignore[arg-type]
-        for head in ("free", "probability", "non_negative")
-    )
-    torch.testing.assert_close(probability, free.sigmoid())
-    torch.testing.assert_close(positive, nn.functional.softplus(free))
-
-
-def test_initial_weights_come_from_the_generator_alone() -> None:
-    before = torch.get_rng_state()
-    one, two = MLP(3, 4, (8,), generator=generator()), MLP(3, 4, (8,), generator=generator())
-    assert torch.equal(torch.get_rng_state(), before)
-    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters()))
-    assert one.layers[0].weight.abs().max().item() <= 3**-0.5  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize("hidden", [None, 16])
 def test_pairs_are_those_of_the_concatenated_features(hidden: int | None) -> None:
     a, b = torch.randn(2, 3, 5, generator=generator()), torch.randn(2, 4, 6, generator=generator())
-    model = PairModel(5, 6, hidden, generator=generator())
+    model = PairModel(5, 6, hidden, seed=generator())
     joint = torch.cat([a.unsqueeze(2).expand(-1, -1, 4, -1), b.unsqueeze(1).expand(-1, 3, -1, -1)], -1)
     first = joint @ torch.cat([model.left, model.right], 1).mT + model.bias
     expected = first if model.last is None else model.last(first.relu())
@@ -60,7 +27,7 @@ def test_pairs_are_those_of_the_concatenated_features(hidden: int | None) -> Non
 
 def test_bilinear_pairs() -> None:
     a, b = torch.randn(2, 3, 5, generator=generator()), torch.randn(2, 4, 5, generator=generator())
-    model = BilinearPairs(5, 5, rank=2, siamese=True, head="free", generator=generator())
+    model = BilinearPairs(5, 5, rank=2, siamese=True, head="free", seed=generator())
     assert model.u is model.v
     theta = model((a, b)).reshape(2, 3, 4)
     torch.testing.assert_close(theta[1, 2, 3], (model.u(a[1, 2]) @ model.u(b[1, 3])) / 2**0.5 + model.bias)
@@ -69,18 +36,18 @@ def test_bilinear_pairs() -> None:
 
 def test_bilinear_dropout_is_for_training_only() -> None:
     a, b = torch.randn(2, 3, 5, generator=generator()), torch.randn(2, 4, 5, generator=generator())
-    model = BilinearPairs(5, 5, rank=2, dropout=0.5, generator=generator())
+    model = BilinearPairs(5, 5, rank=2, dropout=0.5, seed=generator())
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        one = model.train()((a, b))
+        dropped = model.train()((a, b))
         torch.manual_seed(1)
-        assert torch.equal(model((a, b)), one)
-        assert not torch.equal(model((a, b)), one)
+        assert torch.equal(model((a, b)), dropped)
+        assert not torch.equal(model((a, b)), dropped)
     before = torch.get_rng_state()
     plain = model.eval()((a, b))
     assert torch.equal(torch.get_rng_state(), before)
-    assert not torch.allclose(one, plain)
-    without = BilinearPairs(5, 5, rank=2, generator=generator())
+    assert not torch.allclose(dropped, plain)
+    without = BilinearPairs(5, 5, rank=2, seed=generator())
     assert torch.equal(without.train()((a, b)), plain)
 
 
@@ -98,19 +65,20 @@ def test_dropout_takes_the_same_features_from_all_nodes_of_an_instance() -> None
     assert 0.65 < float((a[:, 0] > 0).float().mean()) < 0.85
 
 
+def test_a_seed_gives_both_sides_weights_of_their_own() -> None:
+    model, again = (BilinearPairs(5, 5, rank=2, seed=0) for _ in range(2))
+    u, v = (side.layers[0].weight for side in (model.u, model.v))
+    assert not torch.equal(u, v)  # type: ignore[arg-type]
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters()))
+    drawn = PairModel(5, 6, 4, seed=generator())
+    assert all(torch.equal(a, b) for a, b in zip(drawn.parameters(), PairModel(5, 6, 4, seed=0).parameters()))
+
+
 @pytest.mark.parametrize(
-    "model",
-    [
-        MLP(3, (2, 2), (8,), "probability"),
-        MLP(3, None),
-        PairModel(5, 6, 4),
-        BilinearPairs(5, 5, 3, 4, True, "free", dropout=0.5),
-    ],
-    ids=lambda model: type(model).__name__,
+    "model", [PairModel(5, 6, 4), BilinearPairs(5, 5, 3, 4, True, "free", dropout=0.5)], ids=lambda m: type(m).__name__
 )
 def test_rebuilt_from_its_config(model: PairModel) -> None:
-    config = json.loads(json.dumps(model.config()))
-    again = build(type(model).__name__, config, device="meta")
+    again = build(type(model).__name__, json.loads(json.dumps(model.config())), device="meta")
     assert again.config() == model.config()
     again.load_state_dict(model.state_dict(), assign=True)
     assert {name: p.shape for name, p in again.named_parameters()} == {
@@ -119,12 +87,6 @@ def test_rebuilt_from_its_config(model: PairModel) -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`head` must be one of"):
-        MLP(3, 4, head="sigmoid")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`hidden` must be an integer >= 1"):
-        MLP(3, 4, (0,))
-    with pytest.raises(InvalidInputError, match=r"`features` must be \(\*batch, 3\) to match the model; got \(2, 4\)"):
-        MLP(3, 4)(torch.zeros(2, 4))
     with pytest.raises(InvalidInputError, match="`features` must be a tuple of two tensors"):
         PairModel(3, 4)(torch.zeros(3, 2, 3))
     with pytest.raises(InvalidInputError, match="`right` must be `left`"):
@@ -132,7 +94,3 @@ def test_bad_input() -> None:
     for share in (1.0, -0.1, float("nan")):
         with pytest.raises(InvalidInputError, match=r"`dropout` must be in \[0, 1\)"):
             BilinearPairs(3, 4, dropout=share)
-    with pytest.raises(ForesolveError, match="none of the reference models"):
-        build("Sequential", {})
-    with pytest.raises(ForesolveError, match="settings of MLP do not make a model"):
-        build("MLP", {"inputs": 3, "surprise": 1})

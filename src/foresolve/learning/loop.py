@@ -1,0 +1,119 @@
+"""The epochs of a run: validation, patience, checkpoints, Ctrl-C."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from foresolve._base import checks
+from foresolve._base.progress import reporting
+from foresolve._base.randomness import own_randomness
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import ForesolveError
+from foresolve.learning.checkpoint import Checkpoint
+from foresolve.learning.history import History
+from foresolve.learning.steps import Trainer
+
+
+class TrainingLoop:
+    """The loop over epochs, its best weights and its checkpoints.
+
+    Parameters
+    ----------
+    trainer: of the steps; its options are those of the loop.
+    valid: scored after each epoch.
+    file: where the state is kept; `None` for nowhere.
+    history: without epochs; where a run is resumed, its own takes the place.
+    """
+
+    def __init__(
+        self, trainer: Trainer, valid: DecisionDataset | None, file: Checkpoint | None, history: History
+    ) -> None:
+        self.trainer, self.options, self.valid = trainer, trainer.options, valid
+        self.file, self.history = file, history
+        self.best, self.best_state = math.inf, None
+
+    def start(self) -> None:
+        """Go on from the checkpoint, or write the first one: there always is one to go back to."""
+        if self.file is None:
+            return
+        if not self.file.exists():
+            self.trainer.group.wait()  # no process may look for the file after another has written it
+            self._save()
+            return
+        if not self.options.resume:
+            remedy = "Pass `resume=True` to go on from it, or delete it to start anew"
+            raise checks.fail("checkpoint", "a new path", f"{self.file.path}, which exists", remedy)
+        state = self.file.load()
+        try:
+            history = History.from_dict(state["history"])
+            self.trainer.load_state(state)
+            self.best, self.best_state = float(state["best"]), state["best_state"]
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, ForesolveError) as error:
+            raise ForesolveError(f"{self.file.path} does not hold the state of this run: {error}") from error
+        history.planned, history.left_out, history.interrupted = self.history.planned, self.history.left_out, False
+        self.history = history
+        self.trainer.group.wait()
+
+    def run(self) -> History:
+        """All epochs; Ctrl-C ends them without an error. With patience, the best weights come back at the end."""
+        progress, epochs = self.options.progress, self.options.epochs
+        with own_randomness(self.trainer.device), reporting(self.options.bar, "training") as report:
+            try:
+                self._epochs(progress if callable(progress) else lambda history: report(len(history), epochs))
+            except KeyboardInterrupt:
+                self.history.interrupted = True
+        if self.options.patience is not None and self.best_state is not None:
+            self.trainer.module.load_state_dict(self.best_state)
+        return self.history
+
+    def _epochs(self, report: Callable[[History], Any]) -> None:
+        history, trainer, monitor = self.history, self.trainer, self.options.monitor
+        for epoch in range(len(history), self.options.epochs):
+            if self._out_of_patience():
+                history.stopped_early = True
+                break
+            began = time.perf_counter()
+            lr = float(trainer.optimizer.param_groups[0]["lr"])
+            train_loss = trainer.epoch(epoch)
+            score = None if self.valid is None else trainer.validate(self.valid)
+            self._step_scheduler(train_loss if score is None else score)
+            history.append(
+                train_loss=train_loss,
+                valid_loss=score if monitor == "loss" else None,
+                valid_regret=score if monitor == "regret" else None,
+                seconds=time.perf_counter() - began,
+                gamma=trainer.gamma,
+                lr=lr,
+                skipped=trainer.skipped,
+            )
+            if score is not None and score < self.best:
+                self.best, history.best_epoch = score, epoch
+                self.best_state = copy.deepcopy(trainer.module.state_dict())
+            history.stopped_early = self._out_of_patience() and len(history) < self.options.epochs
+            self._save()
+            report(history)
+
+    def _out_of_patience(self) -> bool:
+        best, patience = self.history.best_epoch, self.options.patience
+        return patience is not None and best is not None and len(self.history) - 1 - best >= patience
+
+    def _step_scheduler(self, metric: float) -> None:
+        scheduler = self.trainer.scheduler
+        if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+            scheduler.step(metric)
+        elif scheduler is not None:
+            scheduler.step()
+
+    def _save(self) -> None:
+        if self.file is None:
+            return
+        state = self.trainer.state()
+        if self.trainer.group.rank == 0:
+            best = None if self.best_state is None else dict(self.best_state)
+            self.file.save(state | {"history": self.history.to_dict(), "best": self.best, "best_state": best})

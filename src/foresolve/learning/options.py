@@ -1,0 +1,115 @@
+"""What `fit` can be told, and whether it makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+import torch
+from torch import nn
+
+from foresolve._base import checks
+from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.learning.history import History
+
+Monitor = Literal["regret", "loss"]
+Schedule = Callable[[float], Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keyword arguments of `fit`, which documents them, with its defaults and in its order."""
+
+    epochs: int = 20
+    batch_size: int = 32
+    lr: float = 1e-3
+    optimizer: torch.optim.Optimizer | Callable[..., torch.optim.Optimizer] | None = None
+    scheduler: Any = None
+    anneal: Schedule | Mapping[str, Schedule] | None = None
+    patience: int | None = None
+    monitor: Monitor = "regret"
+    clip: float | None = None
+    device: torch.device | str | None = None
+    seed: int = 0
+    checkpoint: str | Path | None = None
+    resume: bool = False
+    progress: bool | Callable[[History], Any] | None = None
+    on_failure: Failure = "raise"
+
+    def changed(self) -> dict[str, Any]:
+        """The arguments that are not at their defaults."""
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, default) in values.items() if value is not default and value != default}
+
+    def checked(self, valid: DecisionDataset | None) -> Self:
+        """The same, each of its type; an error for the first that makes no sense."""
+        if self.patience is not None:
+            checks.positive_int("patience", self.patience)
+            if valid is None:
+                raise checks.fail("valid", "given where `patience` is", "None", "Patience is about validation")
+        return replace(
+            self,
+            epochs=checks.positive_int("epochs", self.epochs, zero=True),
+            batch_size=checks.positive_int("batch_size", self.batch_size),
+            anneal=_schedules(self.anneal),
+            monitor=checks.one_of("monitor", self.monitor, get_args(Monitor)),
+            clip=None if self.clip is None else checks.positive("clip", self.clip),
+            seed=int(self.seed),
+            on_failure=checks.one_of("on_failure", self.on_failure, get_args(Failure)),
+        )
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """What is annealed, by attribute."""
+        return _schedules(self.anneal)
+
+    @property
+    def bar(self) -> bool | None:
+        """Whether a bar is shown: never where a function gets the progress, and `None` for a terminal only."""
+        return False if callable(self.progress) else self.progress
+
+    def optimizer_for(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The one that was given, or made for the parameters that train."""
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        if not parameters:
+            raise checks.fail("model", "one with parameters to train", f"{type(model).__name__}, which has none")
+        if isinstance(self.optimizer, torch.optim.Optimizer):
+            return self.optimizer
+        if self.optimizer is None:
+            return torch.optim.Adam(parameters, lr=checks.positive("lr", self.lr))
+        make = self.optimizer
+        optimizer = make(parameters, lr=self.lr) if isinstance(make, type) else make(parameters)
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise checks.fail("optimizer", "an optimiser, or a function that makes one", type(optimizer).__name__)
+        return optimizer
+
+    def scheduler_for(self, optimizer: torch.optim.Optimizer) -> Any:
+        """The one that was given, or made for the optimiser; `None` where there is none."""
+        if self.scheduler is None or (hasattr(self.scheduler, "step") and not isinstance(self.scheduler, type)):
+            return self.scheduler
+        return self.scheduler(optimizer)
+
+    def identity(self, instances: int) -> dict[str, Any]:
+        """What a run must have in common with the one that it resumes; the optimiser's state brings its own `lr`."""
+        names = {"seed": self.seed, "batch_size": self.batch_size, "instances": instances}
+        return names if self.optimizer is not None else names | {"lr": self.lr}
+
+
+def check_data(name: str, data: Any) -> None:
+    """Refuse what is no data set."""
+    if not isinstance(data, DecisionDataset):
+        remedy = "Make one with `DecisionDataset(features, theta, problem)`"
+        raise checks.fail(name, "a DecisionDataset", type(data).__name__, remedy)
+
+
+def _schedules(anneal: Any) -> dict[str, Schedule]:
+    if anneal is None:
+        return {}
+    schedules = dict(anneal) if isinstance(anneal, Mapping) else {"gamma": anneal}
+    for schedule in schedules.values():
+        if not callable(schedule):
+            remedy = "For example `foresolve.schedules.geometric(10, 0.1)`"
+            raise checks.fail("anneal", "a function of progress in [0, 1]", type(schedule).__name__, remedy)
+    return schedules

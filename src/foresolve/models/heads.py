@@ -1,0 +1,24 @@
+"""What stands behind a model's last layer: the range of its predictions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from torch import Tensor
+from torch.nn import functional
+
+from foresolve._base import checks
+
+Head = Literal["free", "probability", "non_negative"]
+
+
+def check_head(head: Any) -> Head:
+    """One of the heads, or an error."""
+    return checks.one_of("head", head, get_args(Head))
+
+
+def apply_head(head: Head, theta: Tensor) -> Tensor:
+    """Nothing, a sigmoid or a softplus."""
+    if head == "probability":
+        return theta.sigmoid()
+    return functional.softplus(theta) if head == "non_negative" else theta

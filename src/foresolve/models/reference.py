@@ -1,0 +1,74 @@
+"""Models that can be rebuilt from their name and settings."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from foresolve.errors import ForesolveError
+
+
+class Reference(nn.Module):
+    """A model that can be rebuilt from its name and `config()`, so that a saved policy needs no code of the user's."""
+
+    _config: dict[str, Any]
+
+    def config(self) -> dict[str, Any]:
+        """The arguments that make the same model, fit for JSON."""
+        return dict(self._config)
+
+
+class Baseline(Reference):
+    """A model that is fitted in one go, by `fit(train)` or `foresolve.fit(baseline, None, train)`.
+
+    A baseline of one's own gives `fit` and `forward`; one that learns from a table of rows derives from
+    `TableBaseline` instead. Predictions have the dtype of the features.
+
+    Parameters
+    ----------
+    fitted: what `config()` says of a fitted baseline: its buffers get their shapes, and values from a state dict.
+    """
+
+    _buffers_of_fit: tuple[str, ...] = ()
+    _fitted: dict[str, Any] | None  # how the training data was laid out; `None` before `fit`
+
+    def __init__(self, fitted: dict[str, Any] | None = None) -> None:
+        super().__init__()
+        self._config, self._fitted = {}, None
+        for name in self._buffers_of_fit:
+            self.register_buffer(name, None)
+        if fitted is not None:
+            self._fitted = {"layout": str(fitted["layout"]), "shape": [int(size) for size in fitted["shape"]]}
+            for name in self._buffers_of_fit:
+                sizes, integer = fitted["buffers"][name]
+                setattr(self, name, torch.zeros(sizes, dtype=torch.int64 if integer else torch.float64))
+
+    @abstractmethod
+    def fit(self, train: Any) -> Self:
+        """Learn from `train.features` and `train.theta`."""
+
+    @abstractmethod
+    def forward(self, features: Any) -> Tensor:
+        """Predicted parameters, `(B, ...)` as those of training."""
+
+    def config(self) -> dict[str, Any]:
+        if self._fitted is None:
+            return dict(self._config)
+        buffers = {name: [list(b.shape), b.dtype == torch.int64] for name, b in self._fitted_buffers()}
+        return {**self._config, "fitted": {**self._fitted, "buffers": buffers}}
+
+    def validate(self) -> None:
+        """Raise an error where buffers from a file are inconsistent."""
+
+    def _fitted_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        return ((name, getattr(self, name)) for name in self._buffers_of_fit)
+
+    def _layout(self) -> dict[str, Any]:
+        """How the training data was laid out; an error before `fit`."""
+        if self._fitted is None:
+            raise ForesolveError(f"{type(self).__name__} has not been fitted: call `fit(train)` first")
+        return self._fitted

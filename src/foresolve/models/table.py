@@ -1,0 +1,99 @@
+"""Baselines that learn from a table of rows, and how features become one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve.models.pairs import pair
+from foresolve.models.reference import Baseline
+
+CHUNK = 2**22  # numbers of a table of pairs, of distances, of nodes, at once
+
+
+class TableBaseline(Baseline):
+    """A baseline that learns from a table of rows; a subclass gives `fit_table` and `predict_table`.
+
+    A row of its table is an item where features are `(N, items, d)` and parameters `(N, items, ...)`; a pair where
+    features are two sides, `(N, L, d)` and `(N, R, e)`, and parameters `(N, L * R)`; an instance otherwise.
+    """
+
+    def fit(self, train: Any) -> Self:
+        features, theta = train.features, train.theta
+        layout, shape = layout_of(features, theta)
+        table = torch.cat([rows for _, rows in _rows(features, layout, len(theta))])
+        self.fit_table(table.double(), theta.detach().reshape(len(table), -1).double())
+        self._fitted = {"layout": layout, "shape": list(shape)}
+        return self
+
+    def forward(self, features: Any) -> Tensor:
+        layout, shape = self._layout()["layout"], self._layout()["shape"]
+        first = pair(features)[0] if layout == "pair" else features
+        outputs = [
+            self.predict_table(rows.double()).reshape(size, *_between(features, layout), *shape)
+            for size, rows in _rows(features, layout, len(first))
+        ]
+        theta = torch.cat(outputs).to(float_dtype(first))
+        return theta.flatten(1, 2) if layout == "pair" else theta
+
+    @abstractmethod
+    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
+        """Learn outputs `(R, o)` from rows `(R, d)`, both float64."""
+
+    @abstractmethod
+    def predict_table(self, rows: Tensor) -> Tensor:
+        """Outputs `(R, o)` for rows `(R, d)`."""
+
+    def _check_width(self, rows: Tensor, width: int) -> None:
+        if rows.shape[1] != width:
+            raise checks.fail("features", f"of {width} numbers a row, as in training", str(rows.shape[1]))
+
+
+def layout_of(features: Any, theta: Tensor) -> tuple[str, tuple[int, ...]]:
+    """What a row of the table is, and the shape of its outputs."""
+    if isinstance(features, dict | tuple):
+        a, b = pair(features)
+        if theta.ndim != 2 or theta.shape[1] != a.shape[1] * b.shape[1]:
+            expected = f"(N, {a.shape[1] * b.shape[1]}), one for each pair of the features"
+            raise checks.fail("theta", expected, str(tuple(theta.shape)))
+        return "pair", ()
+    lead = features.ndim - 1
+    if lead >= 2 and features.shape[:-1] == theta.shape[:lead]:
+        return "item", tuple(theta.shape[lead:])
+    return "instance", tuple(theta.shape[1:])
+
+
+def first_table(features: Any) -> Tensor:
+    """The features, or those of the left side: their length, dtype and device are those of all."""
+    return pair(features)[0] if isinstance(features, dict | tuple) else features
+
+
+def float_dtype(table: Tensor) -> torch.dtype:
+    """The dtype of predictions from it: its own, or torch's default where it has none that is floating."""
+    return table.dtype if table.is_floating_point() else torch.get_default_dtype()
+
+
+def _between(features: Any, layout: str) -> tuple[int, ...]:
+    """The dimensions between the instance and its outputs."""
+    if layout == "pair":
+        a, b = pair(features)
+        return a.shape[1], b.shape[1]
+    return tuple(features.shape[1:-1]) if layout == "item" else ()
+
+
+def _rows(features: Any, layout: str, count: int) -> Iterator[tuple[int, Tensor]]:
+    """The number of instances and their rows `(R, d)`, a part at a time."""
+    if layout != "pair":
+        rows = features.reshape(-1, features.shape[-1]) if layout == "item" else features.reshape(count, -1)
+        yield count, rows
+        return
+    a, b = pair(features)
+    numbers = a.shape[1] * b.shape[1] * (a.shape[2] + b.shape[2])
+    for left, right in zip(*(side.split(max(1, CHUNK // max(1, numbers))) for side in (a, b)), strict=True):
+        nodes = left.unsqueeze(2).expand(-1, -1, b.shape[1], -1), right.unsqueeze(1).expand(-1, a.shape[1], -1, -1)
+        yield len(left), torch.cat(nodes, -1).flatten(0, 2)

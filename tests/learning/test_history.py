@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from foresolve.errors import ForesolveError
+from foresolve.learning.fitting import fit
+from foresolve.learning.history import COLUMNS, History
+from foresolve.losses.prediction import MSE
+from learning.instances import model, top_k_data
+
+
+def test_to_json_and_back() -> None:
+    history = fit(model(), MSE(), top_k_data(), top_k_data(seed=1), epochs=3)
+    document = json.loads(json.dumps(history.to_dict()))
+    assert History.from_dict(document) == history
+    assert "3 epochs" in repr(history)
+    assert "validation regret" in repr(history)
+    with pytest.raises(ForesolveError, match="entries"):
+        History.from_dict({"train_loss": []})
+    with pytest.raises(ForesolveError, match="one length"):
+        History.from_dict(document | {"lr": []})
+
+
+def test_as_table_and_plot() -> None:
+    history = fit(model(), MSE(), top_k_data(), top_k_data(seed=1), epochs=3)
+    pytest.importorskip("pandas")
+    frame = history.to_frame()
+    assert list(frame.index) == [0, 1, 2]
+    assert frame["train_loss"].tolist() == history.train_loss
+    pytest.importorskip("matplotlib")
+    assert history.plot().get_xlabel() == "epoch"
+    image = history._repr_png_()
+    assert image is not None
+    assert image[:4] == b"\x89PNG"
+
+
+def test_every_column_grows_with_an_epoch() -> None:
+    history = History(planned=3)
+    assert repr(history) == "History(no epochs)"
+    history.append(train_loss=2.0, valid_loss=0.5, seconds=0.25, skipped=1)
+    history.best_epoch = 0
+    assert len(history) == 1
+    assert {len(getattr(history, name)) for name in COLUMNS} == {1}
+    assert history.gamma == history.lr == history.valid_regret == [None]
+    assert repr(history) == "History(1 epoch, loss 2, best validation loss 0.5 after epoch 1, 0.25 s, 1 skipped)"
+    history.stopped_early = history.interrupted = True
+    assert repr(history).endswith("stopped early, interrupted)")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"lr": "x"}, "lists of numbers"), ({"lr": ["x"]}, "lists of numbers"), ({"lr": [1.0]}, "one length")],
+)
+def test_damaged_documents_are_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ForesolveError, match=message):
+        History.from_dict(History().to_dict() | change)
+    with pytest.raises(ForesolveError, match="entries"):
+        History.from_dict([])
+
+
+def test_the_plot_shows_what_was_monitored() -> None:
+    pytest.importorskip("matplotlib")
+    history = History()
+    for epoch in range(3):
+        history.append(train_loss=3.0 - epoch, valid_loss=2.0 + epoch, seconds=0.1, skipped=0)
+    history.best_epoch = 0
+    labels = [text.get_text() for text in history.plot().get_legend().get_texts()]
+    assert labels == ["training loss", "validation loss", "best epoch"]

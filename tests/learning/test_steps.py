@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from foresolve.data.batch import Batch
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import ForesolveError, InvalidInputError, SolverError
+from foresolve.layers.quadratic import QuadraticRelaxation
+from foresolve.layers.smoothing import RelativeGamma
+from foresolve.learning.fitting import fit
+from foresolve.losses.decision import DecisionLoss
+from foresolve.losses.prediction import MSE
+from foresolve.losses.spo import SPOPlus
+from foresolve.models.mlp import MLP
+from foresolve.problems.shortest_path import ShortestPath
+from foresolve.schedules import geometric
+from learning.instances import NoisySquares, Squares, model, same, top_k_data
+
+
+def test_nan_names_the_batch() -> None:
+    net = model()
+    message = r"the loss is nan in epoch 0, batch \d \(training instances? (7|9)(, (7|9))?\)"
+    with pytest.raises(ForesolveError, match=message):
+        fit(net, Squares(nan=(7, 9)), top_k_data(), batch_size=8)
+    assert all(bool(torch.isfinite(p).all()) for p in net.parameters())
+    with torch.no_grad():
+        net.layers[0].weight[0, 0] = torch.inf  # type: ignore[index]
+    with pytest.raises(ForesolveError, match=r"the prediction is -?inf in epoch 0, batch 0"):
+        fit(net, MSE(), top_k_data())
+
+
+@pytest.mark.parametrize(
+    "loss", [MSE(), SPOPlus(), DecisionLoss(QuadraticRelaxation(gamma=1.0)), Squares(fails=(2,))], ids=repr
+)
+@pytest.mark.parametrize("on_failure", ["raise", "skip"])
+def test_a_prediction_that_is_not_finite_is_named_whatever_the_loss_makes_of_it(loss: Any, on_failure: Any) -> None:
+    net = model()
+    with torch.no_grad():
+        net.layers[0].bias[0] = torch.nan  # type: ignore[index]
+    with pytest.raises(
+        ForesolveError, match=r"the prediction is nan in epoch 0, batch 0 \(training instances .*\)\. The"
+    ):
+        fit(net, loss, top_k_data(), on_failure=on_failure)
+
+
+def test_a_prediction_that_the_loss_hides_is_named_too() -> None:
+    class Clamped(Squares):
+        def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+            return super().forward(theta_hat.clamp(-1.0, 1.0), batch)
+
+    net = model()
+    with torch.no_grad():
+        net.layers[0].bias[0] = torch.inf  # type: ignore[index]
+    with pytest.raises(ForesolveError, match="the prediction is inf in epoch 0, batch 0"):
+        fit(net, Clamped(), top_k_data())
+
+
+def test_sums_that_overflow_are_no_error() -> None:
+    class Huge(Squares):
+        def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+            return 1e38 + 0.0 * super().forward(theta_hat, batch)
+
+    assert fit(model(), Huge(), top_k_data(), epochs=1).train_loss == [float("inf")]
+
+
+def test_gradients_that_are_not_finite() -> None:
+    class Steep(Squares):
+        def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+            return (theta_hat * 0.0).sum(-1).abs().sqrt()
+
+    with pytest.raises(ForesolveError, match="the gradient is not finite in epoch 0, batch 0"):
+        fit(model(), Steep(), top_k_data())
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_a_failing_instance_is_named_or_skipped(names: bool) -> None:
+    with pytest.raises(SolverError, match=r"training instance (3|20): the instance is beyond me") as caught:
+        fit(model(), Squares(fails=(3, 20), names=names), top_k_data())
+    assert caught.value.instances[0] in (3, 20)
+    history = fit(model(), Squares(fails=(3, 20), names=names), top_k_data(), epochs=2, batch_size=4, on_failure="skip")
+    assert history.skipped == [2, 2]
+    with pytest.raises(SolverError, match="failed on every training instance"):
+        fit(model(), Squares(fails=tuple(range(32))), top_k_data(), on_failure="skip")
+
+
+def test_a_loss_without_one_number_for_each_instance() -> None:
+    class Mean(Squares):
+        def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+            return super().forward(theta_hat, batch).mean()
+
+    with pytest.raises(InvalidInputError, match=r"`loss\(theta_hat, batch\)` must be \(32,\), one number.*got \(\)"):
+        fit(model(), Mean(), top_k_data())
+
+
+def test_validation_skips_what_cannot_be_solved() -> None:
+    """Negative predicted costs on a cycle have no shortest path."""
+    problem = ShortestPath([(0, 1), (1, 0), (1, 2)], 0, 2)
+    generator = torch.Generator().manual_seed(0)
+    data = DecisionDataset(torch.randn(20, 3, generator=generator), torch.rand(20, 3, generator=generator), problem)
+    net = MLP(3, 3, seed=generator)
+    with pytest.raises(SolverError):
+        fit(net, MSE(), data, data, epochs=1, lr=1e-6)
+    history = fit(net, MSE(), data, data, epochs=1, lr=1e-6, on_failure="skip")
+    assert history.valid_regret[0] == pytest.approx(0.0)
+
+
+def test_validation_does_not_touch_the_loss() -> None:
+    nets = model(), model()
+    losses = NoisySquares(), NoisySquares()
+    fit(nets[0], losses[0], top_k_data(), top_k_data(seed=1), epochs=3, monitor="loss")
+    fit(nets[1], losses[1], top_k_data(), epochs=3)
+    assert same(*nets)
+    assert losses[0].calls == losses[1].calls == 3
+
+
+def test_anneals_the_layer() -> None:
+    layer = QuadraticRelaxation(gamma=1.0)
+    history = fit(model(), DecisionLoss(layer), top_k_data(), epochs=3, anneal=geometric(4.0, 1.0))
+    assert history.gamma == pytest.approx([4.0, 2.0, 1.0])
+    assert layer.gamma == pytest.approx(1.0)
+    history = fit(model(), DecisionLoss(layer), top_k_data(), epochs=2, anneal=lambda p: RelativeGamma(1.0 - 0.5 * p))
+    assert layer.gamma == RelativeGamma(0.5)
+    assert history.gamma == [None, None]
+    fit(model(), DecisionLoss(layer), top_k_data(), epochs=2, anneal={"gamma": lambda p: 3.0 + p})
+    assert layer.gamma == 4.0
+
+
+def test_clips() -> None:
+    net = model()
+    before = torch.cat([p.detach().flatten() for p in net.parameters()])
+    fit(net, MSE(), top_k_data(), epochs=1, batch_size=32, optimizer=lambda p: torch.optim.SGD(p, lr=1.0), clip=1e-3)
+    after = torch.cat([p.detach().flatten() for p in net.parameters()])
+    assert float((after - before).norm()) == pytest.approx(1e-3, rel=1e-3)
