@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from foresolve.errors import InvalidInputError
+
+T = TypeVar("T")
 
 
 def fail(name: str, expected: str, found: str, remedy: str = "") -> InvalidInputError:
@@ -38,9 +40,7 @@ def finite(name: str, value: Tensor, *, allow_infinite: bool = False) -> None:
         return  # the common case in one pass; a sum that overflows is looked at entry by entry
     bad = torch.isnan(value) if allow_infinite else ~torch.isfinite(value)
     if bool(bad.any()):
-        where = tuple(int(i) for i in bad.nonzero()[0])
-        expected = "free of NaN" if allow_infinite else "finite"
-        raise fail(name, expected, f"{value.detach()[where].item()} at {list(where)} ({int(bad.sum())} such entries)")
+        raise fail(name, "free of NaN" if allow_infinite else "finite", _first(value, bad))
 
 
 def unit_interval(name: str, value: Tensor) -> None:
@@ -50,10 +50,22 @@ def unit_interval(name: str, value: Tensor) -> None:
     low, high = value.detach().aminmax()  # both NaN where any entry is
     if not (float(low) >= 0 and float(high) <= 1):
         finite(name, value)
-        bad = (value < 0) | (value > 1)
-        where = tuple(int(i) for i in bad.nonzero()[0])
-        found = f"{value.detach()[where].item():g} at {list(where)} ({int(bad.sum())} such entries)"
-        raise fail(name, "in [0, 1]", found, "Put a sigmoid or a clamp behind the model")
+        raise fail(
+            name, "in [0, 1]", _first(value, (value < 0) | (value > 1)), "Put a sigmoid or a clamp behind the model"
+        )
+
+
+def non_negative(name: str, value: Tensor, remedy: str = "") -> None:
+    """Every entry must be finite and >= 0, naming the first that is not."""
+    finite(name, value)
+    if value.numel() and float(value.detach().amin()) < 0:
+        raise fail(name, ">= 0", _first(value, value < 0), remedy)
+
+
+def _first(value: Tensor, bad: Tensor) -> str:
+    """The first bad entry, where it is, and how many there are."""
+    where = tuple(int(i) for i in bad.nonzero()[0])
+    return f"{value.detach()[where].item():g} at {list(where)} ({int(bad.sum())} such entries)"
 
 
 def last_dim(name: str, value: Tensor, size: int, what: str = "the problem") -> None:
@@ -99,6 +111,32 @@ def positive(name: str, value: float, remedy: str = "") -> float:
     if not np.isfinite(value) or value <= 0:
         raise fail(name, "a finite number > 0", str(value), remedy)
     return float(value)
+
+
+def between(name: str, value: Any, interval: str, remedy: str = "") -> float:
+    """A number within an interval as it is written: `"[0, 1]"`, `"(0, 1]"`, `"[0, inf)"`; a round bracket excludes.
+
+    >>> between("share", 1, "(0, 1]")
+    1.0
+    """
+    low, high = (float(end) for end in interval[1:-1].split(","))
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    above = number > low if interval[0] == "(" else number >= low
+    below = number < high if interval[-1] == ")" else number <= high
+    if isinstance(value, bool) or not (above and below):
+        raise fail(name, f"in {interval}", str(value), remedy)
+    return number
+
+
+def one_of(name: str, value: T, options: Iterable[T], remedy: str = "") -> T:
+    """One of several values."""
+    options = list(options)
+    if value not in options:
+        raise fail(name, f"one of {', '.join(map(repr, options))}", repr(value), remedy)
+    return value
 
 
 def positive_int(name: str, value: Any, *, zero: bool = False) -> int:
