@@ -3,7 +3,7 @@
 from foresolve.models.baselines import Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
 from foresolve.models.forest import RandomForest, ScikitLearn
 from foresolve.models.networks import MLP, BilinearPairs, PairModel
-from foresolve.models.similarity import CosinePairs
+from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, most_rated, tfidf
 
 __all__ = [
     "Baseline",
@@ -17,4 +17,7 @@ __all__ = [
     "RandomDecision",
     "RandomForest",
     "ScikitLearn",
+    "TfIdfSimilarity",
+    "most_rated",
+    "tfidf",
 ]
