@@ -16,7 +16,7 @@ from foresolve import MissingExtraError, cli
 from foresolve.cli import Domain, build, main
 from foresolve.data.real import sources
 from foresolve.errors import ForesolveError
-from foresolve.report.records import Config, DomainInfo, Job, Outcome, Record
+from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
 from foresolve.reproduce import runs
 from foresolve.reproduce.runs import engines
 from foresolve.reproduce.runs.run import Run
@@ -33,10 +33,10 @@ def info(name: str) -> DomainInfo:
     )
 
 
-def work(config: Config, job: Job) -> Outcome:
+def work(config: Config, job: Job) -> JobResult:
     """The methods differ by one, so that tables have something to say."""
     value = 3.0 - METHODS.index(job.method)
-    return Outcome(tuple(Record(job.domain, job.split, job.method, k, value, None, 4.0, mse=0.1) for k in job.ks))
+    return JobResult(tuple(Record(job.domain, job.split, job.method, k, value, None, 4.0, mse=0.1) for k in job.ks))
 
 
 class Trial(SimpleNamespace):

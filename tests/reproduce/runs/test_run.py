@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from foresolve import ForesolveError
-from foresolve.report.records import Config, Job, Outcome, Record
+from foresolve.report.records import Config, Job, JobResult, Record
 from foresolve.reproduce.runs.engines import Engine, JobError, LocalEngine
 from foresolve.reproduce.runs.run import Run, RunStopped, run, run_all
 from reproduce import toys
@@ -71,7 +71,7 @@ def test_what_can_be_read_is_what_was_run(tmp_path: Path) -> None:
     assert (read.config, read.environment, read.sessions) == (found.config, found.environment, found.sessions)
     assert read.records == found.records
     with pytest.raises(ForesolveError, match=r"Use `Run\.open`"):
-        read.add(Job("toy", 9, "a", (None,)), Outcome(()))
+        read.add(Job("toy", 9, "a", (None,)), JobResult(()))
     with pytest.raises(ForesolveError, match=r"no config\.json"):
         Run.read(tmp_path / "nowhere")
 
@@ -204,9 +204,9 @@ def test_outcomes_are_checked(tmp_path: Path) -> None:
     with Run.open(tmp_path, toys.config()) as opened:
         for record in (Record("toy", 1, "a", 5, 1.0, None, 1.0), Record("other", 0, "a", 5, 1.0, None, 1.0)):
             with pytest.raises(JobError, match="records of other jobs"):
-                opened.add(job, Outcome((record,)))
+                opened.add(job, JobResult((record,)))
         with pytest.raises(JobError, match="JSON cannot hold"):
-            opened.add(job, Outcome((Record("toy", 0, "a", 5, float("nan"), None, 1.0),)))
+            opened.add(job, JobResult((Record("toy", 0, "a", 5, float("nan"), None, 1.0),)))
     assert Run.read(tmp_path).records == []
 
 
