@@ -74,9 +74,9 @@ def pids(folder: Path, split: int, count: int, *, seconds: float = 60) -> list[i
     """The processes that have begun the job of a split, once there are `count` of them."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        found = [int(path.name.partition("-")[2]) for path in folder.glob(f"{split}-*")]
-        if len(found) >= count:
-            return found
+        numbers = [int(path.name.partition("-")[2]) for path in folder.glob(f"{split}-*")]
+        if len(numbers) >= count:
+            return numbers
         time.sleep(0.02)
     raise TimeoutError(f"fewer than {count} processes have begun split {split}")
 

@@ -167,10 +167,10 @@ class DecisionDataset(Dataset[Batch]):
 
     def with_problem(self, problem: Problem) -> Self:
         """The same features and parameters under another problem (another budget, say); its decisions are its own."""
-        other = copy.copy(self)
-        DecisionDataset.__init__(other, self.features, self.theta, problem, labels=self.labels)
-        other.skipped = ()
-        return other
+        twin = copy.copy(self)
+        DecisionDataset.__init__(twin, self.features, self.theta, problem, labels=self.labels)
+        twin.skipped = ()
+        return twin
 
     def to(self, device: torch.device | str) -> Self:
         """The same data set on another device; itself where it is there already, with what it has worked out."""

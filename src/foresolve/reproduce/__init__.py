@@ -1,7 +1,7 @@
 """The paper's experiments, and more of their kind: domains, methods, runs and engines."""
 
 from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
-from foresolve.reproduce.domains.domain import Domain, RealData, best_for_noise, find_files
+from foresolve.reproduce.domains.domain import Domain, RealData, best_for_noise
 from foresolve.reproduce.domains.methods import (
     BestMethod,
     ForestMethod,
@@ -44,7 +44,6 @@ __all__ = [
     "RunStopped",
     "Setting",
     "best_for_noise",
-    "find_files",
     "list_jobs",
     "plan",
     "publish",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -103,9 +103,10 @@ def _random_graph(channels: int, customers: int, generator: torch.Generator) -> 
 
 def _part_of(graph: sp.csr_array, channels: int, customers: int, generator: torch.Generator) -> Tensor:
     """Random channels of a graph, and random customers among those they reach."""
-    rows = graph[torch.randperm(graph.shape[0], generator=generator)[:channels].numpy()]
-    order = torch.randperm(graph.shape[1], generator=generator).numpy()
-    reached = np.zeros(graph.shape[1], dtype=bool)
+    height, width = cast("tuple[int, int]", graph.shape)
+    rows = graph[torch.randperm(height, generator=generator)[:channels].numpy()]
+    order = torch.randperm(width, generator=generator).numpy()
+    reached = np.zeros(width, dtype=bool)
     reached[rows.indices] = True
     chosen = np.concatenate([order[reached[order]], order[~reached[order]]])[:customers]
     return torch.from_numpy(rows[:, np.sort(chosen)].toarray())

@@ -42,7 +42,7 @@ class _Field:
     """A field of research: the chances `(K, W)` of words by idea, and those of all other words `(W,)`."""
 
     ideas: Tensor
-    other: Tensor
+    common: Tensor
 
 
 def citation_data(count: int, *, side: int = 50, words: int = CORA_WORDS, seed: Seed = 0) -> DecisionDataset:
@@ -106,8 +106,8 @@ def _fields(side: int, words: int, generator: torch.Generator) -> tuple[list[_Fi
         usual = zipf * torch.exp(FIELD_SPREAD * torch.randn(rest, generator=generator))
         usual *= OTHER_WORDS * math.sqrt(words / CORA_WORDS) / usual.sum()
         fame = torch.full((known,), FAME_COUNT / known)
-        other = torch.cat([torch.zeros(special), fame, usual]).clamp_max(MOST_FREQUENT)
-        fields.append(_Field(idea[:, order], other[order]))
+        common = torch.cat([torch.zeros(special), fame, usual]).clamp_max(MOST_FREQUENT)
+        fields.append(_Field(idea[:, order], common[order]))
     return fields, ((order >= special) & (order < special + known)).float()
 
 
@@ -116,7 +116,7 @@ def _papers(field: _Field, shares: Tensor, side: int, generator: torch.Generator
     drawn = torch.multinomial(shares.expand(side, -1), 2, generator=generator)
     about = torch.zeros(side, len(shares)).scatter_(1, drawn[:, :1], 1.0)
     about.scatter_(1, drawn[:, 1:], (torch.rand(side, 1, generator=generator) < FURTHER_IDEA).float())
-    chance = about @ field.ideas + field.other
+    chance = about @ field.ideas + field.common
     return (torch.rand(chance.shape, generator=generator) < chance).float(), about
 
 

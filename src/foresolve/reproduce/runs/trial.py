@@ -57,11 +57,9 @@ class Split:
         tests = max(1, round(TEST * count))
         shuffled = order[tests:]
         held = max(1, round(VALIDATION * len(shuffled)))
-        return cls(
-            *(part.sort().values for part in (order[:tests], shuffled)),
-            shuffled,
-            *(part.sort().values for part in (shuffled[:held], shuffled[held:])),
-        )
+        parts = order[:tests], shuffled, shuffled[:held], shuffled[held:]
+        test, train, valid, part = (positions.sort().values for positions in parts)
+        return cls(test, train, shuffled, valid, part)
 
 
 class Trial:
