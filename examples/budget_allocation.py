@@ -11,17 +11,13 @@ import torch
 from tuning import rates, tune
 
 import foresolve
-from foresolve.data import generate_budget
+from foresolve.data import budget_data
 
 CHANNELS, CUSTOMERS, K = 50, 200, 5
 
 
 def main() -> None:
-    drawn = generate_budget(
-        200, channels=CHANNELS, customers=CUSTOMERS, features=20, generator=torch.Generator().manual_seed(0)
-    )
-    problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(CHANNELS, K))
-    data = foresolve.DecisionDataset(drawn.features, drawn.theta, problem)
+    data = budget_data(200, channels=CHANNELS, customers=CUSTOMERS, features=20, k=K, seed=0)
     train, valid, test = data.split(60, 40, 100, seed=0)
 
     def model() -> torch.nn.Module:

@@ -15,7 +15,7 @@ from foresolve.data import knapsack_data
 
 
 def main() -> None:
-    data, _ = knapsack_data(220, items=10, dimensions=2, generator=torch.Generator().manual_seed(0))
+    data = knapsack_data(220, items=10, dimensions=2, seed=0)
     train, valid, test = data.solve().split(80, 40, 100, seed=0)
 
     def model() -> torch.nn.Module:

@@ -1,25 +1,27 @@
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 import foresolve
 from foresolve import MissingExtraError
-from foresolve.cli import Domain, build, main
+from foresolve.cli import build, main
 from foresolve.data.real import sources
 from foresolve.errors import ForesolveError
-from foresolve.report.records import Config, DomainInfo, Job, Outcome, Record
-from foresolve.reproduce import runs
+from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
+from foresolve.reproduce.domains.domain import Domain
+from foresolve.reproduce.domains.registry import DOMAINS, published
 from foresolve.reproduce.runs import engines
-from foresolve.reproduce.runs.run import Run
+from foresolve.reproduce.runs.run import Run, run_all
 from reproduce import toys
 
 PAPER = ("budget", "matching", "recommendation")
@@ -33,19 +35,14 @@ def info(name: str) -> DomainInfo:
     )
 
 
-def work(config: Config, job: Job) -> Outcome:
+def work(config: Config, job: Job) -> JobResult:
     """The methods differ by one, so that tables have something to say."""
     value = 3.0 - METHODS.index(job.method)
-    return Outcome(tuple(Record(job.domain, job.split, job.method, k, value, None, 4.0, mse=0.1) for k in job.ks))
+    return JobResult(tuple(Record(job.domain, job.split, job.method, k, value, None, 4.0, mse=0.1) for k in job.ks))
 
 
-class Trial(SimpleNamespace):
-    """`trial` with three domains that take no time; collects what was planned."""
-
-    DOMAINS: ClassVar[dict[str, DomainInfo]] = {name: info(name) for name in PAPER}
-    PAPER = PAPER
-    jobs = staticmethod(toys.jobs)
-    work = staticmethod(work)
+class Planner(SimpleNamespace):
+    """`plan` without checks: collects what was asked for, engines included."""
 
     def plan(self, domain: str, *, ks: Any = None, methods: Any = None, splits: int = 2, **others: Any) -> Config:
         self.asked.append((domain, others | {"ks": ks, "methods": methods, "splits": splits}))
@@ -58,10 +55,13 @@ class Trial(SimpleNamespace):
 
 
 @pytest.fixture
-def trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Trial:
-    fake = Trial(asked=[], wrong="", engines=[])
-    monkeypatch.setitem(sys.modules, "foresolve.reproduce.runs.trial", fake)  # pyright: ignore[reportArgumentType]
-    monkeypatch.setattr(runs, "trial", fake, raising=False)
+def planner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Planner:
+    """The paper's domains with jobs that take no time."""
+    fake = Planner(asked=[], wrong="", engines=[])
+    for name in PAPER:
+        monkeypatch.setitem(DOMAINS, name, replace(DOMAINS[name], info=info(name)))
+    monkeypatch.setattr("foresolve.reproduce.runs.plan.plan", fake.plan)
+    monkeypatch.setattr("foresolve.reproduce.runs.run.run_all", partial(run_all, work=work, jobs=toys.jobs))
 
     def local(workers: int | None = None) -> toys.HereEngine:
         fake.engines.append(workers)
@@ -83,26 +83,26 @@ def test_version() -> None:
     assert result.stdout == f"foresolve {foresolve.__version__}\n"
 
 
-def test_reproduce_prints_tables_and_the_path_of_the_report(trial: Trial, tmp_path: Path) -> None:
+def test_reproduce_prints_tables_and_the_path_of_the_report(planner: Planner, tmp_path: Path) -> None:
     result = invoke("reproduce", "budget", "--splits", "3", "--k", "5,10", "--seed", "7", "--workers", "2")
     assert result.exit_code == 0, result.output
     folder = Path("foresolve-runs/budget-exact")
     assert "budget: generated; protocol exact, 3 splits, k = 5, 10, 3 methods" in result.stdout
     assert "NN1-Decision" in result.stdout
     assert result.stdout.rstrip().endswith(f"Report: {folder / 'report.html'}")
-    assert trial.engines == [2]
+    assert planner.engines == [2]
     assert len(Run.read(folder).records) == 18
     assert {path.name for path in (folder / "tables").iterdir()} >= {"table1.csv", "table1.md", "table2.csv"}
     assert {path.name for path in (folder / "figures").iterdir()} >= {"values.png", "values.svg"}
     assert "The budget" in (folder / "report.html").read_text()
-    ((domain, asked),) = trial.asked
+    ((domain, asked),) = planner.asked
     assert (domain, asked["ks"], asked["splits"], asked["seed"]) == ("budget", (5, 10), 3, 7)
 
 
-def test_all_makes_a_folder_for_each_domain_and_one_report(trial: Trial, tmp_path: Path) -> None:
+def test_all_makes_a_folder_for_each_domain_and_one_report(planner: Planner, tmp_path: Path) -> None:
     result = invoke("reproduce", "all", "--quick", "--protocol", "paper", "--k", "10", "--out", "here")
     assert result.exit_code == 0, result.output
-    assert [(domain, asked["ks"]) for domain, asked in trial.asked] == [
+    assert [(domain, asked["ks"]) for domain, asked in planner.asked] == [
         ("budget", (10,)),
         ("matching", None),
         ("recommendation", (10,)),
@@ -115,7 +115,7 @@ def test_all_makes_a_folder_for_each_domain_and_one_report(trial: Trial, tmp_pat
     assert "here/all-paper-quick/report.html" in result.stdout
 
 
-def test_the_same_command_goes_on(trial: Trial) -> None:
+def test_the_same_command_goes_on(planner: Planner) -> None:
     command = ("reproduce", "matching", "--out", "x")
     assert invoke(*command).exit_code == 0
     before = Path("x/records.jsonl").read_bytes()
@@ -140,27 +140,27 @@ def test_where_the_data_come_from(
     words: tuple[str, ...],
     variable: str | None,
     expected: str | None,
-    trial: Trial,
+    planner: Planner,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if variable is not None:
         monkeypatch.setenv("FORESOLVE_DATA", variable)
     result = invoke("reproduce", "matching", *words)
     assert result.exit_code == 0, result.output
-    (asked,) = trial.asked
-    found = asked[1].get("data")
-    assert (None if found is None else str(found)) == expected
+    (asked,) = planner.asked
+    data = asked[1].get("data")
+    assert (None if data is None else str(data)) == expected
     assert ("matching: generated;" in result.stdout) == (expected is None)
 
 
-def test_everything_is_checked_before_any_work(trial: Trial) -> None:
-    trial.wrong = "recommendation"
+def test_everything_is_checked_before_any_work(planner: Planner) -> None:
+    planner.wrong = "recommendation"
     result = invoke("reproduce", "all")
     assert str(result.exception) == "recommendation: the data are wrong"
     assert not Path("foresolve-runs").exists()
 
 
-def test_ctrl_c_says_how_to_go_on(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_says_how_to_go_on(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "LocalEngine", lambda workers: toys.HereEngine(stop_after=1))
     result = invoke("reproduce", "budget")
     assert result.exit_code == 130
@@ -168,15 +168,15 @@ def test_ctrl_c_says_how_to_go_on(trial: Trial, monkeypatch: pytest.MonkeyPatch)
     assert not Path("foresolve-runs/budget-exact/report.html").exists()
 
 
-def test_methods_device_and_its_workers(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_device_and_its_workers(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "cores", lambda: 64)
     assert invoke("reproduce", "budget", "--methods", "NN1-Decision,Random", "--device", "cuda").exit_code == 0
-    assert trial.asked[0][1]["methods"] == ("NN1-Decision", "Random")
-    assert trial.asked[0][1]["device"] == "cuda"
-    assert trial.engines == [4]
+    assert planner.asked[0][1]["methods"] == ("NN1-Decision", "Random")
+    assert planner.asked[0][1]["device"] == "cuda"
+    assert planner.engines == [4]
 
 
-def test_ray_is_asked_for_by_name(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_is_asked_for_by_name(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     result = invoke("reproduce", "budget", "--engine", "ray", "--address", "auto")
     assert isinstance(result.exception, MissingExtraError)
@@ -199,9 +199,9 @@ def test_ray_is_asked_for_by_name(trial: Trial, monkeypatch: pytest.MonkeyPatch)
         ["demo"],
     ],
 )
-def test_bad_arguments_are_refused(arguments: list[str], trial: Trial) -> None:
+def test_bad_arguments_are_refused(arguments: list[str], planner: Planner) -> None:
     assert CliRunner().invoke(build(), arguments).exit_code == 2
-    assert trial.asked == []
+    assert planner.asked == []
 
 
 def test_data_list() -> None:
@@ -257,20 +257,24 @@ def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch)
         main()
 
 
-real = pytest.mark.skipif(
-    importlib.util.find_spec("foresolve.reproduce.runs.trial") is None, reason="there are no trials yet"
-)
+def test_every_domain_can_be_asked_for(planner: Planner) -> None:
+    assert published() == PAPER
+    words = " ".join(invoke("reproduce", "--help").stdout.replace("│", " ").split())
+    assert f"One of {', '.join(DOMAINS)}; or all: those of the paper." in words
+    result = invoke("reproduce", "chess")
+    assert result.exit_code == 2
+    assert "'chess' is not one of" in result.stderr
 
 
-@real
-def test_every_domain_can_be_asked_for() -> None:
-    from foresolve.reproduce.runs import trial
+def test_a_domain_that_joins_can_be_asked_for(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    matching: Domain = DOMAINS["matching"]
+    monkeypatch.setitem(DOMAINS, "shelf", replace(matching, info=info("shelf"), published=False))
+    assert invoke("reproduce", "shelf", "--splits", "1").exit_code == 0
+    assert [domain for domain, _ in planner.asked] == ["shelf"]
+    assert invoke("reproduce", "all", "--splits", "1").exit_code == 0
+    assert [domain for domain, _ in planner.asked[1:]] == list(PAPER)
 
-    assert [*trial.DOMAINS, "all"] == list(Domain)
-    assert set(trial.PAPER) == set(PAPER)
 
-
-@real
 @pytest.mark.slow
 def test_a_real_quick_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORESOLVE_DATA", os.devnull)  # not asked for by a quick run

@@ -5,19 +5,15 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-import torch
 from catalogue import DEGREE, FEATURES, GRID, NOISE, TEST, TRAIN
 
 from foresolve.data.generated.shortest_path import shortest_path_data
 
 
 def main(seed: int, path: str) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    data, rule = shortest_path_data(
-        TRAIN + TEST, grid=GRID, features=FEATURES, degree=DEGREE, noise=NOISE, generator=generator
-    )
+    data = shortest_path_data(TRAIN + TEST, grid=GRID, features=FEATURES, degree=DEGREE, noise=NOISE, seed=seed)
     arcs = np.array(data.problem.arcs)  # type: ignore[attr-defined]
-    mean = rule.expected(data.features).numpy()
+    mean = data.rule.expected(data.features).numpy()
     np.savez(path, features=data.features.numpy(), costs=data.theta.numpy(), mean=mean, arcs=arcs)
 
 

@@ -15,7 +15,7 @@ import torch
 from catalogue import BATCHES, CASES_DIR, CHANNELS, CUSTOMERS, DRAWS, GAMMA, GREEDY_CASES, REFERENCES, GreedyCase, K
 from peers.unrolled_ascent import ascend, residual
 
-from foresolve.data.generated.budget import generate_budget
+from foresolve.data.generated.budget import budget_data
 
 STEPS = 150
 STEP = 1e-4  # of the differences, along directions of norm 1
@@ -24,7 +24,7 @@ STEP = 1e-4  # of the differences, along directions of norm 1
 def layer_inputs() -> None:
     generator = torch.Generator().manual_seed(2019)
     count = DRAWS * max(BATCHES)
-    data = generate_budget(count, channels=CHANNELS, customers=CUSTOMERS, features=1, generator=generator)
+    data = budget_data(count, channels=CHANNELS, customers=CUSTOMERS, features=1, seed=generator)
     theta = data.theta.reshape(DRAWS, -1, CHANNELS, CUSTOMERS).numpy()
     np.save(CASES_DIR / "theta.npy", theta)  # float32 as generated; cast by who reads it
     cotangent = torch.randn(max(BATCHES), CHANNELS, generator=generator, dtype=torch.float64).numpy()
@@ -66,9 +66,7 @@ def greedy_inputs(name: str, case: GreedyCase) -> None:
     """Every instance as a CSR matrix; budget instances, or random positions with heavy-tailed items and targets."""
     if case.nonzeros is None:
         generator = torch.Generator().manual_seed(2020)
-        data = generate_budget(
-            case.instances, channels=case.items, customers=case.targets, features=1, generator=generator
-        )
+        data = budget_data(case.instances, channels=case.items, customers=case.targets, features=1, seed=generator)
         stacked = sp.csr_matrix(data.theta.double().reshape(-1, case.targets).numpy())
     else:
         rng = np.random.default_rng(2020)

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 from catalogue import CHANNELS, CUSTOMERS, GAMMA, TOL, K
 from peers.unrolled_ascent import residual
 
-from foresolve.data.generated.budget import generate_budget
+from foresolve.data.generated.budget import budget_data
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
@@ -61,7 +61,7 @@ def timed(layer: Any, problem: Any, thetas: torch.Tensor, v: torch.Tensor, repea
 def measure(batch: int, repeats: int, device: torch.device) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(batch)
     count = DRAWS * batch
-    data = generate_budget(count, channels=CHANNELS, customers=CUSTOMERS, features=1, generator=generator)
+    data = budget_data(count, channels=CHANNELS, customers=CUSTOMERS, features=1, seed=generator)
     thetas = data.theta.double().reshape(DRAWS, batch, CHANNELS, CUSTOMERS)
     v = torch.randn(batch, CHANNELS, dtype=torch.float64, generator=generator)
     problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(CHANNELS, K))

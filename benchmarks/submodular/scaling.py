@@ -19,7 +19,7 @@ import torch
 from catalogue import BENCHMARKS, CHANNELS, CUSTOMERS, GAMMA, TOL, K
 from peers.foresolve_layer import build
 
-from foresolve.data.generated.budget import generate_budget
+from foresolve.data.generated.budget import budget_data
 
 ITEMS = (100, 200, 400, 800, 1600)
 TARGETS = (500, 1000, 2000, 4000, 8000)
@@ -28,7 +28,7 @@ CALLS = 5
 
 def measure(items: int, targets: int, batch: int) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(items + targets)
-    data = generate_budget(batch, channels=items, customers=targets, features=1, generator=generator)
+    data = budget_data(batch, channels=items, customers=targets, features=1, seed=generator)
     theta = data.theta.double().numpy()
     v = np.random.default_rng(0).standard_normal(theta.shape[:2])
     forward, backward = build(K, GAMMA * targets / CUSTOMERS, TOL)

@@ -20,19 +20,8 @@ if TYPE_CHECKING:
 
 RUNS = Path("foresolve-runs")
 DATA = "FORESOLVE_DATA"
-OWN = "the domain's own"
-
-
-class Domain(StrEnum):
-    """What can be reproduced."""
-
-    BUDGET = "budget"
-    MATCHING = "matching"
-    RECOMMENDATION = "recommendation"
-    SHORTEST_PATH = "shortest-path"
-    KNAPSACK = "knapsack"
-    FACILITY = "facility"
-    ALL = "all"
+ALL = "all"  # the paper's domains
+DEFAULT = "the domain's own"
 
 
 class Protocol(StrEnum):
@@ -87,6 +76,15 @@ def build() -> "Typer":
 def _add_reproduce(app: "Typer") -> None:
     import typer
 
+    from foresolve.reproduce.domains.registry import DOMAINS
+
+    choices = (*DOMAINS, ALL)
+
+    def known(name: str) -> str:
+        if name not in choices:
+            raise typer.BadParameter(f"{name!r} is not one of {', '.join(choices)}")
+        return name
+
     def numbers(text: str | None) -> tuple[int, ...] | None:
         try:
             return None if text is None else tuple(int(word) for word in text.split(","))
@@ -95,9 +93,11 @@ def _add_reproduce(app: "Typer") -> None:
 
     @app.command()
     def reproduce(
-        domain: Annotated[Domain, typer.Argument(help="A domain, or the paper's three.")],
+        domain: Annotated[
+            str, typer.Argument(callback=known, help=f"One of {', '.join(DOMAINS)}; or {ALL}: those of the paper.")
+        ],
         splits: Annotated[int | None, typer.Option(min=1, help="Random splits.", show_default="30, quick 3")] = None,
-        k: Annotated[str | None, typer.Option(help="Budgets, as 5,10,20.", show_default=OWN)] = None,
+        k: Annotated[str | None, typer.Option(help="Budgets, as 5,10,20.", show_default=DEFAULT)] = None,
         data: Annotated[
             Path | None,
             typer.Option(help="Folder of real data.", show_default=f"{DATA}, else generated; quick: generated"),
@@ -106,7 +106,9 @@ def _add_reproduce(app: "Typer") -> None:
             Protocol, typer.Option(help="The best we can, or the recipe of the paper.")
         ] = Protocol.EXACT,
         quick: Annotated[bool, typer.Option("--quick", help="Small instances, few splits: minutes.")] = False,
-        methods: Annotated[str | None, typer.Option(help="Names, as NN1-Decision,Random.", show_default=OWN)] = None,
+        methods: Annotated[
+            str | None, typer.Option(help="Names, as NN1-Decision,Random.", show_default=DEFAULT)
+        ] = None,
         engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or Ray.")] = EngineName.LOCAL,
         address: Annotated[
             str | None, typer.Option(help="Of a Ray cluster.", show_default="a Ray of this machine")
@@ -147,28 +149,29 @@ def _engine(name: EngineName, address: str | None, workers: int | None, device: 
     return LocalEngine(workers)
 
 
-def _reproduce(domain: Domain, wanted: dict[str, Any], out: Path | None, engine: "Engine") -> None:
+def _reproduce(domain: str, wanted: dict[str, Any], out: Path | None, engine: "Engine") -> None:
     """Check everything, work, print the tables and where the report is."""
     import typer
     from rich.console import Console
 
     from foresolve.report import tables
-    from foresolve.reproduce.runs import trial
+    from foresolve.reproduce.domains import registry
     from foresolve.reproduce.runs.publish import publish, view
     from foresolve.reproduce.runs.run import RunStopped, run_all
 
     console = Console()
-    configs = [_plan(name, wanted, domain is Domain.ALL) for name in _names(domain)]
+    names = registry.published() if domain == ALL else (domain,)
+    configs = [_plan(name, wanted, domain == ALL) for name in names]
     places, report_folder = _places(domain, configs, out)
     for config in configs:
-        console.print(_said(config), highlight=False, soft_wrap=True)
+        console.print(_summary(config), highlight=False, soft_wrap=True)
     try:
         with reporting(None, "reproducing", unit="jobs", patience=0.0) as progress:
             runs = run_all(list(zip(configs, places)), engine, progress)
     except RunStopped as stopped:
         typer.echo(f"foresolve: {stopped}", err=True)
         raise typer.Exit(130) from None
-    views = [view(run, trial.DOMAINS[run.config.domain]) for run in runs]
+    views = [view(run, registry.find_domain(run.config.domain).info) for run in runs]
     path = publish(views, places, report_folder)
     for table in (tables.table1(views), tables.table2(views)):
         if table.blocks:
@@ -176,35 +179,30 @@ def _reproduce(domain: Domain, wanted: dict[str, Any], out: Path | None, engine:
     console.print(f"Report: {path}", highlight=False, soft_wrap=True)
 
 
-def _names(domain: Domain) -> Sequence[str]:
-    from foresolve.reproduce.runs import trial
-
-    return trial.PAPER if domain is Domain.ALL else (domain.value,)
-
-
 def _plan(name: str, wanted: dict[str, Any], one_of_many: bool) -> "Config":
     """The config of a domain; among others, a domain without budgets leaves --k to them."""
-    from foresolve.reproduce.runs import trial
+    from foresolve.reproduce.domains.registry import find_domain
+    from foresolve.reproduce.runs.plan import plan
 
-    wanted = dict(wanted)
-    if wanted["data"] is None and not wanted["quick"] and name in trial.PAPER:
+    wanted, domain = dict(wanted), find_domain(name)
+    if wanted["data"] is None and not wanted["quick"] and domain.real is not None:
         wanted["data"] = os.environ.get(DATA) or None
-    if one_of_many and not trial.DOMAINS[name].ks:
+    if one_of_many and not domain.info.ks:
         wanted["ks"] = None
-    return trial.plan(name, **{key: value for key, value in wanted.items() if value is not None})
+    return plan(name, **{key: value for key, value in wanted.items() if value is not None})
 
 
-def _places(domain: Domain, configs: Sequence["Config"], out: Path | None) -> tuple[list[Path], Path]:
+def _places(domain: str, configs: Sequence["Config"], out: Path | None) -> tuple[list[Path], Path]:
     """The folder of each run, and that of the report over them."""
     tail = f"-{configs[0].protocol}" + ("-quick" if configs[0].quick else "")
-    if domain is Domain.ALL:
+    if domain == ALL:
         base = out or RUNS
-        return [base / f"{config.domain}{tail}" for config in configs], base / f"all{tail}"
-    folder = out or RUNS / f"{domain.value}{tail}"
+        return [base / f"{config.domain}{tail}" for config in configs], base / f"{ALL}{tail}"
+    folder = out or RUNS / f"{domain}{tail}"
     return [folder], folder
 
 
-def _said(config: "Config") -> str:
+def _summary(config: "Config") -> str:
     splits = f"{config.splits} split" + ("s" if config.splits > 1 else "")
     ks = f", k = {', '.join(str(k) for k in config.ks)}" if config.ks else ""
     return f"{config.domain}: {config.source}; protocol {config.protocol}, {splits}{ks}, {len(config.methods)} methods"

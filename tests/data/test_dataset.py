@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import pickle
 from pathlib import Path
 
@@ -14,19 +13,12 @@ from torch.utils.data import DataLoader, random_split
 
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.fingerprint import fingerprint
 from foresolve.errors import ForesolveWarning, InfeasibleError, InvalidInputError, SolverError
 from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.flow import MinCostFlow
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
-from foresolve.problems.matching import BipartiteMatching
-from foresolve.problems.shortest_path import ShortestPath
-from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
-from foresolve.problems.travelling_salesman import TravellingSalesman
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -148,18 +140,6 @@ class TestBatches:
         assert torch.equal(decision, data.problem.solve(data.theta[:2]))
         assert torch.equal(value, data.values[:2])
 
-    def test_loader(self) -> None:
-        data = top_k_data()
-        loader = data.loader(8, generator=seeded())
-        first, second = ([batch.index.tolist() for batch in loader] for _ in range(2))  # type: ignore[union-attr]
-        assert [len(part) for part in first] == [8, 8, 4]
-        assert sorted(itertools.chain(*first)) == list(range(20))
-        assert first != second
-        assert first == [batch.index.tolist() for batch in data.loader(8, generator=seeded())]  # type: ignore[union-attr]
-        plain = list(data.loader(8, shuffle=False, drop_last=True))
-        assert torch.equal(torch.cat([batch.theta for batch in plain]), data.theta[:16])
-        assert len(data.loader(8, drop_last=True)) == 2
-
     @pytest.mark.parametrize("workers", [0, 2])
     def test_torch_loads_it(self, workers: int) -> None:
         data = top_k_data().solve()
@@ -198,6 +178,24 @@ class TestBatches:
             assert torch.equal(twin[3].features, data[3].features)
         assert data.to("cpu") is data
         assert top_k_data().to("meta").problem.device.type == "meta"
+
+    def test_labels_follow_their_instances(self) -> None:
+        data = top_k_data(labels={"names": torch.arange(20)})
+        first, second = data.split(12, 8, seed=1)
+        assert sorted(torch.cat([first.labels["names"], second.labels["names"]]).tolist()) == list(range(20))
+        assert torch.equal(first.theta, data.theta[first.labels["names"]])
+        assert torch.equal(data.with_problem(TopK(5, 1)).labels["names"], data.labels["names"])
+        with pytest.raises(InvalidInputError, match="`labels` must be as long as `theta`"):
+            top_k_data(labels={"names": torch.arange(3)})
+
+    def test_another_problem_has_decisions_of_its_own(self, tmp_path: Path) -> None:
+        data = top_k_data(cache=tmp_path / "best.npz").solve()
+        single = data.with_problem(TopK(5, 1))
+        assert single.features.data_ptr() == data.features.data_ptr()
+        assert not single.solved
+        assert single.cache is None
+        assert single.decisions.sum(-1).tolist() == [1.0] * 20
+        assert data.decisions.sum(-1).tolist() == [2.0] * 20
 
     def test_repr(self) -> None:
         data = top_k_data()
@@ -379,85 +377,3 @@ class TestCache:
         with pytest.raises(OSError, match="disk full"):
             top_k_data(cache=tmp_path / "decisions.npz").solve()
         assert not list(tmp_path.iterdir())
-
-
-class TestFingerprint:
-    def test_solving_does_not_change_it(self) -> None:
-        coverage = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(5, 2))
-        problems = [
-            (TopK(5, 2), 5), (ShortestPath.grid(3, 3), 12), (Knapsack([1, 2, 3], 4), 3), (BipartiteMatching(2, 3), 6),
-            (Knapsack([[1.5, 2, 3], [1, 2, 2]], [4.0, 3.0]), 3), (TravellingSalesman(5), 10), (coverage, (5, 4)),
-            (OracleProblem(refuses_negatives, n=3), 3),
-        ]  # fmt: skip
-        prints = set()
-        for problem, shape in problems:
-            before = fingerprint(problem)
-            theta = torch.rand(4, *(shape if isinstance(shape, tuple) else (shape,)), generator=seeded())
-            problem.solve(theta)
-            assert fingerprint(problem) == before == fingerprint(pickle.loads(pickle.dumps(problem)))
-            prints.add(before)
-        assert len(prints) == len(problems)
-
-    def test_every_datum_counts(self) -> None:
-        base = {"A_ub": [[1.0, 2.0]], "b_ub": [1.0], "bounds": (0, 1), "integrality": 0, "sense": "max"}
-        others = [{}, {"A_ub": [[1.0, 3.0]]}, {"b_ub": [2.0]}, {"bounds": (0, 2)}, {"integrality": 1}, {"sense": "min"}]
-        assert len({fingerprint(LinearProgram(**(base | other))) for other in others}) == len(others)  # type: ignore[arg-type]
-
-    def test_code_counts(self) -> None:
-        def scaled(k: float):
-            return OracleProblem(lambda theta: k * theta, n=2)
-
-        assert fingerprint(scaled(1.0)) == fingerprint(scaled(1.0)) != fingerprint(scaled(2.0))
-        assert fingerprint(OracleProblem(lambda theta: theta + 1)) != fingerprint(
-            OracleProblem(lambda theta: theta - 1)
-        )
-
-
-class TestParts:
-    def test_shares_and_counts(self) -> None:
-        data = top_k_data().solve()
-        for parts in (data.split(0.5, 0.25, 0.25), data.split([10, 5, 5]), data.split(10, 5), data.split((0.5, 0.25))):
-            assert [len(part) for part in parts] == [10, 5, 5]
-            rows = torch.cat([part.theta for part in parts])
-            assert torch.equal(rows.sort(0).values, data.theta.sort(0).values)
-            for part in parts:
-                assert part.solved
-                torch.testing.assert_close(part.decisions, part.problem.solve(part.theta))
-        assert [len(part) for part in data.split(0.8)] == [16, 4]
-
-    def test_seeds(self) -> None:
-        data = top_k_data()
-        same, again = data.split(0.5, seed=3)[0].theta, data.split(0.5, seed=3)[0].theta
-        assert torch.equal(same, again)
-        assert not torch.equal(same, data.split(0.5, seed=4)[0].theta)
-        assert torch.equal(data.split(0.5, shuffle=False)[0].theta, data.theta[:10])
-
-    def test_folds(self) -> None:
-        data = top_k_data()
-        folds = data.folds(3, seed=1)
-        assert [(len(train), len(valid)) for train, valid in folds] == [(13, 7), (13, 7), (14, 6)]
-        rows = torch.cat([valid.theta for _, valid in folds])
-        assert torch.equal(rows.sort(0).values, data.theta.sort(0).values)
-
-    @pytest.mark.parametrize(
-        ("parts", "message"),
-        [
-            ((0.99, 0.01), "no side of the 20 instances is empty; got 0.99, 0.01, so sizes 20, 0"),
-            ((1.0,), "no side"),
-            ((20,), "no side"),
-            ((0.8, 0.8), "sum to at most 1"),
-            ((15, 15), "sum to at most 20"),
-            ((), "got none"),
-            ((-0.5, 0.5), "`parts` must be"),
-        ],
-    )
-    def test_bad_parts(self, parts: tuple[float, ...], message: str) -> None:
-        with pytest.raises(InvalidInputError, match=message):
-            top_k_data().split(*parts)
-
-    def test_bad_folds(self) -> None:
-        for k in (1, 21):
-            with pytest.raises(InvalidInputError, match="`k` must be from 2"):
-                top_k_data().folds(k)
-        with pytest.raises(InvalidInputError, match="empty"):
-            top_k_data().subset([])

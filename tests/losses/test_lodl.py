@@ -138,7 +138,7 @@ def test_fit_prepares_it_like_every_other_loss() -> None:
     data = DecisionDataset(features, features @ torch.randn(3, 4, generator=generator), foresolve.TopK(4, 2))
     train, valid = data.split(16, 8)
     loss = LODL(samples=30, steps=20)
-    model = foresolve.MLP(3, 4, generator=generator)
+    model = foresolve.MLP(3, 4, seed=generator)
     history = foresolve.fit(model, loss, train, valid, epochs=3, monitor="loss", lr=0.1, progress=False)
     assert history.train_loss[-1] < history.train_loss[0]
     assert loss._keys is not None

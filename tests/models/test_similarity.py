@@ -3,16 +3,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.real.cora import TfIdfSimilarity, tfidf
 from foresolve.errors import InvalidInputError
 from foresolve.learning.policy import Policy
 from foresolve.learning.registry import build
-from foresolve.models.similarity import CosinePairs
+from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, most_rated, tfidf
 from foresolve.problems.matching import BipartiteMatching
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -28,7 +31,7 @@ def papers(words: int = 12, share: float = 0.4) -> tuple[Tensor, Tensor]:
 
 def trained() -> CosinePairs:
     """As if training had moved all parameters."""
-    model = CosinePairs(12, torch.rand(12, generator=generator(1)) + 0.5, dropout=0.25)
+    model = CosinePairs(12, torch.rand(12, seed=generator(1)) + 0.5, dropout=0.25)
     with torch.no_grad():
         model.power.fill_(1.3)
         model.norm.fill_(0.8)
@@ -136,3 +139,42 @@ def test_bad_input() -> None:
         CosinePairs(3, dropout=1.0)
     with pytest.raises(InvalidInputError, match="`left features`"):
         CosinePairs(3)((torch.zeros(1, 2, 4), torch.zeros(1, 2, 3)))
+
+
+class TestTfIdf:
+    words = (torch.rand(30, 12, generator=torch.Generator().manual_seed(0)) < 0.3).float()
+
+    def test_as_scikit_learn(self) -> None:
+        text = pytest.importorskip("sklearn.feature_extraction.text")
+        transform = text.TfidfTransformer().fit(self.words.numpy())
+        np.testing.assert_allclose(tfidf(self.words).numpy(), transform.idf_, rtol=1e-6)
+        rows = transform.transform(self.words.numpy()).toarray()
+        features = {"left": self.words[None, :10], "right": self.words[None, 10:]}
+        similarity = TfIdfSimilarity(self.words)(features)
+        assert similarity.shape == (1, 200)
+        np.testing.assert_allclose(similarity.reshape(10, 20).numpy(), rows[:10] @ rows[10:].T, atol=1e-6)
+
+    def test_halves_or_a_table_are_counted_alike(self) -> None:
+        assert torch.equal(tfidf(self.words), tfidf(self.words.reshape(3, 10, 12)))
+
+    def test_papers_without_words_resemble_none(self) -> None:
+        features = (torch.zeros(2, 3, 12), self.words[:4].expand(2, 4, 12))
+        assert TfIdfSimilarity(self.words)(features).tolist() == [[0.0] * 12] * 2
+
+    def test_other_vocabularies(self) -> None:
+        with pytest.raises(InvalidInputError, match=r"`right features` must be \(\*batch, 12\)"):
+            TfIdfSimilarity(self.words)((torch.zeros(1, 2, 12), torch.zeros(1, 2, 11)))
+
+
+def test_most_rated_shapes() -> None:
+    assert most_rated(torch.ones(4, 10, 11), topics=5).shape == (4, 10, 5)
+    with pytest.raises(InvalidInputError, match="features"):
+        most_rated(torch.zeros(3))
+
+
+def test_most_rated_holds_for_many_movies_that_nearly_all_rated() -> None:
+    """Little is left uncovered after a few of them; the order must survive that."""
+    features = (torch.arange(100)[:, None] + 900 >= torch.arange(1000)).float()[None]
+    problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(100, 20))
+    chosen = problem.solve(most_rated(features, topics=50))
+    assert chosen[0].nonzero().flatten().tolist() == list(range(80, 100))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from foresolve.report.records import Config, Job, Outcome, Record
+from foresolve.report.records import Config, Job, JobResult, Record
 from foresolve.reproduce.runs.engines import JobError, Task, Work, answer, attempt
 
 PLAIN = ("NN1-Decision", "Most rated", "NN2-SPO+")
@@ -27,15 +27,15 @@ def jobs(config: Config) -> list[Job]:
     return [Job(config.domain, i, name, config.ks or (None,)) for i in range(config.splits) for name in config.methods]
 
 
-def work(config: Config, job: Job) -> Outcome:
+def work(config: Config, job: Job) -> JobResult:
     """Numbers that depend on config and job alone."""
     rng = np.random.default_rng([config.seed, job.split, len(job.method)])
     value = float(rng.random())
     records = tuple(Record(job.domain, job.split, job.method, k, value * (k or 1), None, 1.0) for k in job.ks)
-    return Outcome(records, {"theta": rng.random((2, 3))} if job.split == 0 and config.ks[:1] == job.ks[:1] else {})
+    return JobResult(records, {"theta": rng.random((2, 3))} if job.split == 0 and config.ks[:1] == job.ks[:1] else {})
 
 
-def awkward(config: Config, job: Job) -> Outcome:
+def awkward(config: Config, job: Job) -> JobResult:
     """Jobs that do what their method says; the folder `data` has a file for each attempt."""
     folder = Path(config.data or "")
     attempts = len(list(folder.glob(f"{job.method}-*")))
@@ -43,11 +43,11 @@ def awkward(config: Config, job: Job) -> Outcome:
     if job.method == "counts threads":
         import torch
 
-        return Outcome((Record("toy", job.split, job.method, None, torch.get_num_threads(), None, os.getpid()),))
+        return JobResult((Record("toy", job.split, job.method, None, torch.get_num_threads(), None, os.getpid()),))
     if job.method == "fails":
         raise ZeroDivisionError("no movies")
     if job.method == "cannot be sent":
-        return Outcome((), {"theta": lambda: 0})  # pyright: ignore[reportArgumentType]
+        return JobResult((), {"theta": lambda: 0})  # pyright: ignore[reportArgumentType]
     if job.method == "leaves":
         raise SystemExit(3)
     if job.method == "is killed" or (job.method == "is killed once" and attempts == 0):
@@ -55,13 +55,13 @@ def awkward(config: Config, job: Job) -> Outcome:
     return work(config, job)
 
 
-def failing(config: Config, job: Job) -> Outcome:
+def failing(config: Config, job: Job) -> JobResult:
     if job.method == "Most rated" and job.split == 1:
         raise ZeroDivisionError("no movies")
     return work(config, job)
 
 
-def waiting(config: Config, job: Job) -> Outcome:
+def waiting(config: Config, job: Job) -> JobResult:
     """Write down the process that does the job; split 1 then waits until it is killed, or a file `go` is there."""
     folder = Path(config.data or "")
     (folder / f"{job.split}-{os.getpid()}").touch()
@@ -74,9 +74,9 @@ def pids(folder: Path, split: int, count: int, *, seconds: float = 60) -> list[i
     """The processes that have begun the job of a split, once there are `count` of them."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        found = [int(path.name.partition("-")[2]) for path in folder.glob(f"{split}-*")]
-        if len(found) >= count:
-            return found
+        numbers = [int(path.name.partition("-")[2]) for path in folder.glob(f"{split}-*")]
+        if len(numbers) >= count:
+            return numbers
         time.sleep(0.02)
     raise TimeoutError(f"fewer than {count} processes have begun split {split}")
 
@@ -105,7 +105,7 @@ class HereEngine:
         self.backwards, self.stop_after = backwards, stop_after
         self.seen: list[Task] = []
 
-    def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Outcome | JobError]]:
+    def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, JobResult | JobError]]:
         order = range(len(tasks))
         for position in reversed(order) if self.backwards else order:
             if len(self.seen) == self.stop_after:

@@ -1,4 +1,4 @@
-"""What a loss is minimised on."""
+"""What a loss is minimized on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.data import default_collate
 from torch.utils.data._utils.collate import default_collate_fn_map
 
-from foresolve._base import checks
+from foresolve._base import checks, devices
 from foresolve.problems.base import Problem
 
 
@@ -40,16 +40,14 @@ class Batch:
         return len(self.theta)
 
     def to(self, device: torch.device | str) -> Self:
-        """The same batch on another device; a problem that is there already is kept as it is, with what it holds."""
-        target = torch.empty(0, device=device).device
+        """The same batch on another device; what is there already is kept as it is."""
+        target = devices.canonical(device)
 
         def moved(value: Any) -> Any:
             if isinstance(value, dict):
                 return {key: moved(part) for key, part in value.items()}
             if isinstance(value, tuple | list):
                 return type(value)(moved(part) for part in value)
-            if isinstance(value, Problem) and value.device == target:
-                return value
             return value.to(target) if hasattr(value, "to") else value
 
         names = ("features", "theta", "problem", "decision", "value", "index")
@@ -64,9 +62,9 @@ class Batch:
     def check_prediction(self, theta_hat: Tensor) -> None:
         """`theta_hat` must have the shape of `theta`."""
         if not isinstance(theta_hat, Tensor) or theta_hat.shape != self.theta.shape:
-            found = str(tuple(theta_hat.shape)) if isinstance(theta_hat, Tensor) else type(theta_hat).__name__
+            shape = str(tuple(theta_hat.shape)) if isinstance(theta_hat, Tensor) else type(theta_hat).__name__
             expected = f"{tuple(self.theta.shape)} to match the true parameters"
-            raise checks.fail("theta_hat", expected, found, "Check the output shape of the model")
+            raise checks.fail("theta_hat", expected, shape, "Check the output shape of the model")
 
 
 def collate(batches: Sequence[Batch], *, collate_fn_map: Mapping[Any, Any] | None = None) -> Batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, SupportsIndex
 
@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from foresolve._base import checks
+from foresolve._base import checks, devices
 from foresolve._base.progress import Progress, reporting
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.batch import Batch
 from foresolve.data.best import failure, load_decisions, save_decisions, solve_all
 from foresolve.data.fingerprint import fingerprint
@@ -37,6 +38,8 @@ class DecisionDataset(Dataset[Batch]):
     decisions, values: the best decisions `(N, n)` and their objectives `(N,)`, where they are known.
     cache: a file that keeps decisions and values (`.npz`, no pickle). It is keyed by `theta` and all data of the
         problem: with other data it is not used but replaced. A data set with a cache is solved before it is split.
+    labels: further tables `(N, ...)` by name that say which instances these are (numbers of papers, say); they follow
+        their instances into parts, and no model sees them.
 
     Attributes
     ----------
@@ -69,10 +72,11 @@ class DecisionDataset(Dataset[Batch]):
         decisions: Any = None,
         values: Any = None,
         cache: str | Path | None = None,
+        labels: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
             raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
-        device = torch.empty(0, device=problem.device).device
+        device = devices.canonical(problem.device)
         truth = as_table("theta", theta, device)
         truth = truth if truth.is_floating_point() else truth.to(torch.get_default_dtype())
         if len(truth) == 0:
@@ -82,6 +86,7 @@ class DecisionDataset(Dataset[Batch]):
         self.theta = problem.check_theta(truth)
         self.problem = problem
         self._check_batch()
+        self.labels = {name: _of_length("labels", table, truth, device) for name, table in (labels or {}).items()}
         self.cache = None if cache is None else Path(cache)
         self._decisions = None if decisions is None else self._decided(decisions)
         self._values = None if values is None else _of_length("values", values, truth, device).to(truth)
@@ -90,14 +95,14 @@ class DecisionDataset(Dataset[Batch]):
 
     def _check_batch(self) -> None:
         """One shared feasible set, or one for each instance."""
-        own, count = tuple(self.problem.batch_shape), len(self)
-        if own not in {(), (count,)}:
+        shape, count = tuple(self.problem.batch_shape), len(self)
+        if shape not in {(), (count,)}:
             expected = f"shared by all instances or with a batch of ({count},), one for each"
-            raise checks.fail("problem", expected, f"a batch of {own}")
+            raise checks.fail("problem", expected, f"a batch of {shape}")
         batch = tuple(self.problem.batch_for(self.theta))
         if batch != (count,):
-            found = f"{tuple(self.theta.shape)}, which it takes for a batch of {batch}"
-            raise checks.fail("theta", "one instance of the problem per entry (N, *shape)", found)
+            taken = f"{tuple(self.theta.shape)}, which it takes for a batch of {batch}"
+            raise checks.fail("theta", "one instance of the problem per entry (N, *shape)", taken)
 
     def _decided(self, decisions: Any) -> Tensor:
         table = _of_length("decisions", decisions, self.theta, self.theta.device).to(self.theta)
@@ -144,20 +149,10 @@ class DecisionDataset(Dataset[Batch]):
             raise IndexError(f"position {int(chosen.abs().max())} is outside of a data set of {count} instances")
         return chosen % count
 
-    def loader(
-        self,
-        batch_size: int,
-        *,
-        generator: torch.Generator | None = None,
-        shuffle: bool = True,
-        drop_last: bool = False,
-    ) -> Loader:
-        """Batches, in a new order each time it is iterated over; a plain `DataLoader` works too, and is slower.
-
-        Without a `generator` the orders are those of the seed 0.
-        """
-        source = torch.Generator().manual_seed(0) if generator is None and shuffle else generator
-        return Loader(self, checks.positive_int("batch_size", batch_size), source if shuffle else None, drop_last)
+    def loader(self, batch_size: int, *, seed: Seed = 0, shuffle: bool = True, drop_last: bool = False) -> Loader:
+        """Batches, in a new order each time it is iterated over; a plain `DataLoader` works too, and is slower."""
+        generator = as_generator("seed", seed) if shuffle else None
+        return Loader(self, checks.positive_int("batch_size", batch_size), generator, drop_last)
 
     def subset(self, index: slice | Sequence[int] | Tensor) -> Self:
         """The data set of some instances, with what is known of their decisions."""
@@ -167,25 +162,29 @@ class DecisionDataset(Dataset[Batch]):
         batch, part = self[chosen], copy.copy(self)
         part.features, part.theta, part.problem = batch.features, batch.theta, batch.problem
         part._decisions, part._values = batch.decision, batch.value
+        part.labels = {name: table[chosen.to(table.device)] for name, table in self.labels.items()}
         part.cache, part.skipped = None, ()
         return part
 
     def with_problem(self, problem: Problem) -> Self:
         """The same features and parameters under another problem (another budget, say); its decisions are its own."""
-        return type(self)(self.features, self.theta, problem)
+        twin = copy.copy(self)
+        DecisionDataset.__init__(twin, self.features, self.theta, problem, labels=self.labels)
+        twin.skipped = ()
+        return twin
 
     def to(self, device: torch.device | str) -> Self:
         """The same data set on another device; itself where it is there already, with what it has worked out."""
-        target = torch.empty(0, device=device).device
-        found = {target, self.theta.device, self.problem.device}
-        map_tables(lambda part: found.add(part.device), self.features)
-        if len(found) == 1:
+        target = devices.canonical(device)
+        places = {target, self.theta.device}
+        map_tables(lambda part: places.add(part.device), self.features)
+        if len(places) == 1:
             return self
         moved = copy.copy(self)
-        moved.features = map_tables(lambda part: part.to(device), self.features)
-        moved.theta, moved.problem = self.theta.to(device), self.problem.to(device)
-        moved._decisions = None if self._decisions is None else self._decisions.to(device)
-        moved._values = None if self._values is None else self._values.to(device)
+        moved.features = map_tables(lambda part: part.to(target), self.features)
+        moved.theta, moved.problem = self.theta.to(target), self.problem.to(target)
+        moved._decisions = None if self._decisions is None else self._decisions.to(target)
+        moved._values = None if self._values is None else self._values.to(target)
         return moved
 
     # -- the best decisions ------------------------------------------------------------------------------------------
@@ -231,9 +230,9 @@ class DecisionDataset(Dataset[Batch]):
                 self._values = self._objective(self._decisions)
             return self
         key = fingerprint(self.theta, self.problem) if self.cache is not None else ""
-        kept = None if self.cache is None else load_decisions(self.cache, key)
-        if kept is not None:
-            self._decisions, self._values = (table.to(self.theta) for table in kept)
+        stored = None if self.cache is None else load_decisions(self.cache, key)
+        if stored is not None:
+            self._decisions, self._values = (table.to(self.theta) for table in stored)
             return self
         with reporting(progress, "best decisions") as report:
             decisions, failed = solve_all(self.problem, self.theta, report)
@@ -262,7 +261,7 @@ class DecisionDataset(Dataset[Batch]):
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def split(self, *parts: float | Sequence[float], seed: int = 0, shuffle: bool = True) -> tuple[Self, ...]:
+    def split(self, *parts: float | Sequence[float], seed: Seed = 0, shuffle: bool = True) -> tuple[Self, ...]:
         """Disjoint random parts: `data.split(0.8, 0.1, 0.1)` by shares, `data.split(800, 200)` by counts.
 
         What the parts leave is one more: `train, test = data.split(0.8)`. Without `shuffle` the order is kept.
@@ -273,7 +272,7 @@ class DecisionDataset(Dataset[Batch]):
             self.solve()
         return tuple(self.subset(index) for index in order.split(sizes))
 
-    def folds(self, k: int, seed: int = 0) -> list[tuple[Self, Self]]:
+    def folds(self, k: int, seed: Seed = 0) -> list[tuple[Self, Self]]:
         """`k` pairs `(train, valid)`; each instance is in one of the `valid`."""
         if not 2 <= checks.positive_int("k", k) <= len(self):
             raise checks.fail("k", f"from 2 to the number of instances ({len(self)})", str(k))

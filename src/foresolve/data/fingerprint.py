@@ -58,13 +58,13 @@ def _parts(value: Any) -> Any:
     if isinstance(value, types.CodeType):
         return [value.co_code, value.co_names, value.co_consts]
     if isinstance(value, types.FunctionType):
-        kept = [cell.cell_contents for cell in value.__closure__ or ()]
-        return [value.__module__, value.__qualname__, value.__code__, value.__defaults__, value.__kwdefaults__, kept]
+        closure = [cell.cell_contents for cell in value.__closure__ or ()]
+        return [value.__module__, value.__qualname__, value.__code__, value.__defaults__, value.__kwdefaults__, closure]
     if isinstance(value, type | types.BuiltinFunctionType | types.ModuleType):
         return [getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__name__)]
     state = value.__getstate__()
     if not isinstance(state, dict):
         return [state]
-    kept = {name for kind in type(value).__mro__ for name, part in vars(kind).items()
-            if isinstance(part, functools.cached_property)}  # fmt: skip
-    return sorted((name, part) for name, part in state.items() if name not in kept and name != "device")
+    derived = {name for kind in type(value).__mro__ for name, part in vars(kind).items()
+               if isinstance(part, functools.cached_property)}  # fmt: skip
+    return sorted((name, part) for name, part in state.items() if name not in derived and name != "device")

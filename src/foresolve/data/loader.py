@@ -22,7 +22,7 @@ class Batched(Protocol):
 
 @dataclass(frozen=True)
 class Loader:
-    """Batches of a data set, in the order that `generator` draws, or in its own without one."""
+    """Batches of a data set, in the orders that `generator` draws, or as it is without one."""
 
     data: Batched
     batch_size: int
@@ -37,7 +37,6 @@ class Loader:
         count = len(self.data)
         order = torch.arange(count)
         if self.generator is not None:
-            source = self.generator
-            order = torch.randperm(count, generator=source, device=source.device)
+            order = torch.randperm(count, generator=self.generator, device=self.generator.device)
         for i in range(len(self)):
             yield self.data[order[i * self.batch_size : (i + 1) * self.batch_size]]

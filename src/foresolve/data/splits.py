@@ -10,27 +10,27 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
 
 
-def random_order(count: int, seed: int) -> Tensor:
+def random_order(count: int, seed: Seed) -> Tensor:
     """All positions, in an order that the seed draws."""
-    return torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+    return torch.randperm(count, generator=as_generator("seed", seed, cpu=True))
 
 
 def split_sizes(parts: Sequence[Any], count: int) -> list[int]:
     """How many instances each part gets."""
-    given = list(parts[0]) if len(parts) == 1 and isinstance(parts[0], Sequence) else list(parts)
-    listed = ", ".join(str(part) for part in given) or "none"
-    shares = any(isinstance(part, float) for part in given)
-    total, whole = sum(given), 1.0 if shares else count
-    if not given or min(given) < 0 or total > whole * (1 + 1e-9):
+    amounts = list(parts[0]) if len(parts) == 1 and isinstance(parts[0], Sequence) else list(parts)
+    listed = ", ".join(str(amount) for amount in amounts) or "none"
+    total, limit = sum(amounts), 1.0 if any(isinstance(amount, float) for amount in amounts) else count
+    if not amounts or min(amounts) < 0 or total > limit * (1 + 1e-9):
         expected = f"shares (floats) that sum to at most 1, or counts that sum to at most {count}"
         raise checks.fail("parts", expected, listed)
-    if total < whole * (1 - 1e-9):
-        given.append(whole - total)
-    ends = [0, *(round(sum(given[: i + 1]) / whole * count) for i in range(len(given)))]
+    if total < limit * (1 - 1e-9):
+        amounts.append(limit - total)
+    ends = [0, *(round(sum(amounts[: i + 1]) / limit * count) for i in range(len(amounts)))]
     sizes = [end - start for start, end in pairwise(ends)]
     if len(sizes) < 2 or min(sizes) == 0:
-        found = f"{listed}, so sizes {', '.join(map(str, sizes))}"
-        raise checks.fail("parts", f"such that no side of the {count} instances is empty", found)
+        result = f"{listed}, so sizes {', '.join(map(str, sizes))}"
+        raise checks.fail("parts", f"such that no side of the {count} instances is empty", result)
     return sizes

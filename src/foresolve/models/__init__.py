@@ -5,7 +5,7 @@ from foresolve.models.forest import RandomForest, ScikitLearn
 from foresolve.models.mlp import MLP
 from foresolve.models.pairs import BilinearPairs, PairModel
 from foresolve.models.reference import Baseline, Reference
-from foresolve.models.similarity import CosinePairs
+from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, most_rated, tfidf
 from foresolve.models.table import TableBaseline
 
 __all__ = [
@@ -22,4 +22,7 @@ __all__ = [
     "Reference",
     "ScikitLearn",
     "TableBaseline",
+    "TfIdfSimilarity",
+    "most_rated",
+    "tfidf",
 ]

@@ -136,7 +136,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResult:
     """What a job hands back.
 
     `picture` has what the figures need, for the first split and the budget of the figures only: "theta" and "theta_hat"

@@ -24,7 +24,7 @@ class RunView:
     ----------
     versions: of packages and machine, as the run folder has them.
     records: of `config.domain` only.
-    pictures: for each method the arrays of `Outcome.picture`.
+    pictures: for each method the arrays of `JobResult.picture`.
     seconds: what the run took, or the sum of its jobs.
     command: what was typed; worked out from `config` where it is empty.
     """

@@ -1,24 +1,55 @@
-"""The paper's experiments: domains, methods, runs and engines."""
+"""The paper's experiments, and more of their kind: domains, methods, runs and engines."""
 
-from foresolve.reproduce.domains.domain import Domain
-from foresolve.reproduce.domains.methods import Best, Chance, Forest, Instances, Network, Rule
+from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
+from foresolve.reproduce.domains.domain import Domain, RealData, best_for_noise
+from foresolve.reproduce.domains.methods import (
+    BestMethod,
+    ForestMethod,
+    Method,
+    NetworkMethod,
+    RandomMethod,
+    RuleMethod,
+    Setting,
+)
+from foresolve.reproduce.domains.registry import DOMAINS, register
 from foresolve.reproduce.runs.engines import Engine, JobError, LocalEngine
+from foresolve.reproduce.runs.folder import Run
+from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs, work
+from foresolve.reproduce.runs.plan import plan
+from foresolve.reproduce.runs.publish import publish, view
 from foresolve.reproduce.runs.ray_engine import RayEngine
 from foresolve.reproduce.runs.run import RunStopped, run, run_all
 
 __all__ = [
-    "Best",
-    "Chance",
+    "BestMethod",
+    "Config",
+    "DOMAINS",
     "Domain",
+    "DomainInfo",
     "Engine",
-    "Forest",
-    "Instances",
+    "ForestMethod",
+    "InstanceCache",
+    "Job",
     "JobError",
     "LocalEngine",
-    "Network",
+    "Method",
+    "NetworkMethod",
+    "JobResult",
+    "RandomMethod",
     "RayEngine",
-    "Rule",
+    "RealData",
+    "Record",
+    "RuleMethod",
+    "Run",
     "RunStopped",
+    "Setting",
+    "best_for_noise",
+    "list_jobs",
+    "plan",
+    "publish",
+    "register",
     "run",
     "run_all",
+    "view",
+    "work",
 ]

@@ -8,14 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.generated.budget import BudgetInstances, budget_from_edges, generate_budget
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.generated.budget import budget_data
 from foresolve.errors import InvalidInputError
 
 RATINGS = Path(os.environ.get("FORESOLVE_DATA", "")) / "movietweetings-100k" / "ratings.dat"
-
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def reached(theta: Tensor, chosen: Tensor) -> float:
@@ -35,14 +32,14 @@ def greedy(theta: Tensor, k: int) -> Tensor:
     return chosen
 
 
-def same(a: BudgetInstances, b: BudgetInstances) -> bool:
+def same(a: DecisionDataset, b: DecisionDataset) -> bool:
     return torch.equal(a.features, b.features) and torch.equal(a.theta, b.theta)
 
 
 def test_figures_of_the_paper() -> None:
     """Random choice and greedy on the truth; the tolerance is four standard errors of 150 instances."""
-    theta = generate_budget(150, features=1, generator=seeded()).theta
-    order = torch.rand(150, 100, generator=seeded(1)).argsort(1)
+    theta = budget_data(150, features=1, seed=0).theta
+    order = torch.rand(150, 100, generator=torch.Generator().manual_seed(1)).argsort(1)
     for k, random, best in ((5, 9.69, 50.2), (10, 18.92, 74.1), (20, 36.13, 100.2)):
         draws = [reached(theta, order.roll(shift, 1)[:, :k]) for shift in range(0, 100, k)]
         assert np.mean(draws) == pytest.approx(random, rel=0.06)
@@ -50,13 +47,13 @@ def test_figures_of_the_paper() -> None:
 
 
 def test_degrees_are_heavy_tailed() -> None:
-    edges = generate_budget(50, features=1, generator=seeded()).theta > 0
+    edges = budget_data(50, features=1, seed=0).theta > 0
     for degrees in (edges.sum(2).flatten().double(), edges.sum(1).flatten().double()):
         assert degrees.quantile(0.99) > 8 * degrees.median()
 
 
 def test_theta_is_uniform_on_the_edges() -> None:
-    theta = generate_budget(20, features=1, generator=seeded()).theta
+    theta = budget_data(20, features=1, seed=0).theta
     on = theta[theta > 0]
     assert theta.min() == 0
     assert on.max() <= 0.2
@@ -64,7 +61,7 @@ def test_theta_is_uniform_on_the_edges() -> None:
 
 
 def test_features_are_a_function_of_the_row() -> None:
-    data = generate_budget(40, channels=30, customers=60, features=7, generator=seeded())
+    data = budget_data(40, channels=30, customers=60, features=7, seed=0)
     assert data.features.shape == (40, 30, 7)
     assert data.features.dtype == data.theta.dtype == torch.float32
     assert data.features.square().mean().item() == pytest.approx(1.0, rel=1e-4)
@@ -76,7 +73,7 @@ def test_features_are_a_function_of_the_row() -> None:
 
 def test_the_seed_decides_and_global_state_is_left_alone() -> None:
     before = torch.get_rng_state()
-    first, second, other = (generate_budget(2, generator=seeded(seed)) for seed in (3, 3, 4))
+    first, second, other = (budget_data(2, seed=seed) for seed in (3, 3, 4))
     assert same(first, second)
     assert not same(first, other)
     assert torch.equal(before, torch.get_rng_state())
@@ -95,26 +92,26 @@ def test_the_seed_decides_and_global_state_is_left_alone() -> None:
 def test_edge_lists(tmp_path: Path, text: str) -> None:
     file = tmp_path / "edges.txt"
     file.write_text(text)
-    data = budget_from_edges(file, 5, channels=3, customers=3, features=2, generator=seeded())
+    data = budget_data(5, edges=file, channels=3, customers=3, k=1, features=2, seed=0)
     assert data.features.shape == (5, 3, 2)
     listed = [("a", "x"), ("a", "y"), ("b", "y"), ("c", "z")]
-    assert same(data, budget_from_edges(listed, 5, channels=3, customers=3, features=2, generator=seeded()))
+    assert same(data, budget_data(5, edges=listed, channels=3, customers=3, k=1, features=2, seed=0))
     assert ((data.theta > 0).sum((1, 2)) == 4).all()
     assert (data.theta <= 0.2).all()
 
 
 def test_edges_in_an_array() -> None:
     edges = np.array([[0, 5], [1, 5], [1, 6]])
-    options = {"channels": 2, "customers": 2, "features": 2}
-    first = budget_from_edges(edges, 3, **options, generator=seeded())
-    assert same(first, budget_from_edges(torch.from_numpy(edges), 3, **options, generator=seeded()))
+    options = {"channels": 2, "customers": 2, "k": 1, "features": 2}
+    first = budget_data(3, edges=edges, **options, seed=0)
+    assert same(first, budget_data(3, edges=torch.from_numpy(edges), **options, seed=0))
 
 
 def test_customers_are_among_those_reached() -> None:
     edges = [(u, v) for u in range(4) for v in range(3 * u, 3 * u + 3)]
-    theta = budget_from_edges(edges, 20, channels=2, customers=6, features=1, generator=seeded()).theta
+    theta = budget_data(20, edges=edges, channels=2, customers=6, k=1, features=1, seed=0).theta
     assert (theta > 0).any(1).all()
-    theta = budget_from_edges(edges, 20, channels=2, customers=8, features=1, generator=seeded()).theta
+    theta = budget_data(20, edges=edges, channels=2, customers=8, k=1, features=1, seed=0).theta
     assert ((theta > 0).any(1).sum(-1) == 6).all()
 
 
@@ -132,7 +129,7 @@ def test_malformed_files(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "edges.txt"
     file.write_text(text)
     with pytest.raises(InvalidInputError, match=message):
-        budget_from_edges(file, 1, channels=1, customers=1, generator=seeded())
+        budget_data(1, edges=file, channels=1, customers=1, k=1, seed=0)
 
 
 @pytest.mark.parametrize(
@@ -145,19 +142,19 @@ def test_malformed_files(tmp_path: Path, text: str, message: str) -> None:
         ([(1, 2)], {"customers": 7}, "`customers` must be at most 1"),
         ([(1, 2)], {"features": 0}, "`features` must be an integer >= 1; got 0"),
         ([(1, 2)], {"count": -1}, "`count` must be an integer >= 1"),
-        ([(1, 2)], {"generator": 5}, "`generator` must be a torch.Generator on the CPU; got int"),
+        ([(1, 2)], {"seed": -1}, "`seed` must be an integer >= 0 or a torch.Generator; got -1"),
     ],
 )
 def test_bad_input(edges: object, options: dict[str, object], message: str) -> None:
-    settings = {"count": 1, "channels": 1, "customers": 1, "generator": seeded()} | options
+    settings = {"count": 1, "channels": 1, "customers": 1, "k": 1} | options
     with pytest.raises(InvalidInputError, match=message):
-        budget_from_edges(edges, **settings)  # type: ignore[arg-type]
+        budget_data(edges=edges, **settings)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not RATINGS.is_file(), reason="FORESOLVE_DATA does not point at the data sets")
 def test_movietweetings() -> None:
-    data = budget_from_edges(RATINGS, 5, generator=seeded())
+    data = budget_data(5, edges=RATINGS, seed=0)
     edges = data.theta > 0
     assert edges.any(2).sum() > 0.8 * 5 * 100
     assert (edges.any(1).sum(1) > 200).all()
-    assert same(data, budget_from_edges(str(RATINGS), 5, generator=seeded()))
+    assert same(data, budget_data(5, edges=str(RATINGS), seed=0))

@@ -4,12 +4,12 @@ import importlib.util
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
-from foresolve.data.real.cora import CitationGraph, TfIdfSimilarity, citation_instances, load_cora, tfidf
+from foresolve.data.real.cora import CitationGraph, cora_data, load_cora
 from foresolve.errors import InvalidInputError
+from foresolve.models.similarity import TfIdfSimilarity
 from foresolve.problems.matching import BipartiteMatching
 
 DATA = Path(os.environ.get("FORESOLVE_DATA", ""))
@@ -100,17 +100,18 @@ class TestLoad:
 class TestInstances:
     def test_theta_and_words_are_those_of_the_papers(self) -> None:
         graph = ring()
-        data = citation_instances(graph, parts=3, size=12, seed=0)
+        data = cora_data(graph, count=3, size=12, seed=0)
         links = {tuple(edge) for edge in graph.edges.tolist()}
         assert len(data) == 3
-        assert len(data.nodes.unique()) == 36
-        for nodes, theta, left, right in zip(data.nodes.tolist(), data.theta, data.left, data.right):
+        papers = data.labels["papers"]
+        assert len(papers.unique()) == 36
+        for nodes, theta, left, right in zip(papers.tolist(), data.theta, *data.features.values()):
             expected = [[float((min(i, j), max(i, j)) in links) for j in nodes[6:]] for i in nodes[:6]]
             assert theta.reshape(6, 6).tolist() == expected
             assert torch.equal(torch.cat([left, right]), graph.words[nodes])
 
     def test_data_set(self) -> None:
-        data = citation_instances(ring(), parts=3, size=12, seed=0).dataset()
+        data = cora_data(ring(), count=3, size=12, seed=0)
         assert {name: part.shape for name, part in data.features.items()} == {
             "left": (3, 6, 6),
             "right": (3, 6, 6),
@@ -120,39 +121,14 @@ class TestInstances:
         assert bool((data.values >= 5).all())  # twelve papers in a row: six links that share none
 
     def test_the_seed_decides(self) -> None:
-        one, again, other = (citation_instances(ring(), parts=3, size=12, seed=seed) for seed in (0, 0, 1))
-        assert torch.equal(one.nodes, again.nodes)
-        assert torch.equal(one.theta, again.theta)
-        assert not torch.equal(one.nodes, other.nodes)
+        first, again, different = (cora_data(ring(), count=3, size=12, seed=seed) for seed in (0, 0, 1))
+        assert torch.equal(first.labels["papers"], again.labels["papers"])
+        assert torch.equal(first.theta, again.theta)
+        assert not torch.equal(first.labels["papers"], different.labels["papers"])
 
     def test_odd_sizes(self) -> None:
         with pytest.raises(InvalidInputError, match="even, for two halves; got 11"):
-            citation_instances(ring(), parts=3, size=11)
-
-
-class TestSimilarity:
-    words = (torch.rand(30, 12, generator=torch.Generator().manual_seed(0)) < 0.3).float()
-
-    def test_as_scikit_learn(self) -> None:
-        text = pytest.importorskip("sklearn.feature_extraction.text")
-        transform = text.TfidfTransformer().fit(self.words.numpy())
-        np.testing.assert_allclose(tfidf(self.words).numpy(), transform.idf_, rtol=1e-6)
-        rows = transform.transform(self.words.numpy()).toarray()
-        features = {"left": self.words[None, :10], "right": self.words[None, 10:]}
-        found = TfIdfSimilarity(self.words)(features)
-        assert found.shape == (1, 200)
-        np.testing.assert_allclose(found.reshape(10, 20).numpy(), rows[:10] @ rows[10:].T, atol=1e-6)
-
-    def test_halves_or_a_table_are_counted_alike(self) -> None:
-        assert torch.equal(tfidf(self.words), tfidf(self.words.reshape(3, 10, 12)))
-
-    def test_papers_without_words_resemble_none(self) -> None:
-        features = (torch.zeros(2, 3, 12), self.words[:4].expand(2, 4, 12))
-        assert TfIdfSimilarity(self.words)(features).tolist() == [[0.0] * 12] * 2
-
-    def test_other_vocabularies(self) -> None:
-        with pytest.raises(InvalidInputError, match=r"`right features` must be \(\*batch, 12\)"):
-            TfIdfSimilarity(self.words)((torch.zeros(1, 2, 12), torch.zeros(1, 2, 11)))
+            cora_data(ring(), count=3, size=11)
 
 
 @real
@@ -170,11 +146,10 @@ def test_cora_is_as_published() -> None:
 def test_figures_of_cora() -> None:
     """Citations across, and the values of a random, the TF-IDF and the best matching: over seeds they vary less."""
     graph = load_cora(DATA)
-    instances = citation_instances(graph)
-    data = instances.dataset()
+    data = cora_data(graph)
     guess = data.problem.solve(TfIdfSimilarity(graph.words)(data.features))
-    assert instances.nodes.shape == (27, 100)
-    assert float(instances.theta.sum()) == pytest.approx(3550, abs=60)
-    assert float(instances.theta.sum()) / 27 / 50 == pytest.approx(2.63, abs=0.05)
+    assert data.labels["papers"].shape == (27, 100)
+    assert float(data.theta.sum()) == pytest.approx(3550, abs=60)
+    assert float(data.theta.sum()) / 27 / 50 == pytest.approx(2.63, abs=0.05)
     assert float(data.values.mean()) == pytest.approx(40.6, abs=0.6)
     assert float(data.problem.objective(guess, data.theta).mean()) == pytest.approx(18.3, abs=1.2)

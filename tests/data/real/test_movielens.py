@@ -8,15 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.real.movielens import (
-    MovieInstances,
-    MovieTable,
-    frequent_actors,
-    load_movielens,
-    most_rated,
-    movie_instances,
-)
+from foresolve.data.real.movielens import MovieTable, frequent_actors, load_movielens, movielens_data
 from foresolve.errors import InvalidInputError
+from foresolve.models.similarity import most_rated
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
 
 DATA = Path(os.environ.get("FORESOLVE_DATA", "")) / "hetrec2011-movielens-2k"
 RATINGS = "userID\tmovieID\trating\n75\t3\t1\n75\t32\t4.5\n9\t3\t5\n"
@@ -115,16 +112,16 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> MovieTable:
 
 
 def test_instances_are_rows_of_the_table(small: MovieTable) -> None:
-    made = movie_instances(small, instances=4, size=10, topics=5, seed=3)
-    assert made.features.shape == (4, 10, 11)
-    assert made.theta.shape == (4, 10, 5)
-    assert made.features.dtype == made.theta.dtype == torch.float32
-    assert len(made.movies.unique()) == 40
+    data = movielens_data(small, count=4, size=10, topics=5, seed=3)
+    assert data.features.shape == (4, 10, 11)
+    assert data.theta.shape == (4, 10, 5)
+    assert data.features.dtype == data.theta.dtype == torch.float32
+    assert len(data.labels["movies"].unique()) == 40
     topics = [small.actor_names.index(f"a{a}") for a in range(1, 6)]
     for i, j in ((0, 0), (3, 9), (1, 4)):
-        movie = int(made.movies[i, j])
-        np.testing.assert_array_equal(made.features[i, j], small.ratings[[movie]].toarray()[0])
-        np.testing.assert_array_equal(made.theta[i, j], small.actors[[movie]].toarray()[0, topics])
+        movie = int(data.labels["movies"][i, j])
+        np.testing.assert_array_equal(data.features[i, j], small.ratings[[movie]].toarray()[0])
+        np.testing.assert_array_equal(data.theta[i, j], small.actors[[movie]].toarray()[0, topics])
 
 
 def test_topics_are_the_actors_with_the_most_movies(small: MovieTable) -> None:
@@ -135,11 +132,11 @@ def test_topics_are_the_actors_with_the_most_movies(small: MovieTable) -> None:
 
 
 def test_as_many_instances_as_fit_and_the_seed_decides(small: MovieTable) -> None:
-    first, again, other = (movie_instances(small, size=10, topics=5, seed=seed) for seed in (0, 0, 1))
-    assert first.movies.shape == (4, 10)
-    assert torch.equal(first.movies, again.movies)
+    first, again, different = (movielens_data(small, size=10, topics=5, seed=seed) for seed in (0, 0, 1))
+    assert first.labels["movies"].shape == (4, 10)
+    assert torch.equal(first.labels["movies"], again.labels["movies"])
     assert torch.equal(first.theta, again.theta)
-    assert not torch.equal(first.movies, other.movies)
+    assert not torch.equal(first.labels["movies"], different.labels["movies"])
 
 
 @pytest.mark.parametrize(
@@ -147,34 +144,22 @@ def test_as_many_instances_as_fit_and_the_seed_decides(small: MovieTable) -> Non
     [
         ({"size": 44}, "`size` must be at most the number of movies"),
         ({"size": 10, "topics": 10}, "`topics` must be at most the number of actors"),
-        ({"size": 10, "topics": 3, "instances": 0}, "`instances`"),
+        ({"size": 10, "topics": 3, "count": 0}, "`count`"),
     ],
 )
 def test_bad_sizes(small: MovieTable, arguments: dict[str, int], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        movie_instances(small, **arguments)
+        movielens_data(small, **arguments)
 
 
-def test_dataset_and_most_rated(small: MovieTable) -> None:
-    made = movie_instances(small, size=10, topics=5)
-    counts = (made.features > 0).sum(-1)
-    for k in (1, 3, 7):
-        data = made.dataset(k)
-        assert data.problem.n == 10
-        chosen = data.problem.solve(most_rated(made.features, topics=5))
-        assert chosen.sum(-1).tolist() == [k] * 4
-        torch.testing.assert_close((chosen * counts).sum(-1), counts.topk(k).values.sum(-1).float())
-    assert most_rated(made.features, topics=5).shape == made.theta.shape
-    with pytest.raises(InvalidInputError, match="features"):
-        most_rated(torch.zeros(3))
-
-
-def test_most_rated_holds_for_many_movies_that_nearly_all_rated() -> None:
-    """Little is left uncovered after a few of them; the order must survive that."""
-    features = (torch.arange(100)[:, None] + 900 >= torch.arange(1000)).float()[None]
-    instances = MovieInstances(features, torch.zeros(1, 100, 50), torch.arange(100)[None])
-    chosen = instances.dataset(20).problem.solve(most_rated(features, topics=50))
-    assert chosen[0].nonzero().flatten().tolist() == list(range(80, 100))
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_the_most_rated_movies_are_chosen(small: MovieTable, k: int) -> None:
+    data = movielens_data(small, size=10, topics=5, k=k)
+    counts = (data.features > 0).sum(-1)
+    assert data.problem.n == 10
+    chosen = data.problem.solve(most_rated(data.features, topics=5))
+    assert chosen.sum(-1).tolist() == [k] * 4
+    torch.testing.assert_close((chosen * counts).sum(-1), counts.topk(k).values.sum(-1).float())
 
 
 @pytest.mark.skipif(not (DATA / "movie_actors.dat").is_file(), reason="needs the real data: FORESOLVE_DATA")
@@ -184,15 +169,15 @@ def test_reference_points_of_the_real_data() -> None:
     assert len(table.actor_names) == 95321
     assert table.actors.nnz == 231742
     assert ((table.actors.sum(1) > 0).sum()) == 10174
-    made = movie_instances(table)
-    assert made.features.shape == (101, 100, 2113)
-    assert made.theta.shape == (101, 100, 500)
-    assert made.theta.sum(-1).mean().item() == pytest.approx(1.65, abs=0.02)
+    whole = movielens_data(table)
+    assert whole.features.shape == (101, 100, 2113)
+    assert whole.theta.shape == (101, 100, 500)
+    assert whole.theta.sum(-1).mean().item() == pytest.approx(1.65, abs=0.02)
     order = torch.rand(101, 100, generator=torch.Generator().manual_seed(0)).argsort(1)
     for k, random, best, rated in ((5, 8.2, 35.0, 17.2), (10, 16.2, 58.0, 31.4), (20, 32.1, 90.0, 53.1)):
-        draws = [covered(made.theta, order.roll(shift, 1)[:, :k]) for shift in range(0, 100, k)]
+        draws = [covered(whole.theta, order.roll(shift, 1)[:, :k]) for shift in range(0, 100, k)]
         assert np.mean(draws) == pytest.approx(random, rel=0.02)
-        data = made.dataset(k)
+        data = whole.with_problem(SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(100, k)))
         assert data.values.mean().item() == pytest.approx(best, rel=0.02)
-        heuristic = data.problem.objective(data.problem.solve(most_rated(made.features)), made.theta)
+        heuristic = data.problem.objective(data.problem.solve(most_rated(whole.features)), whole.theta)
         assert heuristic.mean().item() == pytest.approx(rated, rel=0.05)

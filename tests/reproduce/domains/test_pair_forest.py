@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import torch
 
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.citations import generate_citations
+from foresolve.data.generated.citations import citation_data
 from foresolve.errors import ForesolveError
 from foresolve.learning.fitting import fit
 from foresolve.learning.metrics import auc
@@ -19,8 +19,7 @@ pytest.importorskip("sklearn")
 
 
 def citations(count: int = 4, seed: int = 0) -> DecisionDataset:
-    generator = torch.Generator().manual_seed(seed)
-    return generate_citations(count, side=8, words=60, generator=generator).dataset()
+    return citation_data(count, side=8, words=60, seed=seed)
 
 
 def test_predictions_are_probabilities_of_all_pairs() -> None:
@@ -81,15 +80,15 @@ def test_sampling_absent_pairs_keeps_the_proportions(absent: int, monkeypatch: p
 def test_the_mean_prediction_is_near_the_share_of_pairs() -> None:
     train, test = citations(12), citations(12, seed=1)
     share = float(train.theta.mean())
-    found = float(PairForest(trees=50, absent=2).fit(train)(test.features).mean())
-    assert share / 2 < found < 2 * share
+    mean = float(PairForest(trees=50, absent=2).fit(train)(test.features).mean())
+    assert share / 2 < mean < 2 * share
 
 
 def test_the_seed_decides() -> None:
     data = citations()
-    one, two, other = (PairForest(trees=3, absent=2, seed=seed).fit(data)(data.features) for seed in (1, 1, 2))
-    assert torch.equal(one, two)
-    assert not torch.equal(one, other)
+    first, again, different = (PairForest(trees=3, absent=2, seed=seed).fit(data)(data.features) for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, different)
 
 
 def test_it_must_be_fitted_first() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from foresolve import InvalidInputError
-from foresolve.report.records import Config, Job, Outcome
+from foresolve.report.records import Config, Job, JobResult
 from foresolve.reproduce.runs.engines import JobError, LocalEngine, Task, Work, cores, job_name
 from reproduce import toys
 
@@ -19,7 +19,7 @@ def tasks(config: Config) -> list[Task]:
     return [(config, job) for job in toys.jobs(config)]
 
 
-def done(engine: LocalEngine, work: Work, wanted: Sequence[Task]) -> dict[int, Outcome | JobError]:
+def done(engine: LocalEngine, work: Work, wanted: Sequence[Task]) -> dict[int, JobResult | JobError]:
     results = list(engine.map(work, wanted))
     assert len({position for position, _ in results}) == len(results), "a task was done twice"
     return dict(results)
@@ -29,7 +29,7 @@ METHODS = ("a", "counts threads", "fails", "cannot be sent", "is killed once", "
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome | JobError]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, JobResult | JobError]:
     """What comes of awkward jobs, by method, with two workers and one retry; one crew, for workers start slowly."""
     folder = tmp_path_factory.mktemp("attempts")
     wanted = tasks(toys.config(splits=1, ks=(), methods=METHODS, data=str(folder)))
@@ -43,20 +43,20 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome | JobEr
     return {METHODS[position]: result for position, result in results.items()}
 
 
-def test_every_task_is_answered(found: dict[str, Outcome | JobError]) -> None:
+def test_every_task_is_answered(found: dict[str, JobResult | JobError]) -> None:
     assert set(found) == set(METHODS)
 
 
 @pytest.mark.parametrize("method", ["a", "b", "is killed once"])
-def test_outcomes_are_those_of_this_process(method: str, found: dict[str, Outcome | JobError]) -> None:
+def test_outcomes_are_those_of_this_process(method: str, found: dict[str, JobResult | JobError]) -> None:
     result = found[method]
-    assert isinstance(result, Outcome)
+    assert isinstance(result, JobResult)
     assert result.records == toys.work(toys.config(ks=()), Job("toy", 0, method, (None,))).records
 
 
-def test_workers_are_processes_with_their_own_threads(found: dict[str, Outcome | JobError]) -> None:
+def test_workers_are_processes_with_their_own_threads(found: dict[str, JobResult | JobError]) -> None:
     result = found["counts threads"]
-    assert isinstance(result, Outcome)
+    assert isinstance(result, JobResult)
     assert result.records[0].value == 1
     assert result.records[0].optimum != os.getpid()
 
@@ -69,7 +69,7 @@ def test_workers_are_processes_with_their_own_threads(found: dict[str, Outcome |
         ("leaves", "was lost: its 2 worker processes in turn ended with exit code 3"),
     ],
 )
-def test_errors_name_the_job(method: str, message: str, found: dict[str, Outcome | JobError]) -> None:
+def test_errors_name_the_job(method: str, message: str, found: dict[str, JobResult | JobError]) -> None:
     error = found[method]
     assert isinstance(error, JobError)
     assert str(error).startswith(f"the job (toy, split 0, {method}) {message}")
@@ -118,7 +118,7 @@ def test_settings_are_checked() -> None:
         with pytest.raises(InvalidInputError, match=list(settings)[-1]):
             LocalEngine(**settings)
     with pytest.raises(InvalidInputError, match="`work` must be a function at the top level of a module"):
-        next(LocalEngine(1).map(lambda config, job: Outcome(()), tasks(toys.config())))
+        next(LocalEngine(1).map(lambda config, job: JobResult(()), tasks(toys.config())))
     assert list(LocalEngine(1).map(toys.work, [])) == []
 
 

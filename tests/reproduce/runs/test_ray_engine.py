@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from foresolve import ForesolveError, InvalidInputError, MissingExtraError
-from foresolve.report.records import Config, Job, Outcome
+from foresolve.report.records import Config, Job, JobResult
 from foresolve.reproduce.runs.engines import JobError, Task
 from foresolve.reproduce.runs.ray_engine import RayEngine
 from foresolve.reproduce.runs.run import run
@@ -71,10 +71,10 @@ class TestWithRay:
         assert len(results) == len(METHODS)
         for method in ("a", "b", "is killed once"):
             result = found[method]
-            assert isinstance(result, Outcome)
+            assert isinstance(result, JobResult)
             assert result.records == toys.work(config, Job("toy", 0, method, (None,))).records
         counted = found["counts threads"]
-        assert isinstance(counted, Outcome)
+        assert isinstance(counted, JobResult)
         assert counted.records[0].value == 1
         failed, left = found["fails"], found["leaves"]
         assert isinstance(failed, JobError)
@@ -88,7 +88,7 @@ class TestWithRay:
         ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
         try:
             results = list(RayEngine().map(toys.work, tasks(toys.config(splits=1))))
-            assert [type(result) for _, result in results] == [Outcome] * 3
+            assert [type(result) for _, result in results] == [JobResult] * 3
             assert ray.is_initialized()
         finally:
             ray.shutdown()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from foresolve import ForesolveError
-from foresolve.report.records import Config, Job, Outcome, Record
+from foresolve.report.records import Config, Job, JobResult, Record
 from foresolve.reproduce.runs.engines import Engine, JobError, LocalEngine
 from foresolve.reproduce.runs.run import Run, RunStopped, run, run_all
 from reproduce import toys
@@ -33,8 +33,8 @@ def timeless(records: list[Record]) -> list[Record]:
 def test_a_folder_tells_what_was_run(tmp_path: Path) -> None:
     steps: list[tuple[int, int, str]] = []
     config = toys.config()
-    found = go(config, tmp_path / "a" / "b", progress=lambda *step: steps.append(step))
-    document = json.loads((found.folder / "config.json").read_text())
+    finished = go(config, tmp_path / "a" / "b", progress=lambda *step: steps.append(step))
+    document = json.loads((finished.folder / "config.json").read_text())
     assert Config.from_dict(document["config"]) == config
     assert set(document["environment"]) >= {
         "foresolve",
@@ -46,17 +46,17 @@ def test_a_folder_tells_what_was_run(tmp_path: Path) -> None:
         "cpus",
         "date",
     }
-    assert [record.key for record in found.records] == [
+    assert [record.key for record in finished.records] == [
         (i, m, k) for i in range(2) for m in toys.PLAIN for k in (5, 10)
     ]
-    lines = (found.folder / "records.jsonl").read_text().splitlines()
-    assert [Record.from_dict(json.loads(line)) for line in lines] == found.records
-    (session,) = found.sessions
+    lines = (finished.folder / "records.jsonl").read_text().splitlines()
+    assert [Record.from_dict(json.loads(line)) for line in lines] == finished.records
+    (session,) = finished.sessions
     assert (session["jobs"], session["engine"]) == (6, "here")
-    assert found.seconds == session["seconds"] >= 0
+    assert finished.seconds == session["seconds"] >= 0
     assert steps[0] == (0, 6, "")
     assert steps[-1] == (6, 6, "toy, split 1, NN2-SPO+, k = 5, 10")
-    assert {path.suffix for path in found.folder.rglob("*") if path.is_file()} <= {".json", ".jsonl", ".npz", ""}
+    assert {path.suffix for path in finished.folder.rglob("*") if path.is_file()} <= {".json", ".jsonl", ".npz", ""}
 
 
 def test_pictures_come_back_by_method(tmp_path: Path) -> None:
@@ -67,12 +67,12 @@ def test_pictures_come_back_by_method(tmp_path: Path) -> None:
 
 
 def test_what_can_be_read_is_what_was_run(tmp_path: Path) -> None:
-    found = go(toys.config(ks=()), tmp_path)
+    finished = go(toys.config(ks=()), tmp_path)
     read = Run.read(tmp_path)
-    assert (read.config, read.environment, read.sessions) == (found.config, found.environment, found.sessions)
-    assert read.records == found.records
+    assert (read.config, read.environment, read.sessions) == (finished.config, finished.environment, finished.sessions)
+    assert read.records == finished.records
     with pytest.raises(ForesolveError, match=r"Use `Run\.open`"):
-        read.add(Job("toy", 9, "a", (None,)), Outcome(()))
+        read.add(Job("toy", 9, "a", (None,)), JobResult(()))
     with pytest.raises(ForesolveError, match=r"no config\.json"):
         Run.read(tmp_path / "nowhere")
 
@@ -87,12 +87,12 @@ def test_interrupts_lose_nothing_and_say_how_to_go_on(tmp_path: Path) -> None:
     with pytest.raises(RunStopped, match=r"stopped with 2 of 6 jobs done.*the same command goes on"):
         go(toys.config(), tmp_path / "a", toys.HereEngine(stop_after=2))
     engine = toys.HereEngine()
-    found = go(toys.config(), tmp_path / "a", engine)
+    finished = go(toys.config(), tmp_path / "a", engine)
     assert len(engine.seen) == 4
-    assert timeless(found.records) == timeless(go(toys.config(), tmp_path / "b").records)
-    assert [session["jobs"] for session in found.sessions] == [2, 4]
+    assert timeless(finished.records) == timeless(go(toys.config(), tmp_path / "b").records)
+    assert [session["jobs"] for session in finished.sessions] == [2, 4]
     again = toys.HereEngine()
-    assert go(toys.config(), tmp_path / "a", again).records == found.records
+    assert go(toys.config(), tmp_path / "a", again).records == finished.records
     assert again.seen == []
 
 
@@ -107,14 +107,14 @@ def test_an_error_in_a_job_keeps_the_rest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tail", ['{"domain": "to', "\0\0\0\0", '{"domain": "toy"}\n'])
 def test_a_torn_last_line_is_done_again(tail: str, tmp_path: Path) -> None:
-    whole = go(toys.config(), tmp_path).records
+    everything = go(toys.config(), tmp_path).records
     path = tmp_path / "records.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]) + tail)
     assert len(Run.read(tmp_path).records) == 11
     assert path.read_text().endswith(tail), "reading changes nothing"
     engine = toys.HereEngine()
-    assert timeless(go(toys.config(), tmp_path, engine).records) == timeless(whole)
+    assert timeless(go(toys.config(), tmp_path, engine).records) == timeless(everything)
     assert [job for _, job in engine.seen] == [Job("toy", 1, "NN2-SPO+", (10,))]
     assert path.read_text().splitlines(keepends=True) == lines
 
@@ -143,8 +143,8 @@ def test_a_config_may_grow(tmp_path: Path) -> None:
     engine = toys.HereEngine()
     grown = go(toys.config(splits=2, ks=(5, 10), methods=("a", "b")), tmp_path / "a", engine)
     assert [job.ks for _, job in engine.seen] == [(5, 10), (5,), (5, 10), (5, 10)]
-    whole = go(toys.config(splits=2, ks=(5, 10), methods=("a", "b")), tmp_path / "b")
-    assert timeless(grown.records) == timeless(whole.records)
+    everything = go(toys.config(splits=2, ks=(5, 10), methods=("a", "b")), tmp_path / "b")
+    assert timeless(grown.records) == timeless(everything.records)
     assert Run.read(tmp_path / "a").config == grown.config
     assert grown.environment == small.environment
 
@@ -205,9 +205,9 @@ def test_outcomes_are_checked(tmp_path: Path) -> None:
     with Run.open(tmp_path, toys.config()) as opened:
         for record in (Record("toy", 1, "a", 5, 1.0, None, 1.0), Record("other", 0, "a", 5, 1.0, None, 1.0)):
             with pytest.raises(JobError, match="records of other jobs"):
-                opened.add(job, Outcome((record,)))
+                opened.add(job, JobResult((record,)))
         with pytest.raises(JobError, match="JSON cannot hold"):
-            opened.add(job, Outcome((Record("toy", 0, "a", 5, float("nan"), None, 1.0),)))
+            opened.add(job, JobResult((Record("toy", 0, "a", 5, float("nan"), None, 1.0),)))
     assert Run.read(tmp_path).records == []
 
 
@@ -216,8 +216,8 @@ def test_several_runs_share_an_engine(tmp_path: Path) -> None:
     steps: list[tuple[int, int, str]] = []
     wanted = [(config, tmp_path / config.domain) for config in configs]
     runs = run_all(wanted, toys.HereEngine(backwards=True), lambda *step: steps.append(step), **HOW)
-    assert [found.config for found in runs] == configs
-    assert [len(found.records) for found in runs] == [6, 12]
+    assert [finished.config for finished in runs] == configs
+    assert [len(finished.records) for finished in runs] == [6, 12]
     assert steps[-1][:2] == (9, 9)
 
 
@@ -242,10 +242,10 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     process.wait()
     toys.wait_for_end(worker)
     (tmp_path / "go").touch()
-    found = go(config, tmp_path / "run", LocalEngine(1), work=toys.waiting)
-    assert timeless(found.records) == timeless(go(config, tmp_path / "other").records)
+    finished = go(config, tmp_path / "run", LocalEngine(1), work=toys.waiting)
+    assert timeless(finished.records) == timeless(go(config, tmp_path / "other").records)
     assert [len(toys.pids(tmp_path, split, count=1)) for split in range(3)] == [1, 2, 1]
-    assert [session["jobs"] for session in found.sessions] == [1, 2]
+    assert [session["jobs"] for session in finished.sessions] == [1, 2]
 
 
 @pytest.mark.slow
@@ -271,7 +271,7 @@ def test_ctrl_c_at_a_terminal(tmp_path: Path) -> None:
     while len(Run.read(tmp_path / "run").records) < 4:
         pass
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert said.startswith("stopped with 2 of 3 jobs done")
-    assert said.count("\n") == 1
+    _, message = process.communicate(timeout=30)
+    assert message.startswith("stopped with 2 of 3 jobs done")
+    assert message.count("\n") == 1
     assert toys.ended(worker)

@@ -1,31 +1,21 @@
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
-from foresolve.report.records import Config, Job
-from foresolve.reproduce.domains.methods import Forest, Network, Rule
+from foresolve.data.dataset import DecisionDataset
+from foresolve.models.forest import RandomForest
+from foresolve.report.records import Config, Job, JobResult, Record
+from foresolve.reproduce.domains.methods import NetworkMethod
+from foresolve.reproduce.domains.registry import DOMAINS, published
 from foresolve.reproduce.runs import trial
+from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs, work
+from foresolve.reproduce.runs.trial import Split, Trial
 from reproduce import tiny
-
-EXACT = ("matching", "shortest-path", "knapsack")  # problems whose best decisions are known to be best
-
-# With so few sites the decisions of the layer sit on vertices, which it says.
-vertices = pytest.mark.filterwarnings("ignore::foresolve.errors.NoGradientWarning")
-FACILITY = pytest.param("facility", marks=vertices)
-
-
-@pytest.fixture(autouse=True)
-def no_old_instances() -> Iterator[None]:
-    trial._instances.cache_clear()
-    yield
-    trial._instances.cache_clear()
 
 
 @pytest.fixture
@@ -33,177 +23,236 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     tiny.shrink(monkeypatch)
 
 
-# -- plan and jobs -------------------------------------------------------------------------------------------------
+# -- splits --------------------------------------------------------------------------------------------------------
 
 
-def test_a_plan_fills_everything_in() -> None:
-    config = trial.plan("budget")
-    assert (config.protocol, config.splits, config.ks, config.seed) == ("exact", 30, (5, 10, 20), 0)
-    assert (config.quick, config.data, config.files, config.device) == (False, None, {}, "cpu")
-    assert config.methods == tuple(trial.ALL["budget"].methods(config))
-    quick = trial.plan("budget", quick=True)
-    assert (quick.splits, quick.ks) == (3, (10,))
-    assert trial.plan("matching").ks == ()
-    assert Config.from_dict(config.to_dict()) == config
+@pytest.mark.parametrize("count", [5, 11, 60, 1000])
+def test_a_split_has_every_instance_once(count: int) -> None:
+    split = Split.draw(count, torch.Generator().manual_seed(0))
+    assert torch.cat([split.test, split.valid, split.part]).sort().values.tolist() == list(range(count))
+    assert torch.equal(split.train, torch.cat([split.valid, split.part]).sort().values)
+    assert torch.equal(split.shuffled.sort().values, split.train)
+    assert len(split.test) == max(1, round(0.2 * count))
 
 
-def test_a_plan_puts_things_in_order() -> None:
-    config = trial.plan("budget", ks=[20, 5, 5], methods=["OPT", "NN1-Decision"], splits=4, seed=7)
-    assert (config.ks, config.methods, config.splits, config.seed) == ((5, 20), ("NN1-Decision", "OPT"), 4, 7)
+# -- what is trained on what ---------------------------------------------------------------------------------------
 
 
-def test_every_domain_has_the_methods_of_the_paper() -> None:
-    paper = {"NN1-Decision", "NN2-Decision", "NN1-2Stage", "NN2-2Stage", "RF-2Stage", "Random", "OPT"}
-    for name, info in trial.DOMAINS.items():
-        for protocol in ("exact", "paper") if name in trial.PAPER else ("exact",):
-            methods = trial.plan(name, protocol=protocol).methods  # type: ignore[arg-type]
-            assert paper <= set(methods)
-            assert set(info.figure_methods) <= set(methods)
-            assert protocol == "paper" or set(info.heuristics) <= set(methods)
+@dataclass
+class Seen:
+    """Positions of the instances in what `fit` and `evaluate` were given, in the order of the calls."""
+
+    fitted: list[tuple[list[int], list[int] | None, dict[str, Any]]]
+    scored: list[list[int]]
 
 
-@pytest.mark.parametrize(
-    ("domain", "wrong", "message"),
-    [
-        ("chess", {}, "`domain` must be one of budget, matching, recommendation, .*; got 'chess'"),
-        ("budget", {"protocol": "other"}, "`protocol` must be one of exact, paper; got 'other'"),
-        ("knapsack", {"protocol": "paper"}, '`protocol` must be "exact" for knapsack'),
-        ("matching", {"ks": [5]}, "`ks` must be not given for matching, which has no budget; got 5"),
-        ("budget", {"ks": [0]}, "`ks` must be an integer >= 1; got 0"),
-        ("budget", {"ks": [5, 31]}, "`ks` must be at most 30; got 31"),
-        ("budget", {"methods": ["NN1-Decision", "NN9"]}, "`methods` must be among those of budget: NN1-.*; got 'NN9'"),
-        ("budget", {"splits": 0}, "`splits` must be an integer >= 1; got 0"),
-        ("budget", {"seed": -1}, "`seed` must be an integer >= 0; got -1"),
-        ("budget", {"device": "cuda:99"}, "`device` must be one that is there"),
-        ("knapsack", {"data": "somewhere"}, "`data` must be not given for knapsack, which is generated"),
-        ("matching", {"protocol": "paper", "methods": ["Cosine-Decision"]}, "`methods` must be among"),
-    ],
-)
-def test_wrong_arguments_are_told_before_any_work(domain: str, wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        trial.plan(domain, **wrong)
+def positions(part: DecisionDataset, whole: torch.Tensor) -> list[int]:
+    same = (part.theta.flatten(1)[:, None] == whole.flatten(1)[None]).all(-1)
+    assert same.sum(-1).eq(1).all()
+    return same.float().argmax(-1).tolist()
 
 
-@pytest.mark.parametrize(
-    ("domain", "file"),
-    [("matching", "cora.content"), ("recommendation", "user_ratedmovies")],
-)
-def test_a_data_folder_without_the_files_is_told(domain: str, file: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=rf"`data` must be a folder with .*{file}.*foresolve data list"):
-        trial.plan(domain, data=tmp_path)
-    with pytest.raises(InvalidInputError, match="`data` must be"):
-        trial.plan(domain, data=tmp_path / "absent")
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[[Config, str], Seen]:
+    fit, evaluate = trial.fit, trial.evaluate
 
+    def watch(config: Config, method: str, split: int = 0) -> Seen:
+        seen, theta = Seen([], []), tiny.data(config.domain, config.seed).theta
 
-def test_files_are_known_by_their_checksum(tmp_path: Path) -> None:
-    (tmp_path / "edges").mkdir()
-    edges = [f"c{i % 100} u{i}\n" for i in range(500)]
-    (tmp_path / "edges" / "edges.txt").write_text("".join(edges))
-    one = trial.plan("budget", data=tmp_path)
-    assert one.data == str(tmp_path.resolve())
-    assert list(one.files) == ["edges.txt"]
-    (tmp_path / "edges" / "edges.txt").write_text("".join([*edges, "c0 u1\n"]))
-    assert trial.plan("budget", data=tmp_path).files != one.files
-    (tmp_path / "edges" / "edges.txt").write_text("c0 u0\n")
-    with pytest.raises(InvalidInputError, match="at least 100 channels and 500 customers; got 1 and 1"):
-        trial.plan("budget", data=tmp_path)
+        def fitting(model: Any, loss: Any, train: Any, valid: Any = None, **how: Any) -> Any:
+            seen.fitted.append((positions(train, theta), None if valid is None else positions(valid, theta), how))
+            return fit(model, loss, train, valid, **how)
 
+        def scoring(model: Any, data: Any, *others: Any, **how: Any) -> Any:
+            seen.scored.append(positions(data, theta))
+            return evaluate(model, data, *others, **how)
 
-def test_one_job_for_each_budget_where_training_depends_on_it() -> None:
-    config = trial.plan("budget", splits=3, methods=["NN1-Decision", "RF-2Stage", "Longest features", "Random"])
-    jobs = trial.jobs(config)
-    assert len(jobs) == len(set(jobs)) == 3 * (3 + 3)
-    of = {name: [job.ks for job in jobs if job.method == name and job.split == 1] for name in config.methods}
-    assert of["NN1-Decision"] == [(5,), (10,), (20,)]
-    assert of["RF-2Stage"] == of["Longest features"] == of["Random"] == [(5, 10, 20)]
+        with monkeypatch.context() as patch:
+            patch.setattr(trial, "fit", fitting)
+            patch.setattr(trial, "evaluate", scoring)
+            k = config.ks[0] if config.ks else None
+            work(config, Job(config.domain, split, method, (k,)), InstanceCache())
+        return seen
 
-
-def test_two_stage_networks_of_the_paper_are_trained_once() -> None:
-    config = trial.plan("budget", protocol="paper", splits=1, methods=["NN1-Decision", "NN1-2Stage"])
-    assert [job.ks for job in trial.jobs(config)] == [(5,), (10,), (20,), (5, 10, 20)]
-
-
-def test_a_domain_without_budgets_has_one_job_for_each_method() -> None:
-    config = trial.plan("matching", splits=2)
-    jobs = trial.jobs(config)
-    assert len(jobs) == 2 * len(config.methods)
-    assert {job.ks for job in jobs} == {(None,)}
-    assert jobs[0] == Job("matching", 0, "NN1-Decision", (None,))
-
-
-# -- work ----------------------------------------------------------------------------------------------------------
+    return watch
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("domain", [*(name for name in trial.ALL if name != "facility"), FACILITY])
-def test_records_of_every_method(domain: str) -> None:
-    config = tiny.config(domain, splits=1)
-    table, info = trial.ALL[domain].methods(config), trial.DOMAINS[domain]
-    found = tiny.done(config)
-    assert set(found) == {(0, name, k) for name in config.methods for k in config.ks or (None,)}
-    for (_, name, k), record in found.items():
-        method = table[name]
-        assert (record.domain, record.split, record.method, record.k) == (domain, 0, name, k)
-        assert math.isfinite(record.value)
-        assert record.optimum == found[0, "OPT", k].value
-        learns = isinstance(method, Network | Forest)
-        assert (record.validation is not None) == isinstance(method, Network | Rule), name
-        has_layer = isinstance(method, Network) or (isinstance(method, Forest) and method.layer is not None)
-        assert (record.fractional is not None) == has_layer, name
-        assert bool(record.setting) == isinstance(method, Network), name
-        for measure in info.measures:
-            value = getattr(record, measure)
-            assert not learns or (value is not None and math.isfinite(value)), (name, measure)
-        if domain in EXACT:
-            assert record.value <= record.optimum + 1e-5, name
-        else:
-            assert record.value <= 1.2 * record.optimum, name  # greedy on the truth is the best known, not the best
+@pytest.mark.parametrize("domain", ["budget", "recommendation", "shortest-path"])
+def test_a_validation_part_chooses_among_the_settings(domain: str, watched: Callable[..., Seen]) -> None:
+    config = tiny.config(domain)
+    everything = set(range(len(tiny.data(config.domain))))
+    decision, two_stage = (watched(config, f"NN1-{name}") for name in ("Decision", "2Stage"))
+    test = decision.scored[-1]
+    assert len(test) == round(0.2 * len(everything))
+    method = DOMAINS[domain].methods(config)["NN1-Decision"]
+    assert isinstance(method, NetworkMethod)
+    assert len(decision.fitted) == len(method.settings)
+    for train, valid, _ in decision.fitted + two_stage.fitted:
+        assert valid is not None
+        parts = [set(train), set(valid), set(test)]
+        assert sum(map(len, parts)) == len(everything) == len(set.union(*parts))
+        assert (train, valid) == decision.fitted[0][:2]
+    assert two_stage.scored[-1] == test
+    assert watched(config, "NN1-Decision", 1).scored[-1] != test
+    assert watched(config, "RF-2Stage").scored[-1] == test
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("domain", trial.PAPER)
-def test_the_protocol_of_the_paper(domain: str) -> None:
-    config = tiny.config(domain, protocol="paper", splits=1)
-    table = trial.ALL[domain].methods(config)
-    for (_, name, _), record in tiny.done(config).items():
-        assert math.isfinite(record.value)
-        method = table[name]
-        if isinstance(method, Network):
-            assert record.validation is None
-            assert record.fractional is not None
-            assert (record.setting,) == method.settings
+def test_forests_see_all_training_instances(monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Seen]) -> None:
+    seen: list[int] = []
+    fit = RandomForest.fit
+
+    def spy(forest: RandomForest, train: DecisionDataset) -> RandomForest:
+        seen.append(len(train))
+        return fit(forest, train)
+
+    monkeypatch.setattr(RandomForest, "fit", spy)
+    config = tiny.config("budget")
+    tests = len(watched(config, "RF-2Stage").scored[-1])
+    assert seen == [len(tiny.data(config.domain)) - tests]
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("domain", ["budget", "matching", FACILITY])
-def test_numbers_do_not_depend_on_what_was_done_before(domain: str) -> None:
-    methods = ["NN1-Decision", "NN2-2Stage", "RF-2Stage", "Random", "OPT"]
-    methods += ["Cosine-Decision", "TF-IDF"] if domain == "matching" else []  # with dropout
-    config = tiny.config(domain, methods=methods)
-    state = torch.get_rng_state()
-    first = tiny.done(config)
-    assert torch.equal(torch.get_rng_state(), state)
-    trial._instances.cache_clear()
-    torch.rand(3)
-    assert tiny.done(config, backwards=True) == first
-    if config.ks:
-        fewer = tiny.done(tiny.config(domain, methods=methods, ks=config.ks[1:]))
-        assert fewer == {key: record for key, record in first.items() if key[2] in config.ks[1:]}
-    alone = tiny.done(tiny.config(domain, methods=methods[1:2], splits=1))
-    assert alone.items() <= first.items()
+def test_rules_are_validated_on_what_networks_are(watched: Callable[..., Seen]) -> None:
+    config = tiny.config("budget")
+    network, rule = watched(config, "NN1-Decision"), watched(config, "Longest features")
+    assert rule.scored == [network.fitted[0][1], network.scored[-1]]
+    config = tiny.config("matching")
+    network, rule = watched(config, "NN1-Decision"), watched(config, "TF-IDF")
+    assert rule.scored == [network.fitted[-1][0], network.scored[-1]]
 
 
 @pytest.mark.usefixtures("small")
-def test_seeds_and_splits_change_the_numbers() -> None:
-    one = tiny.done(tiny.config("budget", methods=["NN1-2Stage", "Random", "OPT"], ks=[2]))
-    other = tiny.done(tiny.config("budget", methods=["NN1-2Stage", "Random", "OPT"], ks=[2], seed=1))
-    for name in ("NN1-2Stage", "Random", "OPT"):
-        values = [found[split, name, 2].value for found in (one, other) for split in (0, 1)]
-        assert len(set(values)) == 4, name
+@pytest.mark.parametrize("name", ["NN2-Decision", "Bilinear-2Stage", "Cosine-Decision"])
+def test_folds_cover_the_training_instances_once(name: str, watched: Callable[..., Seen]) -> None:
+    config = tiny.config("matching")
+    method = DOMAINS["matching"].methods(config)[name]
+    assert isinstance(method, NetworkMethod)
+    assert method.folds > 1
+    seen = watched(config, name)
+    everything, test = set(range(len(tiny.data(config.domain)))), set(seen.scored[-1])
+    *tried, (last, none, how) = seen.fitted
+    assert none is None
+    assert set(last) == everything - test
+    assert 1 <= how["epochs"] <= method.epochs
+    assert len(tried) == method.folds * len(method.settings)
+    for start in range(0, len(tried), method.folds):
+        held: list[int] = []
+        for train, valid, _ in tried[start : start + method.folds]:
+            assert valid is not None
+            assert not set(train) & set(valid)
+            assert set(train) | set(valid) == set(last)
+            held += valid
+        assert sorted(held) == sorted(last)
 
 
-def test_a_random_decision_is_worse_than_a_rule_and_the_best(small: None) -> None:
-    found = tiny.done(tiny.config("recommendation", methods=["Most rated", "Random", "OPT"], splits=1))
-    for k in tiny.KS:
-        chance, rule, best = (found[0, name, k].value for name in ("Random", "Most rated", "OPT"))
-        assert chance < rule < best
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("domain", published())
+def test_the_paper_does_not_validate(domain: str, watched: Callable[..., Seen]) -> None:
+    config = tiny.config(domain, protocol="paper")
+    seen = watched(config, "NN2-Decision")
+    ((train, valid, how),) = seen.fitted
+    assert valid is None
+    assert how["batch_size"] == 1
+    assert not set(train) & set(seen.scored[-1])
+    if domain != "matching":
+        assert (len(train), how["epochs"]) == (tiny.DRAWS, 1)
+
+
+def test_annealing_stops_where_the_longer_training_was(
+    monkeypatch: pytest.MonkeyPatch, watched: Callable[..., Seen]
+) -> None:
+    """After cross-validation the chosen number of epochs goes through the first part of the schedule, not all of it."""
+    tiny.shrink(monkeypatch, epochs=5)
+    config = tiny.config("matching")
+    method = DOMAINS["matching"].methods(config)["Bilinear-Annealed"]
+    assert isinstance(method, NetworkMethod)
+    assert method.anneal is not None
+    setting = {**method.settings[0], "epochs": 3}
+    monkeypatch.setattr(Trial, "_cross_validated", lambda self, method, data: (1.0, setting))
+    ((_, _, how),) = watched(config, "Bilinear-Annealed").fitted
+    whole = [method.anneal(setting)(epoch / 4).factor for epoch in range(5)]  # type: ignore[union-attr]
+    assert how["epochs"] == 3
+    assert [how["anneal"](epoch / 2).factor for epoch in range(3)] == pytest.approx(whole[:3])
+    assert whole[0] > 2 * whole[4]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", ["facility", "matching"])  # with a validation part, with folds
+@pytest.mark.parametrize("rates", [(1e-9, 3e-2), (3e-2, 1e-9)])
+def test_the_best_setting_on_validation_data_is_kept(
+    name: str, rates: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A learning rate of nothing and one of something: the record says which, and its value."""
+    config = tiny.config(name, methods=["NN1-2Stage"], splits=1, ks=[2] if name == "facility" else None)
+    domain = DOMAINS[name]
+    method = domain.methods(config)["NN1-2Stage"]
+    assert isinstance(method, NetworkMethod)
+
+    def record(*rates: float) -> Record:
+        tried = replace(method, settings=tuple({"lr": lr} for lr in rates), epochs=10)
+        monkeypatch.setitem(DOMAINS, name, replace(domain, methods=lambda config: {"NN1-2Stage": tried}))
+        (result,) = tiny.done(config).values()
+        return result
+
+    alone, both = [record(rate) for rate in rates], record(*rates)
+    better = max(alone, key=lambda record: record.validation or 0.0)
+    assert alone[0].validation != alone[1].validation
+    assert both == better
+    assert 1 <= both.setting["epochs"] <= 10
+
+
+# -- pictures ------------------------------------------------------------------------------------------------------
+
+
+def outcome(domain: str, method: str, at: tuple[int | None, ...], split: int = 0, **wanted: Any) -> JobResult:
+    return work(tiny.config(domain, **wanted), Job(domain, split, method, at), InstanceCache())
+
+
+@pytest.mark.usefixtures("small")
+def test_a_picture_of_the_first_split_at_the_budget_of_the_figures() -> None:
+    picture = outcome("budget", "NN1-2Stage", (10,), ks=[5, 10]).picture
+    assert {name: array.shape for name, array in picture.items()} == {
+        "theta": (12, 30),
+        "theta_hat": (12, 30),
+        "true_weight": (4, 12),
+        "predicted_weight": (4, 12),
+    }
+    assert picture["true_weight"][0] == pytest.approx(picture["theta"].sum(-1), rel=1e-5)
+    assert picture["predicted_weight"][0] == pytest.approx(picture["theta_hat"].sum(-1), rel=1e-5)
+    assert outcome("budget", "NN1-2Stage", (5,), ks=[5, 10]).picture == {}
+    assert outcome("budget", "NN1-2Stage", (10,), split=1, ks=[5, 10]).picture == {}
+    assert outcome("budget", "NN1-2Stage", (5,), ks=[5, 7]).picture != {}  # the figures' own budget is not asked for
+    assert outcome("budget", "OPT", (5, 10), ks=[5, 10]).picture == {}
+
+
+@pytest.mark.usefixtures("small")
+def test_pictures_of_pairs_and_none_of_vectors() -> None:
+    assert outcome("matching", "TF-IDF", (None,)).picture["theta_hat"].shape == (8, 8)
+    assert outcome("shortest-path", "RF-2Stage", (None,)).picture == {}
+
+
+@pytest.mark.usefixtures("small")
+def test_the_time_of_a_job_is_shared_among_its_records() -> None:
+    records = outcome("budget", "Random", tiny.KS).records
+    assert [record.k for record in records] == list(tiny.KS)
+    assert records[0].seconds == records[1].seconds > 0
+
+
+@pytest.mark.usefixtures("small")
+def test_folds_add_up_negative_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs: the best value of a fold is negative, and regret is measured in units of its size."""
+    config = tiny.config("shortest-path")
+    table = DOMAINS["shortest-path"].methods(config)
+    method = table["NN1-Decision"]
+    assert isinstance(method, NetworkMethod)
+    changed = replace(DOMAINS["shortest-path"], methods=lambda config: {"NN1-Decision": replace(method, folds=2)})
+    monkeypatch.setitem(DOMAINS, "shortest-path", changed)
+    config = replace(config, splits=1, methods=("NN1-Decision",))
+    (job,) = list_jobs(config)
+    cache = InstanceCache()
+    (record,) = work(config, job, cache).records
+    assert record.validation is not None
+    everything = cache.data(config)
+    assert record.validation < float(everything.values.mean()) * 0.5 < 0

@@ -1,4 +1,4 @@
-r"""Budget allocation: instances of channels that reach customers, generated or drawn from a bipartite graph.
+r"""Budget allocation: channels that reach customers, generated or drawn from a bipartite graph.
 
 The domain of Wilder, Dilkina and Tambe (AAAI 2019). `theta_uv` is the probability that channel `u` reaches customer
 `v`: uniform in [0, 0.2] where there is an edge, 0 elsewhere. A channel's features are its row of `theta` passed through
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,11 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
+from foresolve.data.dataset import DecisionDataset
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
 
 MOST_LIKELY = 0.2
 LAYERS = 5
@@ -33,117 +38,108 @@ LAYERS = 5
 DENSITY, SHAPE, SPREAD = 0.0415, 0.665, 1.10
 
 
-@dataclass(frozen=True)
-class BudgetInstances:
-    """`features` `(N, channels, d)` and `theta` `(N, channels, customers)`, both float32."""
-
-    features: Tensor
-    theta: Tensor
-
-
-def generate_budget(
-    count: int, *, channels: int = 100, customers: int = 500, features: int | None = None, generator: torch.Generator
-) -> BudgetInstances:
-    """Instances with heavy-tailed degrees on both sides, calibrated to the figures of the paper.
-
-    Parameters
-    ----------
-    count: how many instances.
-    features: how many a channel has; as many as there are customers by default.
-    generator: the source of all randomness, on the CPU; the same seed gives the same numbers.
-
-    Examples
-    --------
-    >>> import torch
-    >>> data = generate_budget(3, channels=20, customers=50, generator=torch.Generator().manual_seed(0))
-    >>> data.features.shape, data.theta.shape
-    (torch.Size([3, 20, 50]), torch.Size([3, 20, 50]))
-    """
-    mean = math.gamma(1.0 + 1.0 / SHAPE)
-
-    def edges() -> Tensor:
-        a = torch.empty(channels, 1).exponential_(generator=generator).pow(1.0 / SHAPE) / mean
-        b = torch.exp(SPREAD * torch.randn(1, customers, generator=generator) - 0.5 * SPREAD**2)
-        return torch.rand(channels, customers, generator=generator) < DENSITY * a * b
-
-    return _instances(edges, count, channels, customers, features, generator)
-
-
-def budget_from_edges(
-    edges: str | Path | Any,
+def budget_data(
     count: int,
     *,
     channels: int = 100,
     customers: int = 500,
+    k: int = 10,
     features: int | None = None,
+    edges: str | Path | Any = None,
     columns: tuple[int, int] = (0, 1),
-    generator: torch.Generator,
-) -> BudgetInstances:
-    """Instances drawn from a bipartite graph: random channels, and random customers among those they reach.
+    seed: Seed = 0,
+) -> DecisionDataset:
+    """Choose `k` channels that reach the most customers, on a random graph or on parts of one's own.
 
-    The paper says that both are random subsets. Customers that none of the channels reaches never change a decision,
-    and in a sparse graph they would be nearly all, so they only fill up where the channels reach too few.
+    Without `edges`, degrees are heavy-tailed on both sides, calibrated to the figures of the paper. With them, channels
+    are drawn at random, and customers at random among those they reach. The paper says that both are random subsets;
+    customers that none of the channels reaches never change a decision, and in a sparse graph they would be nearly all,
+    so they only fill up where the channels reach too few.
 
     Parameters
     ----------
+    count: how many instances.
+    k: how many channels are chosen; `data.with_problem(problem)` for others.
+    features: how many a channel has; as many as there are customers by default.
     edges: pairs `(channel, customer)`, or a text file, as for `read_edges`. Edges that occur several times count once.
     columns: where channel and customer stand in the file.
-    count, channels, customers, features, generator: as for `generate_budget`.
+    seed: of all randomness, a number or a generator on the CPU.
+
+    Returns
+    -------
+    A data set with features `(count, channels, features)` and theta `(count, channels, customers)`, both float32.
 
     Examples
     --------
-    >>> import torch
+    >>> from foresolve.data import budget_data
+    >>> data = budget_data(3, channels=20, customers=50, k=4, seed=0)
+    >>> data.features.shape, data.theta.shape
+    (torch.Size([3, 20, 50]), torch.Size([3, 20, 50]))
     >>> pairs = [(0, "ann"), (0, "bob"), (1, "bob"), (2, "eve")]
-    >>> data = budget_from_edges(pairs, 4, channels=2, customers=2, generator=torch.Generator().manual_seed(0))
-    >>> data.theta.shape
+    >>> budget_data(4, edges=pairs, channels=2, customers=2, k=1).theta.shape
     torch.Size([4, 2, 2])
     """
-    pairs = read_edges(edges, columns) if isinstance(edges, str | Path) else _listed(edges)
-    left, right = ({label: i for i, label in enumerate(dict.fromkeys(column))} for column in zip(*pairs))
-    places = [left[u] for u, _ in pairs], [right[v] for _, v in pairs]
-    graph = sp.csr_array((np.ones(len(pairs), dtype=bool), places), shape=(len(left), len(right)))
-    for name, wanted, found in (("channels", channels, len(left)), ("customers", customers, len(right))):
-        if checks.positive_int(name, wanted) > found:
-            raise checks.fail(name, f"at most {found}, the number in the graph", str(wanted))
-
-    def sample() -> Tensor:
-        some = graph[torch.randperm(len(left), generator=generator)[:channels].numpy()]
-        order = torch.randperm(len(right), generator=generator).numpy()
-        reached = np.zeros(len(right), dtype=bool)
-        reached[some.indices] = True
-        chosen = np.concatenate([order[reached[order]], order[~reached[order]]])[:customers]
-        return torch.from_numpy(some[:, np.sort(chosen)].toarray())
-
-    return _instances(sample, count, channels, customers, features, generator)
-
-
-def _instances(
-    edges: Callable[[], Tensor],
-    count: int,
-    channels: int,
-    customers: int,
-    features: int | None,
-    generator: torch.Generator,
-) -> BudgetInstances:
     for name, value in (("count", count), ("channels", channels), ("customers", customers)):
         checks.positive_int(name, value)
     width = checks.positive_int("features", customers if features is None else features)
-    if not isinstance(generator, torch.Generator) or generator.device.type != "cpu":
-        found = getattr(generator, "device", type(generator).__name__)
-        raise checks.fail("generator", "a torch.Generator on the CPU", str(found))
-    sizes = [customers] * LAYERS + [width]
+    generator = as_generator("seed", seed, cpu=True)
+    if edges is None:
+        draw = partial(_random_graph, channels, customers, generator)
+    else:
+        pairs = read_edges(edges, columns) if isinstance(edges, str | Path) else _listed(edges)
+        draw = partial(_part_of, _bipartite(pairs, channels, customers), channels, customers, generator)
+    problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(channels, k))
+    theta, rows = _instances(draw, count, (channels, customers, width), generator)
+    return DecisionDataset(rows, theta, problem)
+
+
+def _random_graph(channels: int, customers: int, generator: torch.Generator) -> Tensor:
+    """Which channels reach which customers, with heavy-tailed degrees on both sides."""
+    mean = math.gamma(1.0 + 1.0 / SHAPE)
+    a = torch.empty(channels, 1).exponential_(generator=generator).pow(1.0 / SHAPE) / mean
+    b = torch.exp(SPREAD * torch.randn(1, customers, generator=generator) - 0.5 * SPREAD**2)
+    return torch.rand(channels, customers, generator=generator) < DENSITY * a * b
+
+
+def _part_of(graph: sp.csr_array, channels: int, customers: int, generator: torch.Generator) -> Tensor:
+    """Random channels of a graph, and random customers among those they reach."""
+    height, width = cast("tuple[int, int]", graph.shape)
+    rows = graph[torch.randperm(height, generator=generator)[:channels].numpy()]
+    order = torch.randperm(width, generator=generator).numpy()
+    reached = np.zeros(width, dtype=bool)
+    reached[rows.indices] = True
+    chosen = np.concatenate([order[reached[order]], order[~reached[order]]])[:customers]
+    return torch.from_numpy(rows[:, np.sort(chosen)].toarray())
+
+
+def _bipartite(pairs: Sequence[tuple[Any, Any]], channels: int, customers: int) -> sp.csr_array:
+    """The pairs as a matrix with at least so many channels and customers."""
+    left, right = ({label: i for i, label in enumerate(dict.fromkeys(column))} for column in zip(*pairs))
+    for name, least, count in (("channels", channels, len(left)), ("customers", customers, len(right))):
+        if least > count:
+            raise checks.fail(name, f"at most {count}, the number in the graph", str(least))
+    places = [left[u] for u, _ in pairs], [right[v] for _, v in pairs]
+    return sp.csr_array((np.ones(len(pairs), dtype=bool), places), shape=(len(left), len(right)))
+
+
+def _instances(
+    edges: Callable[[], Tensor], count: int, sizes: tuple[int, int, int], generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Probabilities on the edges of a new graph for each instance, and the features of its channels."""
+    channels, customers, width = sizes
+    widths = [customers] * LAYERS + [width]
     # Mean squares survive a layer with these weights (He et al. 2015); without biases a row's scale survives them all.
-    weights = [math.sqrt(2.0 / n) * torch.randn(n, m, generator=generator) for n, m in pairwise(sizes)]
+    weights = [math.sqrt(2.0 / n) * torch.randn(n, m, generator=generator) for n, m in pairwise(widths)]
     theta = torch.empty(count, channels, customers)
-    made = torch.empty(count, channels, width)
+    features = torch.empty(count, channels, width)
     for i in range(count):
         theta[i] = MOST_LIKELY * torch.rand(channels, customers, generator=generator) * edges()
         hidden = theta[i]
         for weight in weights[:-1]:
             hidden = (hidden @ weight).relu_()
-        made[i] = hidden @ weights[-1]
-    scale = made.square().mean().sqrt()  # one number for all: comparisons between rows stay what they are
-    return BudgetInstances(made / scale if scale > 0 else made, theta)
+        features[i] = hidden @ weights[-1]
+    scale = features.square().mean().sqrt()  # one number for all: comparisons between rows stay what they are
+    return theta, features / scale if scale > 0 else features
 
 
 def _listed(edges: Any) -> list[tuple[Any, Any]]:

@@ -1,4 +1,4 @@
-r"""Instances like those that `citation_instances` cuts from a citation graph, made up from nothing.
+r"""Instances like those that `cora_data` cuts from a citation graph, made up from nothing.
 
 Papers are about ideas, and cite papers about the same idea. An idea shows in some of its own words, each with its own
 probability, so that two papers about one idea need not share a word. A few words go with fame: papers that have them
@@ -16,7 +16,9 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.data.real.cora import CitationInstances
+from foresolve._base.randomness import Seed, as_generator
+from foresolve.data.dataset import DecisionDataset
+from foresolve.problems.matching import BipartiteMatching
 
 # Chosen by hand until 300 instances looked like those of Cora (seeds 0 to 2), which stand in brackets: 133 citations
 # (132); 2.66 of them in a random matching (2.64), 41.1 in the best (40.5), 17.9 in that of TF-IDF (18.1); 18.2 words in
@@ -40,13 +42,13 @@ class _Field:
     """A field of research: the chances `(K, W)` of words by idea, and those of all other words `(W,)`."""
 
     ideas: Tensor
-    other: Tensor
+    common: Tensor
 
 
-def generate_citations(
-    count: int, *, side: int = 50, words: int = CORA_WORDS, generator: torch.Generator
-) -> CitationInstances:
-    """Instances of two halves of papers with the density, degrees and word counts of those cut from Cora.
+def citation_data(count: int, *, side: int = 50, words: int = CORA_WORDS, seed: Seed = 0) -> DecisionDataset:
+    """Match two halves of papers such that many of the pairs cite each other, as in instances that are cut from Cora.
+
+    Density, degrees and word counts are those of Cora.
 
     Parameters
     ----------
@@ -54,31 +56,35 @@ def generate_citations(
         own, as the parts of a citation graph do.
     side: papers in each half.
     words: in the vocabulary, at least about four for each paper of a half; with a smaller one, papers have fewer words.
-    generator: the source of all randomness, on the CPU; the same seed gives the same numbers.
+    seed: of all randomness, a number or a generator on the CPU.
+
+    Returns
+    -------
+    A data set with features `{"left": ..., "right": ...}`, `(count, side, words)` each, 1 where a paper has a word, and
+    theta `(count, side * side)`, 1 where there is a citation: pair `(i, j)` is entry `i * side + j`.
 
     Examples
     --------
-    >>> import torch
-    >>> data = generate_citations(3, side=20, words=150, generator=torch.Generator().manual_seed(0))
-    >>> data.left.shape, data.right.shape, data.theta.shape
-    (torch.Size([3, 20, 150]), torch.Size([3, 20, 150]), torch.Size([3, 400]))
+    >>> from foresolve.data import citation_data
+    >>> data = citation_data(3, side=20, words=150, seed=0)
+    >>> data.features["left"].shape, data.theta.shape
+    (torch.Size([3, 20, 150]), torch.Size([3, 400]))
     """
     for name, value in (("count", count), ("side", side), ("words", words)):
         checks.positive_int(name, value)
-    if not isinstance(generator, torch.Generator) or generator.device.type != "cpu":
-        found = getattr(generator, "device", type(generator).__name__)
-        raise checks.fail("generator", "a torch.Generator on the CPU", str(found))
+    generator = as_generator("seed", seed, cpu=True)
     fields, famous = _fields(side, words, generator)
     left, right = torch.empty(count, side, words), torch.empty(count, side, words)
     theta = torch.empty(count, side, side)
     for i in range(count):
         field = fields[int(torch.randint(len(fields), (), generator=generator))]
         shares = 1.0 + torch.empty(len(field.ideas)).exponential_(generator=generator)
-        left[i], one = _papers(field, shares, side, generator)
-        right[i], other = _papers(field, shares, side, generator)
-        related, fame = (one @ other.T > 0).float(), [_fame(half @ famous, generator) for half in (left[i], right[i])]
+        left[i], left_ideas = _papers(field, shares, side, generator)
+        right[i], right_ideas = _papers(field, shares, side, generator)
+        related = (left_ideas @ right_ideas.T > 0).float()
+        fame = [_fame(half @ famous, generator) for half in (left[i], right[i])]
         theta[i] = torch.maximum(_cited(related, fame[1], generator), _cited(related.T, fame[0], generator).T)
-    return CitationInstances(left, right, theta.flatten(1), torch.arange(2 * count * side).reshape(count, -1))
+    return DecisionDataset({"left": left, "right": right}, theta.flatten(1), BipartiteMatching(side, side))
 
 
 def _fields(side: int, words: int, generator: torch.Generator) -> tuple[list[_Field], Tensor]:
@@ -86,12 +92,12 @@ def _fields(side: int, words: int, generator: torch.Generator) -> tuple[list[_Fi
     chances = torch.tensor(OWN_WORDS)
     together = max(2, round(side / PAPERS_PER_IDEA))
     count = max(1, round(OWN_SHARE * words / (len(chances) * together)))
-    own, known = count * together * len(chances), max(1, round(FAME_SHARE * words))
-    rest = words - own - known
+    special, known = count * together * len(chances), max(1, round(FAME_SHARE * words))
+    rest = words - special - known
     if rest < 1:
-        least = own + known + 1
+        least = special + known + 1
         raise checks.fail("words", f"at least {least} for halves of {side} papers", str(words))
-    places = torch.arange(own).reshape(count, together, -1)
+    places = torch.arange(special).reshape(count, together, -1)
     ideas = torch.zeros(count, together, words).scatter_(2, places, chances.expand_as(places))
     order = torch.randperm(words, generator=generator)  # a word's position says nothing
     zipf = 1.0 / (torch.arange(rest) + FLAT)
@@ -100,9 +106,9 @@ def _fields(side: int, words: int, generator: torch.Generator) -> tuple[list[_Fi
         usual = zipf * torch.exp(FIELD_SPREAD * torch.randn(rest, generator=generator))
         usual *= OTHER_WORDS * math.sqrt(words / CORA_WORDS) / usual.sum()
         fame = torch.full((known,), FAME_COUNT / known)
-        other = torch.cat([torch.zeros(own), fame, usual]).clamp_max(MOST_FREQUENT)
-        fields.append(_Field(idea[:, order], other[order]))
-    return fields, ((order >= own) & (order < own + known)).float()
+        common = torch.cat([torch.zeros(special), fame, usual]).clamp_max(MOST_FREQUENT)
+        fields.append(_Field(idea[:, order], common[order]))
+    return fields, ((order >= special) & (order < special + known)).float()
 
 
 def _papers(field: _Field, shares: Tensor, side: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -110,7 +116,7 @@ def _papers(field: _Field, shares: Tensor, side: int, generator: torch.Generator
     drawn = torch.multinomial(shares.expand(side, -1), 2, generator=generator)
     about = torch.zeros(side, len(shares)).scatter_(1, drawn[:, :1], 1.0)
     about.scatter_(1, drawn[:, 1:], (torch.rand(side, 1, generator=generator) < FURTHER_IDEA).float())
-    chance = about @ field.ideas + field.other
+    chance = about @ field.ideas + field.common
     return (torch.rand(chance.shape, generator=generator) < chance).float(), about
 
 

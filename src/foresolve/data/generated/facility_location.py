@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from foresolve._base import checks
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.polynomial import PolynomialRule, as_coefficients, bernoulli, check_rule
+from foresolve._base.randomness import Seed, as_generator
+from foresolve.data.generated.polynomial import (
+    PolynomialDataset,
+    PolynomialRule,
+    as_coefficients,
+    bernoulli,
+    check_rule,
+    generate,
+)
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.matroids.laminar import UniformMatroid
@@ -23,9 +28,9 @@ def facility_location_data(
     features: int = 5,
     degree: int = 4,
     noise: float = 0.5,
-    generator: torch.Generator,
+    seed: Seed = 0,
     coefficients: Any = None,
-) -> tuple[DecisionDataset, PolynomialRule]:
+) -> PolynomialDataset:
     r"""Open `k` of many sites; every customer goes to the open site that is worth the most to it.
 
     .. math::
@@ -43,29 +48,26 @@ def facility_location_data(
     k: how many sites are opened.
     features: how many a site has, `p`.
     noise: the half-width `w`.
-    generator: the source of all randomness, on the CPU.
+    seed: of all randomness, a number or a generator on the CPU.
     coefficients: `B` `(customers, features)` of an earlier call, for further instances of the same rule.
 
     Returns
     -------
-    The data set, features `(count, sites, features)` and theta `(count, sites, customers)`, and the rule:
-    `rule.expected(data.features)` are the mean values.
+    A data set with features `(count, sites, features)` and theta `(count, sites, customers)`;
+    `data.rule.expected(data.features)` are the mean values.
 
     Examples
     --------
-    >>> import torch
     >>> from foresolve.data import facility_location_data
-    >>> data, rule = facility_location_data(20, sites=8, customers=12, k=3, generator=torch.Generator().manual_seed(0))
-    >>> data.features.shape, data.theta.shape, rule.coefficients.shape
+    >>> data = facility_location_data(20, sites=8, customers=12, k=3, seed=0)
+    >>> data.features.shape, data.theta.shape, data.rule.coefficients.shape
     (torch.Size([20, 8, 5]), torch.Size([20, 8, 12]), torch.Size([12, 5]))
     """
-    check_rule(degree, noise, generator)
+    check_rule(degree, noise)
+    generator = as_generator("seed", seed, cpu=True)
     for name, value in (("count", count), ("sites", sites), ("customers", customers), ("features", features)):
         checks.positive_int(name, value)
     problem = SubmodularProblem(FacilityLocation(), UniformMatroid(sites, k))
     drawn = bernoulli(customers, features, generator)
     rule = PolynomialRule(as_coefficients(coefficients, drawn), degree, noise, scale=3.5**-degree, shift=1.0)
-    seen = torch.randn(count, sites, features, generator=generator, dtype=torch.float64)
-    theta = rule.sample(seen, generator).clamp_min(0.0)
-    dtype = torch.get_default_dtype()
-    return DecisionDataset(seen.to(dtype), theta.to(dtype), problem), rule
+    return generate(rule, problem, (count, sites), generator, least=0.0)

@@ -7,8 +7,15 @@ from typing import Any
 import torch
 
 from foresolve._base import checks
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.polynomial import PolynomialRule, as_coefficients, bernoulli, check_rule, generate
+from foresolve._base.randomness import Seed, as_generator
+from foresolve.data.generated.polynomial import (
+    PolynomialDataset,
+    PolynomialRule,
+    as_coefficients,
+    bernoulli,
+    check_rule,
+    generate,
+)
 from foresolve.problems.knapsack import Knapsack
 
 
@@ -21,10 +28,10 @@ def knapsack_data(
     features: int = 5,
     degree: int = 4,
     noise: float = 0.5,
-    generator: torch.Generator,
+    seed: Seed = 0,
     coefficients: Any = None,
     weights: Any = None,
-) -> tuple[DecisionDataset, PolynomialRule]:
+) -> PolynomialDataset:
     r"""0/1 knapsacks with several constraints; weights are known and shared, values depend on the features.
 
     .. math::
@@ -39,19 +46,19 @@ def knapsack_data(
     count: how many instances, of training and test together.
     capacity: the share of all weight that fits, in each dimension.
     noise: the half-width `w`.
-    generator: the source of all randomness, on the CPU.
-    coefficients, weights: `B` `(items, features)` and `(dimensions, items)` of an earlier call (`rule.coefficients`,
-        `data.problem.weights`); weights are drawn from 3.00, 3.01, ..., 8.00.
+    seed: of all randomness, a number or a generator on the CPU.
+    coefficients, weights: `B` `(items, features)` and `(dimensions, items)` of an earlier call
+        (`data.rule.coefficients`, `data.problem.weights`); weights are drawn from 3.00, 3.01, ..., 8.00.
 
     Examples
     --------
-    >>> import torch
     >>> from foresolve.data import knapsack_data
-    >>> data, rule = knapsack_data(20, items=10, generator=torch.Generator().manual_seed(0))
+    >>> data = knapsack_data(20, items=10, seed=0)
     >>> data.theta.shape, data.problem.weights.shape
     (torch.Size([20, 10]), torch.Size([2, 10]))
     """
-    check_rule(degree, noise, generator)
+    check_rule(degree, noise)
+    generator = as_generator("seed", seed, cpu=True)
     items, dimensions = checks.positive_int("items", items), checks.positive_int("dimensions", dimensions)
     if not 0 < capacity <= 1:
         raise checks.fail("capacity", "a share of all weight, above 0 and at most 1", str(capacity))
@@ -61,4 +68,4 @@ def knapsack_data(
         raise checks.fail("weights", str(tuple(drawn.shape)), str(tuple(table.shape)))
     matrix = bernoulli(items, checks.positive_int("features", features), generator)
     rule = PolynomialRule(as_coefficients(coefficients, matrix), degree, noise, scale=5.0 * 3.5**-degree, shift=1.0)
-    return generate(rule, Knapsack(table, capacity * table.sum(-1)), count, generator), rule
+    return generate(rule, Knapsack(table, capacity * table.sum(-1)), (count,), generator)

@@ -21,7 +21,11 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.data.real.movielens import MovieInstances
+from foresolve._base.randomness import Seed, as_generator
+from foresolve.data.dataset import DecisionDataset
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
 
 GROUPS = 12
 MAIN = 0.7  # the weight of the first of a movie's two groups
@@ -36,29 +40,34 @@ SHARE, USERS, SPREAD, ACTIVITY, MOST = 0.06, 2113, 1.8, 1.0, 0.8
 MEAN, BIAS, QUALITY, LIKING, NOISE = 3.45, 0.35, 0.45, 0.3, 0.75  # of ratings, from 0.5 to 5 in halves
 
 
-def generate_movies(
-    count: int, *, size: int = 100, topics: int = 500, users: int = 2113, generator: torch.Generator
-) -> MovieInstances:
-    """Instances like those of `movie_instances`, without data; actors and users are the same in all of them.
+def movie_data(
+    count: int, *, size: int = 100, topics: int = 500, users: int = 2113, k: int = 10, seed: Seed = 0
+) -> DecisionDataset:
+    """Choose `k` movies that bring the most actors, as in `movielens_data`; all instances share actors and users.
 
     Parameters
     ----------
     count: how many instances; the published data give 101.
     size, topics, users: movies in an instance, actors that count, and users who rate.
-    generator: the source of all randomness, on the CPU; the same seed gives the same numbers.
+    k: how many movies are chosen; `data.with_problem(problem)` for others.
+    seed: of all randomness, a number or a generator on the CPU.
+
+    Returns
+    -------
+    A data set with features `(count, size, users)`, ratings and 0 where there is none, and theta
+    `(count, size, topics)`, 1 where an actor plays in a movie.
 
     Examples
     --------
-    >>> import torch
-    >>> data = generate_movies(3, size=20, topics=50, users=40, generator=torch.Generator().manual_seed(0))
+    >>> from foresolve.data import movie_data
+    >>> data = movie_data(3, size=20, topics=50, users=40, seed=0)
     >>> data.features.shape, data.theta.shape
     (torch.Size([3, 20, 40]), torch.Size([3, 20, 50]))
     """
     for name, value in (("count", count), ("size", size), ("topics", topics), ("users", users)):
         checks.positive_int(name, value)
-    if not isinstance(generator, torch.Generator) or generator.device.type != "cpu":
-        found = getattr(generator, "device", type(generator).__name__)
-        raise checks.fail("generator", "a torch.Generator on the CPU", str(found))
+    generator = as_generator("seed", seed, cpu=True)
+    problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(size, k))
     actors = torch.randint(GROUPS, (topics,), generator=generator)
     fans = torch.randint(GROUPS, (users,), generator=generator)
     activity = _lognormal(ACTIVITY * torch.randn(users, generator=generator), ACTIVITY)
@@ -69,7 +78,7 @@ def generate_movies(
         genres = _genres(size, generator)
         theta[i] = _cast(popularity, genres, actors, generator)
         features[i] = _ratings(popularity, genres[:, fans], activity, bias, generator)
-    return MovieInstances(features, theta, torch.arange(count * size).reshape(count, size))
+    return DecisionDataset(features, theta, problem)
 
 
 def _genres(size: int, generator: torch.Generator) -> Tensor:

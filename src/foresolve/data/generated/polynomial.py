@@ -50,14 +50,25 @@ class PolynomialRule:
         return self.scale * ((products + 3.0) ** self.degree + self.shift)
 
 
-def check_rule(degree: int, noise: float, generator: torch.Generator) -> None:
+class PolynomialDataset(DecisionDataset):
+    """A data set that keeps the rule behind its parameters, in all its parts.
+
+    Attributes
+    ----------
+    rule: `data.rule.expected(data.features)` are the means of the parameters, the best that a model can predict, and
+        `data.rule.coefficients` serve to draw further instances of the same rule.
+    """
+
+    def __init__(self, features: Any, theta: Any, problem: Problem, rule: PolynomialRule) -> None:
+        super().__init__(features, theta, problem)
+        self.rule = rule
+
+
+def check_rule(degree: int, noise: float) -> None:
     """The arguments that every generator shares."""
     checks.positive_int("degree", degree)
     if not 0 <= noise <= 1:
         raise checks.fail("noise", "from 0 to 1", str(noise))
-    if not isinstance(generator, torch.Generator) or generator.device.type != "cpu":
-        found = getattr(generator, "device", type(generator).__name__)
-        raise checks.fail("generator", "a torch.Generator on the CPU", str(found))
 
 
 def as_coefficients(given: Any, drawn: Tensor) -> Tensor:
@@ -75,10 +86,12 @@ def bernoulli(n: int, features: int, generator: torch.Generator) -> Tensor:
     return (torch.rand(n, features, generator=generator, dtype=torch.float64) < 0.5).double()
 
 
-def generate(rule: PolynomialRule, problem: Problem, count: int, generator: torch.Generator) -> DecisionDataset:
-    """Standard normal features and the parameters that follow, in torch's default dtype."""
-    size = (checks.positive_int("count", count), rule.coefficients.shape[1])
-    features = torch.randn(size, generator=generator, dtype=torch.float64)
-    theta = rule.sample(features, generator)
+def generate(
+    rule: PolynomialRule, problem: Problem, shape: tuple[int, ...], generator: torch.Generator, least: float = -math.inf
+) -> PolynomialDataset:
+    """Standard normal features `(*shape, p)` and the parameters that follow, in torch's default dtype."""
+    checks.positive_int("count", shape[0])
+    features = torch.randn(*shape, rule.coefficients.shape[1], generator=generator, dtype=torch.float64)
+    theta = rule.sample(features, generator).clamp_min(least)
     dtype = torch.get_default_dtype()
-    return DecisionDataset(features.to(dtype), theta.to(dtype), problem)
+    return PolynomialDataset(features.to(dtype), theta.to(dtype), problem, rule)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from foresolve._base import checks
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.polynomial import PolynomialRule, as_coefficients, bernoulli, check_rule, generate
+from foresolve._base.randomness import Seed, as_generator
+from foresolve.data.generated.polynomial import (
+    PolynomialDataset,
+    PolynomialRule,
+    as_coefficients,
+    bernoulli,
+    check_rule,
+    generate,
+)
 from foresolve.problems.shortest_path import ShortestPath
 
 
@@ -19,9 +24,9 @@ def shortest_path_data(
     features: int = 5,
     degree: int = 4,
     noise: float = 0.5,
-    generator: torch.Generator,
+    seed: Seed = 0,
     coefficients: Any = None,
-) -> tuple[DecisionDataset, PolynomialRule]:
+) -> PolynomialDataset:
     r"""Paths to the right and down through a grid, whose costs depend on the features by a polynomial.
 
     .. math::
@@ -36,23 +41,23 @@ def shortest_path_data(
     count: how many instances, of training and test together: `train, test = data.split(1000, 1000)`.
     grid: height and width; the arcs are those of `ShortestPath.grid`, in its order.
     noise: the half-width `w`.
-    generator: the source of all randomness, on the CPU.
+    seed: of all randomness, a number or a generator on the CPU.
     coefficients: `B` `(arcs, features)` of an earlier call, for further instances of the same rule.
 
     Returns
     -------
-    The data set, and the rule: `rule.expected(data.features)` are the mean costs, `rule.coefficients` is `B`.
+    A data set: `data.rule.expected(data.features)` are the mean costs, `data.rule.coefficients` is `B`.
 
     Examples
     --------
-    >>> import torch
     >>> from foresolve.data import shortest_path_data
-    >>> data, rule = shortest_path_data(20, generator=torch.Generator().manual_seed(0))
-    >>> data.features.shape, data.theta.shape, rule.coefficients.shape
+    >>> data = shortest_path_data(20, seed=0)
+    >>> data.features.shape, data.theta.shape, data.rule.coefficients.shape
     (torch.Size([20, 5]), torch.Size([20, 40]), torch.Size([40, 5]))
     """
-    check_rule(degree, noise, generator)
+    check_rule(degree, noise)
+    generator = as_generator("seed", seed, cpu=True)
     problem = ShortestPath.grid(*grid)
     drawn = bernoulli(problem.n, checks.positive_int("features", features), generator)
     rule = PolynomialRule(as_coefficients(coefficients, drawn), degree, noise, scale=3.5**-degree, shift=1.0)
-    return generate(rule, problem, count, generator), rule
+    return generate(rule, problem, (count,), generator)

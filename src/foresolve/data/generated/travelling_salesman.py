@@ -7,8 +7,15 @@ from typing import Any
 import torch
 
 from foresolve._base import checks
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.polynomial import PolynomialRule, as_coefficients, bernoulli, check_rule, generate
+from foresolve._base.randomness import Seed, as_generator
+from foresolve.data.generated.polynomial import (
+    PolynomialDataset,
+    PolynomialRule,
+    as_coefficients,
+    bernoulli,
+    check_rule,
+    generate,
+)
 from foresolve.problems.travelling_salesman import TravellingSalesman
 
 
@@ -19,10 +26,10 @@ def travelling_salesman_data(
     features: int = 10,
     degree: int = 4,
     noise: float = 0.5,
-    generator: torch.Generator,
+    seed: Seed = 0,
     coefficients: Any = None,
     places: Any = None,
-) -> tuple[DecisionDataset, PolynomialRule]:
+) -> PolynomialDataset:
     r"""Tours through cities whose distances are those on the map plus what the features say.
 
     .. math::
@@ -36,18 +43,18 @@ def travelling_salesman_data(
     ----------
     count: how many instances, of training and test together.
     noise: the half-width `w`.
-    generator: the source of all randomness, on the CPU.
+    seed: of all randomness, a number or a generator on the CPU.
     coefficients, places: `B` `(edges, features)` and `(cities, 2)`, for further instances of the same rule.
 
     Examples
     --------
-    >>> import torch
     >>> from foresolve.data import travelling_salesman_data
-    >>> data, rule = travelling_salesman_data(5, cities=6, generator=torch.Generator().manual_seed(0))
+    >>> data = travelling_salesman_data(5, cities=6, seed=0)
     >>> data.features.shape, data.theta.shape
     (torch.Size([5, 10]), torch.Size([5, 15]))
     """
-    check_rule(degree, noise, generator)
+    check_rule(degree, noise)
+    generator = as_generator("seed", seed, cpu=True)
     problem, double = TravellingSalesman(cities), torch.float64
     uniform = 4.0 * torch.rand(cities // 2, 2, generator=generator, dtype=double) - 2.0
     drawn = torch.cat([uniform, torch.randn(cities - cities // 2, 2, generator=generator, dtype=double)])
@@ -58,4 +65,4 @@ def travelling_salesman_data(
     matrix = bernoulli(*size, generator) * (4.0 * torch.rand(size, generator=generator, dtype=double) - 2.0)
     base = problem.edge_costs(torch.cdist(spots, spots))
     rule = PolynomialRule(as_coefficients(coefficients, matrix), degree, noise, 3.0 ** (1 - degree), 0.0, base)
-    return generate(rule, problem, count, generator), rule
+    return generate(rule, problem, (count,), generator)

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
@@ -47,31 +45,6 @@ class CitationGraph:
     loops: int = 0
 
 
-@dataclass(frozen=True)
-class CitationInstances:
-    """Papers in two halves and the citations between them; all float32 but `nodes`.
-
-    Attributes
-    ----------
-    left, right: `(N, L, W)` and `(N, R, W)`, the words of the papers of each half.
-    theta: `(N, L * R)`, 1 where there is a citation; pair `(i, j)` is entry `i * R + j`.
-    nodes: `(N, L + R)`, the papers' numbers in the graph they came from, those of `left` first.
-    """
-
-    left: Tensor
-    right: Tensor
-    theta: Tensor
-    nodes: Tensor
-
-    def __len__(self) -> int:
-        return len(self.theta)
-
-    def dataset(self) -> DecisionDataset:
-        """With features `{"left": ..., "right": ...}` and a `BipartiteMatching` of the two halves."""
-        problem = BipartiteMatching(self.left.shape[1], self.right.shape[1])
-        return DecisionDataset({"left": self.left, "right": self.right}, self.theta, problem)
-
-
 def load_cora(folder: str | Path) -> CitationGraph:
     """The published Cora data set: 2,708 papers with 1,433 words and 5,278 distinct citations.
 
@@ -86,80 +59,42 @@ def load_cora(folder: str | Path) -> CitationGraph:
     return CitationGraph(words, edges, classes, ids, repeated, loops)
 
 
-def citation_instances(
-    graph: CitationGraph, *, parts: int = 27, size: int = 100, seed: int = 0, restarts: int = 50
-) -> CitationInstances:
+def cora_data(
+    graph: CitationGraph | str | Path, count: int = 27, *, size: int = 100, seed: int = 0, restarts: int = 50
+) -> DecisionDataset:
     """The graph in parts of `size` papers, each in two halves with as many citations between them as can be found.
 
     Parameters
     ----------
-    parts, size: of `balanced_parts`; papers that are too many are left out, and so are citations between parts and
-        inside halves.
-    seed: of the parts and of the halves. Papers stand in random order in their half.
+    graph: of papers, or the folder that `load_cora` reads one from.
+    count, size: of the parts, see `balanced_parts`; papers that are too many are left out, and so are citations between
+        parts and inside halves.
+    seed: of the parts and of the halves, a number: METIS takes no generator. Papers stand in random order in their
+        half.
     restarts: of `bisection`.
+
+    Returns
+    -------
+    A data set like that of `citation_data`; `data.labels["papers"]` `(count, size)` are the papers' numbers in the
+    graph, those of the left half first.
     """
     if checks.positive_int("size", size) % 2:
         raise checks.fail("size", "even, for two halves", str(size))
-    count = len(graph.words)
-    chosen = balanced_parts(graph.edges, count, parts, size, seed)
-    links = adjacency(graph.edges, count)
-    seeds = np.random.SeedSequence(seed).generate_state(parts)  # the search in one part is not that in the next
-    nodes, theta = [], []
-    for part, own in zip(chosen, seeds):
+    graph = graph if isinstance(graph, CitationGraph) else load_cora(graph)
+    nodes = len(graph.words)
+    parts = balanced_parts(graph.edges, nodes, count, size, seed)
+    links = adjacency(graph.edges, nodes)
+    seeds = np.random.SeedSequence(seed).generate_state(count)  # the search in one part is not that in the next
+    papers, theta = [], []
+    for part, part_seed in zip(parts, seeds):
         inside = torch.from_numpy(links[part.numpy()][:, part.numpy()].toarray())
-        left, right = bisection(inside, int(own), restarts)
-        nodes.append(torch.cat([part[left], part[right]]))
+        left, right = bisection(inside, int(part_seed), restarts)
+        papers.append(torch.cat([part[left], part[right]]))
         theta.append(inside[left][:, right].float().flatten())
-    table = torch.stack(nodes)
-    left, right = table.split(size // 2, dim=1)
-    return CitationInstances(graph.words[left], graph.words[right], torch.stack(theta), table)
-
-
-def tfidf(words: Tensor) -> Tensor:
-    r"""The weight of each word, `(W,)`, from a table `(..., W)` of which document has which word.
-
-    .. math::
-        \text{idf}_w = \ln \frac{1 + N}{1 + \text{df}_w} + 1,
-
-    the smooth form that scikit-learn uses by default, for `N` documents of which `df_w` have the word.
-    """
-    table = checks.as_tensor("words", words).flatten(0, -2)
-    return torch.log((1.0 + len(table)) / (1.0 + (table > 0).sum(0))) + 1.0
-
-
-class TfIdfSimilarity:
-    r"""A model that learns nothing: the cosine similarity of the TF-IDF vectors of two papers.
-
-    .. math::
-        \hat\theta_{ij} = \frac{\langle d \odot a_i, d \odot b_j \rangle}{|d \odot a_i| \, |d \odot b_j|}
-
-    with `d` the weights of `tfidf`; 0 for a paper without words.
-
-    Parameters
-    ----------
-    words: `(..., W)`, the documents that are counted for the weights. They need no citations, so that every paper at
-        hand may be among them.
-
-    Examples
-    --------
-    >>> import torch
-    >>> words = torch.tensor([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    >>> model = TfIdfSimilarity(words)
-    >>> model({"left": words[None, :1], "right": words[None, 1:]})
-    tensor([[0.3119, 1.0000]])
-    """
-
-    def __init__(self, words: Tensor) -> None:
-        self.weights = tfidf(words)
-
-    def __call__(self, features: Any) -> Tensor:
-        """`(B, L * R)` from features with "left" `(B, L, W)` and "right" `(B, R, W)`."""
-        left, right = (features["left"], features["right"]) if isinstance(features, dict) else features
-        for name, side in (("left", left), ("right", right)):
-            checks.last_dim(f"{name} features", side, len(self.weights), "the words that were counted")
-        weights = self.weights.to(left)
-        a, b = (functional.normalize(side * weights, dim=-1) for side in (left, right))
-        return (a @ b.mT).flatten(-2)
+    table = torch.stack(papers)
+    features = {name: graph.words[half] for name, half in zip(("left", "right"), table.split(size // 2, dim=1))}
+    problem = BipartiteMatching(size // 2, size // 2)
+    return DecisionDataset(features, torch.stack(theta), problem, labels={"papers": table})
 
 
 def _find(folder: Path) -> Path:

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
 from foresolve.problems.submodular import SubmodularProblem
@@ -50,27 +50,6 @@ class MovieTable:
         return f"{type(self).__name__}({len(self.movies)} movies, {counts})"
 
 
-@dataclass(frozen=True)
-class MovieInstances:
-    """Instances of the domain.
-
-    Attributes
-    ----------
-    features: `(N, size, users)`, float32: a movie's ratings, 0 where there is none.
-    theta: `(N, size, topics)`, float32, 0 or 1.
-    movies: `(N, size)`, the rows of the table that they are; no movie occurs twice.
-    """
-
-    features: Tensor
-    theta: Tensor
-    movies: Tensor
-
-    def dataset(self, k: int) -> DecisionDataset:
-        """A data set for the choice of `k` movies that bring the most topics."""
-        problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(self.theta.shape[1], k))
-        return DecisionDataset(self.features, self.theta, problem)
-
-
 def load_movielens(folder: str | Path) -> MovieTable:
     """The published files of HetRec 2011, or files of the same form.
 
@@ -102,65 +81,52 @@ def load_movielens(folder: str | Path) -> MovieTable:
     return MovieTable(ratings, plays, tuple(movies), tuple(users), tuple(actors))
 
 
-def movie_instances(
-    table: MovieTable, *, instances: int = 101, size: int = 100, topics: int = 500, seed: int = 0
-) -> MovieInstances:
-    """Instances of different movies, drawn at random; movies that do not fill an instance are left out.
+def movielens_data(
+    table: MovieTable | str | Path, count: int = 101, *, size: int = 100, topics: int = 500, k: int = 10, seed: Seed = 0
+) -> DecisionDataset:
+    """Choose `k` movies that bring the most actors: instances of different movies, drawn at random.
+
+    Movies that do not fill an instance are left out.
 
     Parameters
     ----------
-    instances: how many; fewer where the table has fewer than `instances * size` movies.
+    table: of movies, or the folder that `load_movielens` reads one from.
+    count: how many instances; fewer where the table has fewer than `count * size` movies.
     size: movies in an instance.
     topics: the actors with the most movies in the table; among equals, the first by name.
+    k: how many movies are chosen; `data.with_problem(problem)` for others.
     seed: decides which movies come together, and which are left out.
+
+    Returns
+    -------
+    A data set with features `(count, size, users)`, ratings and 0 where there is none, and theta
+    `(count, size, topics)`, 1 where an actor plays in a movie, both float32; `data.labels["movies"]` `(count, size)`
+    are the rows of the table, and no movie occurs twice.
     """
-    for name, value in (("instances", instances), ("size", size), ("topics", topics)):
+    for name, value in (("count", count), ("size", size), ("topics", topics)):
         checks.positive_int(name, value)
+    generator = as_generator("seed", seed, cpu=True)
+    table = table if isinstance(table, MovieTable) else load_movielens(table)
     movies, actors = len(table.movies), len(table.actor_names)
     if size > movies:
         raise checks.fail("size", f"at most the number of movies ({movies})", str(size))
     if topics > actors:
         raise checks.fail("topics", f"at most the number of actors ({actors})", str(topics))
-    count = min(instances, movies // size)
-    order = torch.randperm(movies, generator=torch.Generator().manual_seed(seed))[: count * size]
-    chosen = table.actors[:, frequent_actors(table, topics)]
+    count = min(count, movies // size)
+    order = torch.randperm(movies, generator=generator)[: count * size]
+    frequent = table.actors[:, frequent_actors(table, topics)]
     features, theta = (
         torch.from_numpy(part[order.numpy()].toarray().astype(np.float32)).reshape(count, size, -1)
-        for part in (table.ratings, chosen)
+        for part in (table.ratings, frequent)
     )
-    return MovieInstances(features, theta, order.reshape(count, size))
+    problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(size, k))
+    return DecisionDataset(features, theta, problem, labels={"movies": order.reshape(count, size)})
 
 
 def frequent_actors(table: MovieTable, count: int) -> np.ndarray:
     """Columns of the `count` actors with the most movies, most first; among equals, the first by name."""
     played = np.asarray(table.actors.sum(0)).ravel()
     return np.argsort(-played, kind="stable")[:count]
-
-
-def most_rated(features: Tensor, topics: int = 500) -> Tensor:
-    """A prediction without learning: greedy on it chooses the movies with the most ratings.
-
-    Every topic of a movie gets the share of users who rated it, divided by the number of movies. All columns being
-    equal, the gain of a movie is that number times what is left uncovered, a factor which all movies have in common and
-    which the division keeps away from zero: greedy goes through the movies from the most rated to the least, for every
-    `k`, and takes the first among equals.
-
-    Shapes
-    ------
-    `features` `(*batch, movies, users)` of ratings, 0 where there is none; the result is `(*batch, movies, topics)`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> most_rated(torch.tensor([[0.0, 3.5], [4.0, 5.0]]), topics=3)
-    tensor([[0.2500, 0.2500, 0.2500],
-            [0.5000, 0.5000, 0.5000]])
-    """
-    if features.ndim < 2:
-        raise checks.fail("features", "(*batch, movies, users)", str(tuple(features.shape)))
-    share = (features != 0).to(torch.get_default_dtype()).mean(-1, keepdim=True)
-    share /= max(1, features.shape[-2])
-    return share.repeat(*(1 for _ in features.shape[:-1]), checks.positive_int("topics", topics))
 
 
 def _folder(folder: Path) -> Path:
@@ -183,8 +149,8 @@ def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
     titles = [title.strip() for title in header.split("\t")]
     missing = [name for name in names if name not in titles]
     if missing:
-        found = f"a first line with {', '.join(map(repr, titles[:10]))}"
-        raise InvalidInputError(f"{path} must have the columns {', '.join(names)} (tab-separated); got {found}")
+        got = f"a first line with {', '.join(map(repr, titles[:10]))}"
+        raise InvalidInputError(f"{path} must have the columns {', '.join(names)} (tab-separated); got {got}")
     places = [titles.index(name) for name in names]
     while lines and not lines[-1].strip():
         lines.pop()

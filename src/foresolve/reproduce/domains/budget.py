@@ -9,14 +9,21 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.randomness import generator
-from foresolve.data.generated.budget import budget_from_edges, generate_budget, read_edges
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.generated.budget import budget_data, read_edges
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.losses.prediction import MSE
-from foresolve.models.forest import RandomForest
 from foresolve.report.records import Config, DomainInfo
-from foresolve.reproduce.domains.coverage import annealing, drawn, network, problems, random_sets, through_layer
-from foresolve.reproduce.domains.domain import Domain, find_files
-from foresolve.reproduce.domains.methods import Best, Chance, Forest, Instances, Method, Network, Rule
+from foresolve.reproduce.domains.coverage import annealing, budgeted, drawn, forest, network, random_sets, through_layer
+from foresolve.reproduce.domains.domain import Domain, RealData, find_files
+from foresolve.reproduce.domains.methods import (
+    BestMethod,
+    ForestMethod,
+    Method,
+    NetworkMethod,
+    RandomMethod,
+    RuleMethod,
+)
 
 INFO = DomainInfo(
     name="budget",
@@ -42,23 +49,24 @@ INFO = DomainInfo(
     heuristics=("Longest features",),
 )
 CHANNELS, CUSTOMERS = 100, 500
+QUICK_CHANNELS = 50
 YAHOO = "ydata-ysm-advertiser-bids-v1_0.txt"
 EDGES = ("edges.*", YAHOO, "ratings.dat")
 FOLDERS = ("edges", "yahoo-a1")
 
 
-def files(data: Path) -> list[Path]:
+def files(folder: Path) -> list[Path]:
     """The edge list in a folder of real data."""
-    return find_files(data, FOLDERS, EDGES)
+    return find_files(folder, FOLDERS, EDGES)
 
 
-def read(data: Path) -> str:
-    path = files(data)[0]
+def read(folder: Path) -> str:
+    path = files(folder)[0]
     pairs = read_edges(path, columns(path))
     channels, customers = (len(set(side)) for side in zip(*pairs))
     if channels < CHANNELS or customers < CUSTOMERS:
-        found = f"{channels} and {customers} in {path.name}"
-        raise checks.fail("data", f"an edge list with at least {CHANNELS} channels and {CUSTOMERS} customers", found)
+        sizes = f"{channels} and {customers} in {path.name}"
+        raise checks.fail("data", f"an edge list with at least {CHANNELS} channels and {CUSTOMERS} customers", sizes)
     return f"drawn from the {len(pairs):,} edges of {path.name}"
 
 
@@ -67,23 +75,14 @@ def columns(path: Path) -> tuple[int, int]:
     return (1, 2) if path.name == YAHOO else (0, 1)
 
 
-def build(config: Config) -> Instances:
+def data(config: Config) -> DecisionDataset:
+    """Generated instances, or parts of the graph in a folder of real data."""
+    count, channels, customers = (60, QUICK_CHANNELS, 200) if config.quick else (1000, CHANNELS, CUSTOMERS)
     source = generator(config.seed, 0)
-    count, channels, customers = (60, 50, 200) if config.quick else (1000, CHANNELS, CUSTOMERS)
-    sizes = {"channels": channels, "customers": customers, "generator": source}
     if config.data is None:
-        made = generate_budget(count, **sizes)
-    else:
-        path = files(Path(config.data))[0]
-        made = budget_from_edges(path, count, columns=columns(path), **sizes)
-    return Instances(
-        made.features,
-        made.theta,
-        problems(channels, config.ks),
-        random_sets,
-        (channels, customers),
-        {"quick": config.quick},
-    )
+        return budget_data(count, channels=channels, customers=customers, seed=source)
+    path = files(Path(config.data))[0]
+    return budget_data(count, channels=channels, customers=customers, edges=path, columns=columns(path), seed=source)
 
 
 def methods(config: Config) -> dict[str, Method]:
@@ -93,32 +92,32 @@ def methods(config: Config) -> dict[str, Method]:
             "NN2-Decision": drawn(2, None, "relu", draws=40),
             "NN1-2Stage": drawn(1, MSE(), "relu", draws=4001),
             "NN2-2Stage": drawn(2, MSE(), "relu", draws=4001),
-            "RF-2Stage": Forest(forest),
-            "Random": Chance(),
-            "OPT": Best(),
+            "RF-2Stage": ForestMethod(forest(config.quick)),
+            "Random": RandomMethod(),
+            "OPT": BestMethod(),
         }
     epochs = 6 if config.quick else 3
-    made: dict[str, Method] = {}
+    networks: dict[str, Method] = {}
     rates = (1e-3, 3e-3) if config.quick else (3e-4, 1e-3)
     for layers in (1, 2):
-        made[f"NN{layers}-Decision"] = Network(
+        networks[f"NN{layers}-Decision"] = NetworkMethod(
             network(layers), through_layer, MultilinearRelaxation,
             tuple({"lr": lr, "gamma": 0.3} for lr in rates), epochs=epochs, batch_size=32, patience=epochs,
         )  # fmt: skip
     for layers in (1, 2):
-        made[f"NN{layers}-2Stage"] = Network(
+        networks[f"NN{layers}-2Stage"] = NetworkMethod(
             network(layers), lambda setting: MSE(), MultilinearRelaxation,
             tuple({"lr": lr} for lr in (3e-4, 1e-3, 3e-3)), epochs=10, batch_size=32, patience=4,
         )  # fmt: skip
-    return made | {
-        "RF-2Stage": Forest(forest),
-        "NN1-Annealed": Network(
+    return networks | {
+        "RF-2Stage": ForestMethod(forest(config.quick)),
+        "NN1-Annealed": NetworkMethod(
             network(1), through_layer, MultilinearRelaxation, ({"lr": rates[0], "gamma": 1.0},),
             epochs=epochs, batch_size=32, patience=epochs, anneal=annealing,
         ),
-        "Longest features": Rule(lambda data: longest_features),
-        "Random": Chance(),
-        "OPT": Best(),
+        "Longest features": RuleMethod(lambda data: longest_features),
+        "Random": RandomMethod(),
+        "OPT": BestMethod(),
     }  # fmt: skip
 
 
@@ -127,15 +126,17 @@ def longest_features(features: Tensor) -> Tensor:
     length = features.norm(dim=-1)
     share = length / length.amax(-1, keepdim=True).clamp_min(1e-12)
     items, customers = features.shape[-2:]
-    own = torch.eye(items, customers, dtype=features.dtype, device=features.device)
-    return own * share.unsqueeze(-1)
+    disjoint = torch.eye(items, customers, dtype=features.dtype, device=features.device)
+    return disjoint * share.unsqueeze(-1)
 
 
-def forest(data: Instances, seed: int) -> RandomForest:
-    quick = data.extra["quick"]
-    return RandomForest(
-        20 if quick else 100, max_rows=500 if quick else 1000, seed=seed, options={"max_features": "sqrt"}
-    )
-
-
-DOMAIN = Domain(INFO, files, read, build, methods, optional=True)
+DOMAIN = Domain(
+    INFO,
+    data,
+    methods,
+    budgeted,
+    random_sets,
+    real=RealData(files, read, optional=True),
+    largest_k=QUICK_CHANNELS,
+    published=True,
+)

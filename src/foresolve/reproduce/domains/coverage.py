@@ -1,33 +1,34 @@
-"""What the two coverage domains, budget allocation and recommendation, have in common."""
+"""What the domains that choose `k` of many items have in common: budget allocation, recommendation, facilities."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
+from foresolve.data.dataset import DecisionDataset
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.smoothing import RelativeGamma
 from foresolve.layers.wilder import WilderMultilinear
 from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
+from foresolve.models.forest import RandomForest
 from foresolve.models.mlp import MLP
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
-from foresolve.reproduce.domains.methods import Instances, Network, Setting
+from foresolve.reproduce.domains.methods import NetworkMethod, Setting
 from foresolve.reproduce.domains.networks import Rectified, start_at
 from foresolve.schedules import geometric
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.matroids.laminar import UniformMatroid
 
 HIDDEN = 200
 
 
-def problems(items: int, ks: Sequence[int]) -> dict[int | None, Problem]:
-    """Choose `k` of the items, for each `k`."""
-    return {k: SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(items, k)) for k in ks}
+def budgeted(data: DecisionDataset, k: int) -> Problem:
+    """Choose `k` of the items, whatever a set of them is worth."""
+    problem = data.problem
+    assert isinstance(problem, SubmodularProblem)
+    return SubmodularProblem(problem.function, UniformMatroid(problem.n, k))
 
 
 def random_sets(problem: Problem, count: int, generator: torch.Generator) -> Tensor:
@@ -43,13 +44,23 @@ def network(layers: int, head: str = "probability"):
     Head "probability" starts at the mean of the parameters; "plain" and "relu" are those of the published code.
     """
 
-    def make(data: Instances, generator: torch.Generator, mean: float) -> nn.Module:
+    def make(data: DecisionDataset, generator: torch.Generator, mean: float) -> nn.Module:
         inputs, outputs = data.features.shape[-1], data.theta.shape[-1]
         hidden = (HIDDEN,) * (layers - 1)
         if head == "relu":
             return Rectified(MLP(inputs, outputs, hidden, seed=generator))
-        made = MLP(inputs, outputs, hidden, "probability", generator)
-        return made if head == "plain" else start_at(made, mean)
+        model = MLP(inputs, outputs, hidden, "probability", generator)
+        return model if head == "plain" else start_at(model, mean)
+
+    return make
+
+
+def forest(quick: bool):
+    """A forest for rows of `theta`; a quick one is small."""
+
+    def make(data: DecisionDataset, seed: int) -> RandomForest:
+        trees, rows = (20, 500) if quick else (100, 1000)
+        return RandomForest(trees, max_rows=rows, seed=seed, options={"max_features": "sqrt"})
 
     return make
 
@@ -70,9 +81,9 @@ def annealing(setting: Setting) -> Schedule:
     return lambda progress: RelativeGamma(ratio(progress))  # type: ignore[return-value]
 
 
-def drawn(layers: int, loss: Loss | None, head: str, *, draws: int, lr: float = 1e-3) -> Network:
+def drawn(layers: int, loss: Loss | None, head: str, *, draws: int, lr: float = 1e-3) -> NetworkMethod:
     """As published: single instances drawn at random, Adam, no validation; without a loss, through the recipe."""
-    return Network(
+    return NetworkMethod(
         network(layers, head),
         through_recipe if loss is None else lambda setting: loss,
         WilderMultilinear,

@@ -1,4 +1,4 @@
-"""A domain: what it is called, where its data come from, and its methods."""
+"""A domain: what it is called, where its data come from, what is decided, and its methods."""
 
 from __future__ import annotations
 
@@ -6,30 +6,76 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
 from foresolve._base import checks
+from foresolve.data.dataset import DecisionDataset
+from foresolve.problems.base import Problem
 from foresolve.report.records import Config, DomainInfo
-from foresolve.reproduce.domains.methods import Instances, Method
+from foresolve.reproduce.domains.methods import Method
+
+
+@dataclass(frozen=True)
+class RealData:
+    """Real data of a domain, in a folder of the user's.
+
+    Attributes
+    ----------
+    files: lists the files that are read; an error where they are not there.
+    read: reads them, and says in words what they are; damaged files are errors.
+    optional: whether instances are generated where a folder has no files for this domain.
+    """
+
+    files: Callable[[Path], list[Path]]
+    read: Callable[[Path], str]
+    optional: bool = False
+
+
+def best_for_noise(problem: Problem, count: int, generator: torch.Generator) -> Tensor:
+    """Decisions by chance for problems whose parameters have a known shape: the best for parameters that are noise."""
+    shape = [checks.positive_int("theta_shape", size) for size in problem.theta_shape]
+    return problem.solve(torch.rand(count, *shape, generator=generator))
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What is to be known of a domain to run it.
+    """All that is to be known of a domain to run it; `register` makes it known to `plan` and to the command line.
 
     Attributes
     ----------
-    files: lists the real files that are read from a data folder; `None` where there is a generator and nothing else.
-    read: reads them, and says in words what they are; damaged files are errors.
-    build: makes the instances.
-    methods: the rows of the table.
-    optional: whether instances are generated where a data folder has no files for this domain.
+    info: what tables, figures and reports say about it.
+    data: makes the instances of a config, generated or from the files in `config.data`.
+    methods: the rows of the table, by name, in its order. Cheap: models are made later.
+    problem: `problem(data, k)` for a budget, where there are budgets; all share features and parameters.
+    random: `random(problem, count, generator)`: decisions `(count, n)` by chance alone.
+    table: parameters `(B, ...)` as `(B, rows, columns)` for the figures; by default those that are such tables already.
+    real: where there are real data; `None` for a domain that is always generated.
+    largest_k: the largest budget that may be asked for.
+    published: whether the paper has it: such a domain is one of `all`, and has methods for the protocol "paper".
     """
 
     info: DomainInfo
-    files: Callable[[Path], list[Path]] | None
-    read: Callable[[Path], str] | None
-    build: Callable[[Config], Instances]
+    data: Callable[[Config], DecisionDataset]
     methods: Callable[[Config], dict[str, Method]]
-    optional: bool = False
+    problem: Callable[[DecisionDataset, int], Problem] | None = None
+    random: Callable[[Problem, int, torch.Generator], Tensor] = best_for_noise
+    table: Callable[[Tensor], Tensor] | None = None
+    real: RealData | None = None
+    largest_k: int | None = None
+    published: bool = False
+
+    def at(self, data: DecisionDataset, k: int | None) -> DecisionDataset:
+        """The instances under the problem of a budget; as they are without one."""
+        if k is None or self.problem is None:
+            return data
+        return data.with_problem(self.problem(data, k))
+
+    def tables(self, theta: Tensor) -> Tensor | None:
+        """Parameters `(B, rows, columns)`, `None` where they are no tables."""
+        if self.table is not None:
+            return self.table(theta)
+        return theta if theta.ndim == 3 else None
 
 
 def find_files(data: Path, folders: Sequence[str], patterns: Sequence[str]) -> list[Path]:
@@ -37,8 +83,8 @@ def find_files(data: Path, folders: Sequence[str], patterns: Sequence[str]) -> l
     places = [data / folder for folder in folders if (data / folder).is_dir()] + [data]
     for place in places:
         for pattern in patterns:
-            found = sorted(path for path in place.glob(pattern) if path.is_file())
-            if found:
-                return found[:1]
+            paths = sorted(path for path in place.glob(pattern) if path.is_file())
+            if paths:
+                return paths[:1]
     expected = f"a folder with {' or '.join(patterns)}, in it or in {' or '.join(folders)}"
     raise checks.fail("data", expected, str(data), "`foresolve data list` says what is looked for")

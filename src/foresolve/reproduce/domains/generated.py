@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from foresolve._base.randomness import generator
 from foresolve.data.dataset import DecisionDataset
@@ -22,12 +22,19 @@ from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.forest import RandomForest
 from foresolve.models.mlp import MLP
-from foresolve.problems.base import Problem
-from foresolve.problems.linear import LinearProgram
 from foresolve.report.records import Config, DomainInfo
-from foresolve.reproduce.domains.coverage import random_sets
+from foresolve.reproduce.domains.coverage import budgeted, random_sets
 from foresolve.reproduce.domains.domain import Domain
-from foresolve.reproduce.domains.methods import Best, Chance, Forest, Instances, Method, Network, Setting
+from foresolve.reproduce.domains.methods import (
+    BestMethod,
+    ForestMethod,
+    Method,
+    NetworkMethod,
+    RandomMethod,
+    Setting,
+)
+
+SITES = 30
 
 
 def _info(name: str, title: str, story: str, rows: str, columns: str, ks: tuple[int, ...] = ()) -> DomainInfo:
@@ -64,41 +71,22 @@ FACILITIES = _info(
 )
 
 
-def _by_solving(problem: Problem, count: int, source: torch.Generator) -> Tensor:
-    """The best decision for parameters that are noise."""
-    assert isinstance(problem, LinearProgram)
-    return problem.solve(torch.rand(count, problem.n, generator=source))
+def _paths(config: Config) -> DecisionDataset:
+    return shortest_path_data(200 if config.quick else 1000, seed=generator(config.seed, 0))
 
 
-def _from(data: DecisionDataset) -> Instances:
-    return Instances(data.features.float(), data.theta.float(), {None: data.problem}, _by_solving)
-
-
-def _paths(config: Config) -> Instances:
-    count = 200 if config.quick else 1000
-    data, _ = shortest_path_data(count, generator=generator(config.seed, 0))
-    return _from(data)
-
-
-def _knapsacks(config: Config) -> Instances:
-    count = 200 if config.quick else 1000
+def _knapsacks(config: Config) -> DecisionDataset:
     source = generator(config.seed, 0)
     weights = torch.randint(300, 801, (1, 32), generator=source)  # whole numbers: solved by dynamic programming
-    return _from(knapsack_data(count, dimensions=1, weights=weights, generator=source)[0])
+    return knapsack_data(200 if config.quick else 1000, dimensions=1, weights=weights, seed=source)
 
 
-def _facilities(config: Config) -> Instances:
-    count = 60 if config.quick else 300
-    made = {k: facility_location_data(count, k=k, generator=generator(config.seed, 0))[0] for k in config.ks}
-    first = next(iter(made.values()))
-    features, theta = first.features.float(), first.theta.float()
-    return Instances(
-        features, theta, {k: d.problem for k, d in made.items()}, random_sets, (theta.shape[1], theta.shape[2])
-    )
+def _facilities(config: Config) -> DecisionDataset:
+    return facility_location_data(60 if config.quick else 300, sites=SITES, seed=generator(config.seed, 0))
 
 
 def _model(layers: int, linear: bool):
-    def make(data: Instances, source: torch.Generator, mean: float) -> nn.Module:
+    def make(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
         hidden = (200,) * (layers - 1)
         inputs, outputs = data.features.shape[-1], data.theta.shape[-1]
         return MLP(inputs, outputs, hidden, "free" if linear else "non_negative", source)
@@ -111,33 +99,33 @@ def _methods(linear: bool):
 
     def methods(config: Config) -> dict[str, Method]:
         epochs = 15 if config.quick else 30
-        fit = partial(Network, layer=layer, epochs=epochs, batch_size=32, patience=5)
+        fit = partial(NetworkMethod, layer=layer, epochs=epochs, batch_size=32, patience=5)
         rates, gammas = (3e-3, 1e-2), (0.3, 1.0) if linear else (3.0, 10.0)
 
         def through(setting: Setting) -> DecisionLoss:
             return DecisionLoss(layer(RelativeGamma(setting["gamma"])))
 
-        made: dict[str, Method] = {}
+        table: dict[str, Method] = {}
         for n in (1, 2):
             settings = tuple({"lr": 1e-2 / n, "gamma": gamma} for gamma in gammas)
-            made[f"NN{n}-Decision"] = fit(_model(n, linear), through, settings=settings)
+            table[f"NN{n}-Decision"] = fit(_model(n, linear), through, settings=settings)
         for n in (1, 2):
             settings = tuple({"lr": lr / n} for lr in rates)
-            made[f"NN{n}-2Stage"] = fit(_model(n, linear), lambda setting: MSE(), settings=settings, epochs=4 * epochs)
-        made["RF-2Stage"] = Forest(lambda data, seed: RandomForest(20 if config.quick else 100, seed=seed))
+            table[f"NN{n}-2Stage"] = fit(_model(n, linear), lambda setting: MSE(), settings=settings, epochs=4 * epochs)
+        table["RF-2Stage"] = ForestMethod(lambda data, seed: RandomForest(20 if config.quick else 100, seed=seed))
         if linear:
             settings = tuple({"lr": lr} for lr in rates)
-            made["NN1-SPO+"] = fit(_model(1, True), lambda setting: SPOPlus(), settings=settings)
-            made["NN1-FenchelYoung"] = fit(
+            table["NN1-SPO+"] = fit(_model(1, True), lambda setting: SPOPlus(), settings=settings)
+            table["NN1-FenchelYoung"] = fit(
                 _model(1, True), lambda setting: FenchelYoung(QuadraticRelaxation()), settings=settings
             )
-        return made | {"Random": Chance(), "OPT": Best()}
+        return table | {"Random": RandomMethod(), "OPT": BestMethod()}
 
     return methods
 
 
 DOMAINS = (
-    Domain(PATHS, None, None, _paths, _methods(True)),
-    Domain(KNAPSACKS, None, None, _knapsacks, _methods(True)),
-    Domain(FACILITIES, None, None, _facilities, _methods(False)),
+    Domain(PATHS, _paths, _methods(linear=True)),
+    Domain(KNAPSACKS, _knapsacks, _methods(linear=True)),
+    Domain(FACILITIES, _facilities, _methods(linear=False), budgeted, random_sets, largest_k=SITES),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from torch import Tensor, nn
 from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.randomness import generator
-from foresolve.data.generated.citations import generate_citations
-from foresolve.data.real.cora import TfIdfSimilarity, citation_instances, load_cora, tfidf
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.generated.citations import citation_data
+from foresolve.data.real.cora import cora_data, load_cora
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import RelativeGamma
 from foresolve.learning.options import Schedule
@@ -23,12 +25,20 @@ from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.prediction import CrossEntropy
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.pairs import BilinearPairs, PairModel
-from foresolve.models.similarity import CosinePairs
+from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, tfidf
 from foresolve.problems.base import Problem
 from foresolve.problems.matching import BipartiteMatching
 from foresolve.report.records import Config, DomainInfo
-from foresolve.reproduce.domains.domain import Domain, find_files
-from foresolve.reproduce.domains.methods import Best, Chance, Forest, Instances, Method, Network, Rule, Setting
+from foresolve.reproduce.domains.domain import Domain, RealData, find_files
+from foresolve.reproduce.domains.methods import (
+    BestMethod,
+    ForestMethod,
+    Method,
+    NetworkMethod,
+    RandomMethod,
+    RuleMethod,
+    Setting,
+)
 from foresolve.reproduce.domains.networks import Calibrated, EvenRows, Squashed
 from foresolve.reproduce.domains.pair_forest import PairForest
 from foresolve.schedules import geometric
@@ -62,13 +72,13 @@ PAPERS = 2700  # 27 parts of 100
 FOLDS = 2  # each trains on half of the few instances, so that all of them validate at the cost of one training
 
 
-def files(data: Path) -> list[Path]:
+def files(folder: Path) -> list[Path]:
     """The published files in a folder of real data."""
-    return [find_files(data, ("cora",), (name,))[0] for name in ("cora.content", "cora.cites")]
+    return [find_files(folder, ("cora",), (name,))[0] for name in ("cora.content", "cora.cites")]
 
 
-def read(data: Path) -> str:
-    graph = load_cora(files(data)[0].parent)
+def read(folder: Path) -> str:
+    graph = load_cora(files(folder)[0].parent)
     need("pymetis", "the partition of a citation graph", "reproduce")
     if len(graph.words) < PAPERS:
         raise checks.fail("data", f"files with at least {PAPERS} papers", str(len(graph.words)))
@@ -76,109 +86,134 @@ def read(data: Path) -> str:
     return f"the Cora files ({counts}), cut into 27 parts by METIS"
 
 
-def build(config: Config) -> Instances:
-    if config.data is None:
-        count, side, words = (30, 30, 400) if config.quick else (27, 50, 1433)
-        made = generate_citations(count, side=side, words=words, generator=generator(config.seed, 0))
-        table = torch.cat([made.left, made.right], 1).flatten(0, 1)
-    else:
+class CitationDataset(DecisionDataset):
+    """Instances of citations, and the words `(papers, W)` of all papers at hand, whether in an instance or not."""
+
+    def __init__(self, data: DecisionDataset, words: Tensor) -> None:
+        super().__init__(data.features, data.theta, data.problem, labels=data.labels)
+        self.words = words
+
+
+def data(config: Config) -> CitationDataset:
+    """Generated instances, or parts of the published graph in a folder of real data."""
+    if config.data is not None:
         graph = load_cora(files(Path(config.data))[0].parent)
-        made, table = citation_instances(graph, seed=config.seed), graph.words
-        side = made.left.shape[1]
-    data = made.dataset()
-    extra = {"words": table, "quick": config.quick}
-    return Instances(data.features, data.theta, {None: data.problem}, permutations, (side, side), extra)
+        return CitationDataset(cora_data(graph, seed=config.seed), graph.words)
+    count, side, words = (30, 30, 400) if config.quick else (27, 50, 1433)
+    return with_words(citation_data(count, side=side, words=words, seed=generator(config.seed, 0)))
+
+
+def with_words(data: DecisionDataset) -> CitationDataset:
+    """Instances whose papers are all that there are."""
+    return CitationDataset(data, torch.cat([data.features["left"], data.features["right"]], 1).flatten(0, 1))
+
+
+def words_of(data: DecisionDataset) -> Tensor:
+    """What the inverse document frequencies are counted in."""
+    assert isinstance(data, CitationDataset)
+    return data.words
+
+
+def square(theta: Tensor) -> Tensor:
+    """Weights of pairs as a table of left and right papers."""
+    side = math.isqrt(theta.shape[-1])
+    return theta.unflatten(-1, (side, side))
 
 
 def permutations(problem: Problem, count: int, source: torch.Generator) -> Tensor:
     """Perfect matchings, each as likely as any other."""
     assert isinstance(problem, BipartiteMatching)
-    side = round(problem.n**0.5)
+    side = math.isqrt(problem.n)
     order = torch.rand(count, side, generator=source).argsort(-1)
     return nn.functional.one_hot(order, side).flatten(1).float()
 
 
 def methods(config: Config) -> dict[str, Method]:
-    ends: dict[str, Method] = {"TF-IDF": Rule(lambda data: TfIdfSimilarity(data.extra["words"]))}
-    ends |= {"Random": Chance(), "OPT": Best()}
-    return (_published() if config.protocol == "paper" else _exact(config.quick)) | ends
+    ends: dict[str, Method] = {"TF-IDF": RuleMethod(lambda data: TfIdfSimilarity(words_of(data)))}
+    ends |= {"Random": RandomMethod(), "OPT": BestMethod()}
+    return (_published(config.quick) if config.protocol == "paper" else _exact(config.quick)) | ends
 
 
 def _exact(quick: bool) -> dict[str, Method]:
     """Settings were narrowed down in trials on another partition of the same graph and on some splits of seed 0."""
-    fit = partial(Network, layer=QuadraticRelaxation, batch_size=6, folds=FOLDS)
+    fit = partial(NetworkMethod, layer=QuadraticRelaxation, batch_size=6, folds=FOLDS)
     rates = ({"lr": 3e-4}, {"lr": 1e-3})
-    made: dict[str, Method] = {}
+    networks: dict[str, Method] = {}
     for layers in (1, 2):
         settings = tuple({**rate, "gamma": 1.0} for rate in rates)
-        made[f"NN{layers}-Decision"] = fit(network(layers), through_layer, settings=settings, epochs=20)
+        networks[f"NN{layers}-Decision"] = fit(network(layers), through_layer, settings=settings, epochs=20)
     for layers in (1, 2):
         # Single instances: cross-entropy needs many more steps than the layer, and they cost nothing.
-        made[f"NN{layers}-2Stage"] = fit(network(layers), likelihood, settings=rates[1:], epochs=60, batch_size=1)
-    made["RF-2Stage"] = Forest(forest)
+        networks[f"NN{layers}-2Stage"] = fit(network(layers), likelihood, settings=rates[1:], epochs=60, batch_size=1)
+    networks["RF-2Stage"] = ForestMethod(forest(quick))
+    embedded = bilinear(quick)
     slow, few = {"lr": 3e-4, "decay": 0.1}, (0.1, 0.3)
     weights = tuple({"lr": lr, "decay": 3.0} for lr in (3e-3, 1e-2))
     fit = partial(fit, epochs=25)
-    made |= {
-        "Bilinear-Decision": fit(bilinear, through_layer, settings=tuple({**slow, "gamma": g} for g in few)),
-        "Bilinear-2Stage": fit(bilinear, likelihood, settings=tuple({**slow, **rate} for rate in rates)),
-        "Bilinear-SPO+": fit(bilinear, lambda setting: SPOPlus(), settings=(slow,)),
-        "Bilinear-FenchelYoung": fit(bilinear, fenchel_young, settings=({**slow, "gamma": 0.1},)),
-        "Bilinear-Annealed": fit(bilinear, through_layer, settings=({**slow, "gamma": 1.0},), anneal=annealing),
+    networks |= {
+        "Bilinear-Decision": fit(embedded, through_layer, settings=tuple({**slow, "gamma": g} for g in few)),
+        "Bilinear-2Stage": fit(embedded, likelihood, settings=tuple({**slow, **rate} for rate in rates)),
+        "Bilinear-SPO+": fit(embedded, lambda setting: SPOPlus(), settings=(slow,)),
+        "Bilinear-FenchelYoung": fit(embedded, fenchel_young, settings=({**slow, "gamma": 0.1},)),
+        "Bilinear-Annealed": fit(embedded, through_layer, settings=({**slow, "gamma": 1.0},), anneal=annealing),
     }
     fit = partial(fit, optimizer=grouped)
-    return made | {
+    return networks | {
         "Cosine-Decision": fit(cosine, through_layer, settings=tuple({**rate, "gamma": 0.1} for rate in weights)),
         "Cosine-2Stage": fit(cosine, likelihood, settings=weights),
     }
 
 
-def _published() -> dict[str, Method]:
-    """Single instances, 12 epochs, Adam; gamma is 0.05, for the code minimises with Q = 0.1 I."""
+def _published(quick: bool) -> dict[str, Method]:
+    """Single instances, 12 epochs, Adam; gamma is 0.05, for the code minimizes with Q = 0.1 I."""
     layer = partial(QuadraticRelaxation, 0.05)
-    fit = partial(Network, layer=layer, batch_size=1, validate=False)
+    fit = partial(NetworkMethod, layer=layer, batch_size=1, validate=False)
     slow, usual = ({"lr": 1e-4},), ({"lr": 1e-3},)
 
     def fixed(setting: Setting) -> Loss:
         return DecisionLoss(layer())
 
-    def squashed(data: Instances, source: torch.Generator, mean: float) -> nn.Module:
+    def squashed(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
         return Squashed(network(1)(data, source, mean))
 
-    made: dict[str, Method] = {"NN1-Decision": fit(squashed, fixed, settings=slow, epochs=12)}
-    made["NN2-Decision"] = fit(network(2), fixed, settings=slow, epochs=12)
-    made["NN1-2Stage"] = fit(squashed, likelihood, settings=usual, epochs=50)
-    made["NN2-2Stage"] = fit(network(2), likelihood, settings=usual, epochs=50)
-    return made | {"RF-2Stage": Forest(forest)}
+    networks: dict[str, Method] = {"NN1-Decision": fit(squashed, fixed, settings=slow, epochs=12)}
+    networks["NN2-Decision"] = fit(network(2), fixed, settings=slow, epochs=12)
+    networks["NN1-2Stage"] = fit(squashed, likelihood, settings=usual, epochs=50)
+    networks["NN2-2Stage"] = fit(network(2), likelihood, settings=usual, epochs=50)
+    return networks | {"RF-2Stage": ForestMethod(forest(quick))}
 
 
 def network(layers: int):
     """The paper's network of pairs."""
 
-    def make(data: Instances, source: torch.Generator, mean: float) -> nn.Module:
+    def make(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
         left, right = (data.features[side].shape[-1] for side in ("left", "right"))
         return PairModel(left, right, None if layers == 1 else 200, seed=source)
 
     return make
 
 
-def bilinear(data: Instances, source: torch.Generator, mean: float) -> nn.Module:
-    width = data.features["left"].shape[-1]
-    rank = 64 if data.extra["quick"] else 256
-    return EvenRows(BilinearPairs(width, width, rank, siamese=True, seed=source, dropout=0.5))
+def bilinear(quick: bool):
+    """Products of learned embeddings; a quick model has smaller ones."""
+
+    def make(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
+        width = data.features["left"].shape[-1]
+        return EvenRows(BilinearPairs(width, width, 64 if quick else 256, siamese=True, seed=source, dropout=0.5))
+
+    return make
 
 
-def cosine(data: Instances, source: torch.Generator, mean: float) -> nn.Module:
+def cosine(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
     """TF-IDF similarity with learned word weights, as a probability: the sigmoid makes high similarities count more."""
-    return Calibrated(CosinePairs(data.features["left"].shape[-1], tfidf(data.extra["words"]), dropout=0.5), mean)
+    return Calibrated(CosinePairs(data.features["left"].shape[-1], tfidf(words_of(data)), dropout=0.5), mean)
 
 
 def grouped(model: nn.Module, setting: Setting) -> torch.optim.Optimizer:
     """Weight decay on the word weights alone."""
     assert isinstance(model, Calibrated)
     assert isinstance(model.model, CosinePairs)
-    own: dict[str, Any] = {"params": [model.slope, model.offset], "lr": 3 * setting["lr"], "weight_decay": 0.0}
-    return torch.optim.AdamW([own, *model.model.groups(setting["lr"], setting["decay"])])
+    scale: dict[str, Any] = {"params": [model.slope, model.offset], "lr": 3 * setting["lr"], "weight_decay": 0.0}
+    return torch.optim.AdamW([scale, *model.model.groups(setting["lr"], setting["decay"])])
 
 
 def through_layer(setting: Setting) -> Loss:
@@ -202,8 +237,9 @@ def annealing(setting: Setting) -> Schedule:
     return lambda progress: RelativeGamma(ratio(progress))  # type: ignore[return-value]
 
 
-def forest(data: Instances, seed: int) -> PairForest:
-    return PairForest(trees=20 if data.extra["quick"] else 100, absent=2, seed=seed)
+def forest(quick: bool):
+    """A forest for pairs; a quick one is small."""
+    return lambda data, seed: PairForest(trees=20 if quick else 100, absent=2, seed=seed)
 
 
-DOMAIN = Domain(INFO, files, read, build, methods)
+DOMAIN = Domain(INFO, data, methods, random=permutations, table=square, real=RealData(files, read), published=True)

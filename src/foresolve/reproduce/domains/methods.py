@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,43 +14,9 @@ from foresolve.layers.base import Layer
 from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.models.reference import Baseline
-from foresolve.problems.base import Problem
 
 Setting = Mapping[str, Any]
 """What is chosen on validation data, for example `{"lr": 1e-3, "gamma": 0.3}`."""
-
-
-@dataclass
-class Instances:
-    """The instances of a domain, for every budget.
-
-    Attributes
-    ----------
-    features, theta: as of `DecisionDataset`.
-    problems: by budget, `None` where there is none.
-    random: `random(problem, count, generator)`: decisions `(count, n)` by chance alone.
-    shape: rows and columns of one `theta`, for the figures; `None` for no figures.
-    extra: whatever else the methods of the domain want.
-    """
-
-    features: Any
-    theta: Tensor
-    problems: Mapping[int | None, Problem]
-    random: Callable[[Problem, int, torch.Generator], Tensor]
-    shape: tuple[int, int] | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._datasets: dict[int | None, DecisionDataset] = {}
-
-    def __len__(self) -> int:
-        return len(self.theta)
-
-    def dataset(self, k: int | None) -> DecisionDataset:
-        """With the best decisions under the truth."""
-        if k not in self._datasets:
-            self._datasets[k] = DecisionDataset(self.features, self.theta, self.problems[k]).solve(progress=False)
-        return self._datasets[k]
 
 
 def adam(model: nn.Module, setting: Setting) -> torch.optim.Optimizer:
@@ -59,7 +25,7 @@ def adam(model: nn.Module, setting: Setting) -> torch.optim.Optimizer:
 
 
 @dataclass(frozen=True)
-class Network:
+class NetworkMethod:
     """A network trained by `fit`, once for each setting; validation chooses the setting and the epoch.
 
     Attributes
@@ -75,7 +41,7 @@ class Network:
     validate: whether there is a validation part at all; without, there must be one setting.
     """
 
-    model: Callable[[Instances, torch.Generator, float], nn.Module]
+    model: Callable[[DecisionDataset, torch.Generator, float], nn.Module]
     loss: Callable[[Setting], Loss]
     layer: Callable[[], Layer]
     settings: tuple[dict[str, Any], ...]
@@ -91,35 +57,35 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Forest:
+class ForestMethod:
     """A baseline with a fit of its own, such as a random forest; all training instances are used."""
 
-    model: Callable[[Instances, int], Baseline]
+    model: Callable[[DecisionDataset, int], Baseline]
     layer: Callable[[], Layer] | None = None
 
 
 @dataclass(frozen=True)
-class Rule:
+class RuleMethod:
     """A fixed function from features to parameters: it learns nothing."""
 
-    model: Callable[[Instances], Callable[[Any], Tensor]]
+    model: Callable[[DecisionDataset], Callable[[Any], Tensor]]
 
 
 @dataclass(frozen=True)
-class Chance:
+class RandomMethod:
     """Random decisions; the value is the mean over `draws` of them for each instance."""
 
     draws: int = 20
 
 
 @dataclass(frozen=True)
-class Best:
+class BestMethod:
     """The decisions for the true parameters: exact for linear problems, greedy for submodular ones."""
 
 
-Method = Network | Forest | Rule | Chance | Best
+Method = NetworkMethod | ForestMethod | RuleMethod | RandomMethod | BestMethod
 
 
 def depends_on_k(method: Method) -> bool:
     """Whether each budget is a job of its own."""
-    return isinstance(method, Network) and method.per_k
+    return isinstance(method, NetworkMethod) and method.per_k

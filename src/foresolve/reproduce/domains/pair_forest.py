@@ -34,12 +34,12 @@ class PairForest(Baseline):
         left, right = (sp.csr_array(side.flatten(0, 1).numpy()) for side in pair(train.features))
         sides = [side.shape[1] for side in pair(train.features)]
         label = train.theta.numpy() > 0.5
-        present, others = np.flatnonzero(label), np.flatnonzero(~label)
-        count = min(len(others), self.absent * len(present))
-        drawn = np.random.default_rng(self.seed).choice(others, count, replace=False)
+        present, absent = np.flatnonzero(label), np.flatnonzero(~label)
+        count = min(len(absent), self.absent * len(present))
+        drawn = np.random.default_rng(self.seed).choice(absent, count, replace=False)
         chosen = np.concatenate([present, drawn])
         rows = _rows(left, right, sides, chosen)
-        weight = np.where(label.ravel()[chosen], 1.0, len(others) / max(count, 1))
+        weight = np.where(label.ravel()[chosen], 1.0, len(absent) / max(count, 1))
         ensemble = need("sklearn.ensemble", "a random forest", "learn")
         self.forest = ensemble.RandomForestClassifier(self.trees, random_state=self.seed)
         self.forest.fit(rows, label.ravel()[chosen], sample_weight=weight)
@@ -52,11 +52,11 @@ class PairForest(Baseline):
         left, right = (sp.csr_array(side.cpu().flatten(0, 1).numpy()) for side in (a, b))
         sides = [a.shape[1], b.shape[1]]
         size = sides[0] * sides[1]
-        found = [
+        shares = [
             self.forest.predict_proba(_rows(left, right, sides, np.arange(i * size, (i + 1) * size)))[:, -1]
             for i in range(len(a))
         ]
-        return torch.from_numpy(np.stack(found)).to(a)
+        return torch.from_numpy(np.stack(shares)).to(a)
 
 
 def _rows(left: sp.csr_array, right: sp.csr_array, sides: list[int], chosen: np.ndarray) -> np.ndarray:

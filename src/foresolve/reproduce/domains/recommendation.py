@@ -9,15 +9,23 @@ from torch import nn
 
 from foresolve._base import checks
 from foresolve._base.randomness import generator
-from foresolve.data.generated.movies import generate_movies
-from foresolve.data.real.movielens import load_movielens, most_rated, movie_instances
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.generated.movies import movie_data
+from foresolve.data.real.movielens import load_movielens, movielens_data
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.losses.prediction import CrossEntropy, PredictionLoss
-from foresolve.models.forest import RandomForest
+from foresolve.models.similarity import most_rated
 from foresolve.report.records import Config, DomainInfo
-from foresolve.reproduce.domains.coverage import annealing, drawn, network, problems, random_sets, through_layer
-from foresolve.reproduce.domains.domain import Domain, find_files
-from foresolve.reproduce.domains.methods import Best, Chance, Forest, Instances, Method, Network, Rule
+from foresolve.reproduce.domains.coverage import annealing, budgeted, drawn, forest, network, random_sets, through_layer
+from foresolve.reproduce.domains.domain import Domain, RealData, find_files
+from foresolve.reproduce.domains.methods import (
+    BestMethod,
+    ForestMethod,
+    Method,
+    NetworkMethod,
+    RandomMethod,
+    RuleMethod,
+)
 
 INFO = DomainInfo(
     name="recommendation",
@@ -41,44 +49,41 @@ INFO = DomainInfo(
 )
 PUBLISHED_RATINGS = 855_598
 TOPICS, FEWEST = 500, 1000  # ten instances: fewer leave nothing to split
+QUICK_MOVIES = 50
 
 
-def files(data: Path) -> list[Path]:
+def files(folder: Path) -> list[Path]:
     """The published files in a folder of real data."""
     places = ("hetrec2011-movielens-2k", "hetrec2011-movielens-2k-v2")
-    found = [find_files(data, places, (name,))[0] for name in ("user_ratedmovies.dat", "movie_actors.dat")]
-    movies = found[0].parent / "movies.dat"  # only in the published archive
-    return [*found, movies] if movies.is_file() else found
+    paths = [find_files(folder, places, (name,))[0] for name in ("user_ratedmovies.dat", "movie_actors.dat")]
+    movies = paths[0].parent / "movies.dat"  # only in the published archive
+    return [*paths, movies] if movies.is_file() else paths
 
 
-def read(data: Path) -> str:
-    table = load_movielens(files(data)[0].parent)
+def read(folder: Path) -> str:
+    table = load_movielens(files(folder)[0].parent)
     share = table.ratings.nnz / PUBLISHED_RATINGS
     if len(table.actor_names) < TOPICS or len(table.movies) < FEWEST:
-        found = f"{len(table.actor_names)} and {len(table.movies)}"
-        raise checks.fail("data", f"files with at least {TOPICS} actors and {FEWEST} movies", found)
+        sizes = f"{len(table.actor_names)} and {len(table.movies)}"
+        raise checks.fail("data", f"files with at least {TOPICS} actors and {FEWEST} movies", sizes)
     counts = f"{len(table.movies):,} movies, {table.ratings.nnz:,} ratings, {share:.0%} of the published ones"
     return f"the HetRec 2011 MovieLens files ({counts})"
 
 
-def build(config: Config) -> Instances:
-    if config.data is None:
-        count, size, topics, users = (40, 50, 100, 300) if config.quick else (101, 100, 500, 2113)
-        made = generate_movies(count, size=size, topics=topics, users=users, generator=generator(config.seed, 0))
-    else:
-        table = load_movielens(files(Path(config.data))[0].parent)
-        made = movie_instances(table, seed=config.seed)
-    items, topics = made.theta.shape[1:]
-    extra = {"quick": config.quick}
-    return Instances(made.features, made.theta, problems(items, config.ks), random_sets, (items, topics), extra)
+def data(config: Config) -> DecisionDataset:
+    """Generated instances, or those of the published files in a folder of real data."""
+    if config.data is not None:
+        return movielens_data(files(Path(config.data))[0].parent, seed=config.seed)
+    count, size, topics, users = (40, QUICK_MOVIES, 100, 300) if config.quick else (101, 100, TOPICS, 2113)
+    return movie_data(count, size=size, topics=topics, users=users, seed=generator(config.seed, 0))
 
 
 def methods(config: Config) -> dict[str, Method]:
     ends: dict[str, Method] = {
-        "RF-2Stage": Forest(forest),
-        "Most rated": Rule(lambda data: partial(most_rated, topics=data.theta.shape[-1])),
-        "Random": Chance(),
-        "OPT": Best(),
+        "RF-2Stage": ForestMethod(forest(config.quick)),
+        "Most rated": RuleMethod(lambda data: partial(most_rated, topics=data.theta.shape[-1])),
+        "Random": RandomMethod(),
+        "OPT": BestMethod(),
     }
     if config.protocol == "paper":
         return {
@@ -88,25 +93,20 @@ def methods(config: Config) -> dict[str, Method]:
             "NN2-2Stage": drawn(2, CrossEntropy(), "plain", draws=2000),
         } | ends
     epochs = 10 if config.quick else 8
-    fit = partial(Network, layer=MultilinearRelaxation, epochs=epochs, batch_size=16, patience=3)
-    made: dict[str, Method] = {}
+    fit = partial(NetworkMethod, layer=MultilinearRelaxation, epochs=epochs, batch_size=16, patience=3)
+    networks: dict[str, Method] = {}
     for layers in (1, 2):
         settings = tuple({"lr": 1e-3, "gamma": gamma} for gamma in (0.3, 1.0))
-        made[f"NN{layers}-Decision"] = fit(network(layers), through_layer, settings=settings)
+        networks[f"NN{layers}-Decision"] = fit(network(layers), through_layer, settings=settings)
     for layers, rates in ((1, (1e-5, 1e-4)), (2, (1e-4, 1e-3))):
         settings = tuple({"lr": lr} for lr in rates)
-        made[f"NN{layers}-2Stage"] = fit(
+        networks[f"NN{layers}-2Stage"] = fit(
             network(layers), lambda setting: CrossEntropy(), settings=settings, epochs=2 * epochs
         )
     annealed = fit(network(1), through_layer, settings=({"lr": 1e-3, "gamma": 1.0},), anneal=annealing)
-    return made | {"NN1-Annealed": annealed} | ends
+    return networks | {"NN1-Annealed": annealed} | ends
 
 
-def forest(data: Instances, seed: int) -> RandomForest:
-    quick = data.extra["quick"]
-    return RandomForest(
-        20 if quick else 100, max_rows=500 if quick else 1000, seed=seed, options={"max_features": "sqrt"}
-    )
-
-
-DOMAIN = Domain(INFO, files, read, build, methods)
+DOMAIN = Domain(
+    INFO, data, methods, budgeted, random_sets, real=RealData(files, read), largest_k=QUICK_MOVIES, published=True
+)

@@ -17,10 +17,10 @@ from typing import Any, Protocol
 
 from foresolve._base.checks import fail, positive_int
 from foresolve.errors import ForesolveError
-from foresolve.report.records import Config, Job, Outcome
+from foresolve.report.records import Config, Job, JobResult
 
 Task = tuple[Config, Job]
-Work = Callable[[Config, Job], Outcome]
+Work = Callable[[Config, Job], JobResult]
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -48,7 +48,7 @@ class Engine(Protocol):
         """Name and settings, for the record of a run."""
         ...
 
-    def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Outcome | JobError]]:
+    def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, JobResult | JobError]]:
         """`work(*task)` for every task: positions and what came of them, as they finish.
 
         Closing the iterator stops what is still going on.
@@ -62,7 +62,7 @@ def job_name(job: Job) -> str:
     return f"{job.domain}, split {job.split}, {job.method}" + (f", k = {ks}" if ks else "")
 
 
-def attempt(work: Work, task: Task) -> Outcome | Failure:
+def attempt(work: Work, task: Task) -> JobResult | Failure:
     """Do a task in a worker."""
     try:
         return work(*task)
@@ -70,7 +70,7 @@ def attempt(work: Work, task: Task) -> Outcome | Failure:
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
-def answer(job: Job, result: Outcome | Failure) -> Outcome | JobError:
+def answer(job: Job, result: JobResult | Failure) -> JobResult | JobError:
     """What a worker handed back, as engines give it on."""
     if isinstance(result, Failure):
         return JobError(f"the job ({job_name(job)}) failed with {result.message}", result.trace)
@@ -107,7 +107,7 @@ class LocalEngine:
     def about(self) -> dict[str, Any]:
         return {"engine": "local", "workers": self.workers, "threads": self.threads}
 
-    def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Outcome | JobError]]:
+    def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, JobResult | JobError]]:
         _check_work(work)
         queue = deque(range(len(tasks)))
         deaths = [0] * len(tasks)
@@ -127,15 +127,15 @@ class LocalEngine:
                         deaths[position] += 1
                         if again := deaths[position] <= self.retries:
                             queue.appendleft(position)
-                        found = None if again else _lost(tasks[position][1], result.code, deaths[position])
+                        reply = None if again else _lost(tasks[position][1], result.code, deaths[position])
                     else:
-                        found = answer(tasks[position][1], result)
+                        reply = answer(tasks[position][1], result)
                     if queue:  # before the result is handed on: the caller may take its time
                         if worker not in crew:
                             crew.append(worker := _Worker(work, self.threads))
                         worker.begin(queue.popleft(), tasks)
-                    if found is not None:
-                        yield position, found
+                    if reply is not None:
+                        yield position, reply
         finally:
             for worker in crew:
                 worker.stop()
@@ -165,7 +165,7 @@ class _Worker:
         with suppress(OSError):  # of a worker that is dead already; `result` finds out
             self.pipe.send(tasks[position])
 
-    def result(self) -> Outcome | Failure | _Death | None:
+    def result(self) -> JobResult | Failure | _Death | None:
         """What came of the task, `None` while the worker is at it."""
         alive = self.process.is_alive()  # asked first: what a worker sent before its end is in the pipe by now
         try:

@@ -25,7 +25,7 @@ import numpy as np
 
 from foresolve._base.files import write_bytes, write_text
 from foresolve.errors import ForesolveError
-from foresolve.report.records import Config, Job, Outcome, Record
+from foresolve.report.records import Config, Job, JobResult, Record
 from foresolve.reproduce.runs.engines import Engine, JobError, cores, job_name
 from foresolve.reproduce.runs.folder_lock import FolderLock
 
@@ -103,25 +103,25 @@ class Run:
 
     def pictures(self) -> dict[str, dict[str, np.ndarray]]:
         """What the figures need, by method, in the order of the config's methods."""
-        found: dict[str, dict[str, np.ndarray]] = {}
+        pictures: dict[str, dict[str, np.ndarray]] = {}
         paths = {unquote(path.stem): path for path in (self.folder / "pictures").glob("*.npz")}
         for method in self.config.methods:
             if method in paths:
                 with np.load(paths[method], allow_pickle=False) as arrays:
-                    found[method] = dict(arrays)
-        return found
+                    pictures[method] = dict(arrays)
+        return pictures
 
     def begin_session(self, engine: Engine) -> None:
         """Note that jobs are about to be done."""
         self.sessions.append({**environment(), **engine.about, "jobs": 0, "seconds": 0.0})
 
-    def add(self, job: Job, outcome: Outcome, seconds: float = 0.0) -> None:
+    def add(self, job: Job, outcome: JobResult, seconds: float = 0.0) -> None:
         """Keep what came of a job; on return it is on the disk. `seconds` is added to the session's."""
         if self._lock is None:
             raise ForesolveError(f"the run in {self.folder} was opened to be read. Use `Run.open` to add to it")
-        found = {(record.domain, *record.key) for record in outcome.records}
-        if found != {(job.domain, job.split, job.method, k) for k in job.ks}:
-            raise JobError(f"the job ({job_name(job)}) gave records of other jobs: {sorted(found, key=repr)}")
+        keys = {(record.domain, *record.key) for record in outcome.records}
+        if keys != {(job.domain, job.split, job.method, k) for k in job.ks}:
+            raise JobError(f"the job ({job_name(job)}) gave records of other jobs: {sorted(keys, key=repr)}")
         try:
             text = "".join(json.dumps(record.to_dict(), allow_nan=False) + "\n" for record in outcome.records)
         except (TypeError, ValueError) as error:

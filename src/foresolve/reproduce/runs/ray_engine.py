@@ -9,7 +9,7 @@ from typing import Any
 from foresolve._base.checks import positive_int
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
-from foresolve.report.records import Outcome
+from foresolve.report.records import JobResult
 from foresolve.reproduce.runs.engines import (
     THREADS,
     Failure,
@@ -53,7 +53,7 @@ class RayEngine:
     def about(self) -> dict[str, Any]:
         return {"engine": "ray", "address": self.address, "workers": self.workers, "threads": self.threads}
 
-    def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Outcome | JobError]]:
+    def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, JobResult | JobError]]:
         ray = self._ray
         ours = not ray.is_initialized()
         if ours:
@@ -98,9 +98,9 @@ class RayEngine:
             runtime_env={"env_vars": dict.fromkeys(THREADS, str(self.threads))},
         )
 
-    def _result(self, reference: Any, task: Task) -> Outcome | JobError:
+    def _result(self, reference: Any, task: Task) -> JobResult | JobError:
         try:
-            result: Outcome | Failure = self._ray.get(reference)
+            result: JobResult | Failure = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:  # before the job began: its function cannot be found, say
             result = Failure(str(error).strip().splitlines()[-1], str(error))
         except self._ray.exceptions.RayError as error:

@@ -11,6 +11,7 @@ from foresolve._base.files import write_text
 from foresolve.report.records import Config, Job
 from foresolve.reproduce.runs.engines import Engine, JobError, Task, Work, job_name
 from foresolve.reproduce.runs.folder import Run
+from foresolve.reproduce.runs.jobs import list_jobs, work
 
 Progress = Callable[[int, int, str], None]  # jobs done, jobs in all, the job that was last done
 
@@ -24,9 +25,8 @@ def run(config: Config, folder: Path | str, engine: Engine, progress: Progress |
 
     Example
     -------
-    >>> from foresolve.reproduce.runs import engines, run, trial                         # doctest: +SKIP
-    >>> config = trial.plan("matching", quick=True)                                   # doctest: +SKIP
-    >>> run.run(config, "my-run", engines.LocalEngine(workers=2)).records[0].value    # doctest: +SKIP
+    >>> from foresolve.reproduce import LocalEngine, plan, run                                   # doctest: +SKIP
+    >>> run(plan("matching", quick=True), "my-run", LocalEngine(workers=2)).records[0].value     # doctest: +SKIP
     """
     return run_all([(config, folder)], engine, progress, **how)[0]
 
@@ -36,8 +36,8 @@ def run_all(
     engine: Engine,
     progress: Progress | None = None,
     *,
-    work: Work | None = None,
-    jobs: Callable[[Config], list[Job]] | None = None,
+    work: Work = work,
+    jobs: Callable[[Config], list[Job]] = list_jobs,
 ) -> list[Run]:
     """Do what is missing in several folders, with one crew of workers.
 
@@ -48,12 +48,8 @@ def run_all(
     ----------
     wanted: configs, and the folders of their runs.
     progress: called with the number of finished jobs, of all jobs, and the name of the last one.
-    work, jobs: what does a job, and what lists them; those of `trial.py` by default.
+    work, jobs: what does a job, and what lists them.
     """
-    if work is None or jobs is None:
-        from foresolve.reproduce.runs import trial  # brings every domain with it
-
-        work, jobs = work or trial.work, jobs or trial.jobs
     runs: list[Run] = []
     try:
         tasks: list[tuple[Run, Job]] = []
@@ -61,9 +57,9 @@ def run_all(
         for config, folder in wanted:
             opened = Run.open(folder, config)
             runs.append(opened)
-            listed = jobs(config)
-            total += len(listed)
-            tasks += [(opened, left) for job in listed if (left := opened.missing(job))]
+            planned = jobs(config)
+            total += len(planned)
+            tasks += [(opened, left) for job in planned if (left := opened.missing(job))]
         _work_off(tasks, total, engine, work, progress or (lambda done, total, label: None))
     finally:
         for opened in runs:

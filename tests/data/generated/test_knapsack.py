@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from foresolve.data.generated.knapsack import knapsack_data
+from foresolve.errors import InvalidInputError
+
+
+def test_further_instances_of_the_same_rule() -> None:
+    data = knapsack_data(3, items=6, seed=0)
+    weights = data.problem.weights  # type: ignore[attr-defined]
+    more = knapsack_data(3, items=6, seed=1, coefficients=data.rule.coefficients, weights=weights)
+    assert torch.equal(more.rule.coefficients, data.rule.coefficients)
+    assert torch.equal(more.problem.weights, weights)  # type: ignore[attr-defined]
+
+
+def test_knapsacks_bind() -> None:
+    data = knapsack_data(6, items=8, dimensions=3, capacity=0.4)
+    weights, capacity = data.problem.weights, data.problem.capacity  # type: ignore[attr-defined]
+    torch.testing.assert_close(capacity, 0.4 * weights.sum(-1))
+    assert weights.min() >= 3.0
+    assert weights.max() <= 8.0
+    assert data.problem.check(data.decisions)
+    assert (data.decisions.sum(-1) < 8).all()
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(InvalidInputError, match="`capacity` must be a share"):
+        knapsack_data(3, capacity=2.0)
+    with pytest.raises(InvalidInputError, match="`weights` must be"):
+        knapsack_data(3, weights=torch.ones(2, 2))

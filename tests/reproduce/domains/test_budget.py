@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from foresolve.data.generated.budget import read_edges
+from foresolve.errors import InvalidInputError
+from foresolve.layers.multilinear import MultilinearRelaxation
+from foresolve.layers.smoothing import RelativeGamma
+from foresolve.losses.decision import DecisionLoss
+from foresolve.report.records import Config
+from foresolve.reproduce.domains import budget
+from foresolve.reproduce.domains.methods import NetworkMethod
+from foresolve.reproduce.runs.plan import plan
+from reproduce import tiny
+from reproduce.values import assert_largest_are_chosen
+
+
+def test_budgets_are_generated_where_the_folder_has_no_edges(tmp_path: Path) -> None:
+    config = plan("budget", quick=True, data=tmp_path)
+    assert config.data is None
+    assert config.source.startswith("generated")
+    with pytest.raises(InvalidInputError, match="data"):
+        plan("budget", quick=True, data=tmp_path / "nowhere")
+
+
+def test_yahoo_begins_with_the_time(tmp_path: Path) -> None:
+    path = tmp_path / budget.YAHOO
+    path.write_text("".join(f"06/15/2002 00:00:00\tp{a}\tu{b}\t0.5\t0\n" for a in range(60) for b in range(210)))
+    assert read_edges(path, budget.columns(path))[0] == ("p0", "u0")
+    assert budget.columns(tmp_path / "edges.txt") == (0, 1)
+
+
+def test_budgets_from_an_edge_list(tmp_path: Path) -> None:
+    drawn = torch.randint(600, (9000, 2), generator=torch.Generator().manual_seed(0))
+    (tmp_path / "edges.txt").write_text("".join(f"c{a % 120} u{b}\n" for a, b in drawn.tolist()))
+    config = plan("budget", quick=True, data=tmp_path)
+    data = budget.data(config)
+    assert config.source.endswith("edges of edges.txt")
+    assert data.theta.shape == (60, 50, 200)
+    assert 0 <= data.theta.min() < data.theta.max() <= 0.2
+
+
+def test_sizes_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    generate = budget.budget_data
+    monkeypatch.setattr(budget, "budget_data", lambda count, **sizes: (count, generate(2, **sizes)))
+    count, data = budget.data(plan("budget"))  # type: ignore[misc]
+    assert (count, data.theta.shape[1:]) == (1000, (100, 500))
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_longest_features_are_chosen(k: int) -> None:
+    data = tiny.data("budget")
+    length = data.features.square().sum(-1).sqrt()
+    assert length[0].unique().numel() > k
+    assert_largest_are_chosen(
+        length.round(decimals=5), budget.longest_features(data.features), tiny.problem("budget", k)
+    )
+
+
+def test_a_budget_network_trains_through_the_exact_layer() -> None:
+    method = budget.methods(Config("budget", ks=(5,)))["NN1-Decision"]
+    assert isinstance(method, NetworkMethod)
+    loss = method.loss(method.settings[0])
+    assert isinstance(loss, DecisionLoss)
+    assert isinstance(loss.layer, MultilinearRelaxation)
+    assert loss.layer.gamma == RelativeGamma(method.settings[0]["gamma"])
