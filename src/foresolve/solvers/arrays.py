@@ -48,6 +48,24 @@ class _Numpy:
         return out
 
     @staticmethod
+    def full(shape: tuple[int, ...], value: float, like: np.ndarray) -> np.ndarray:
+        return np.full(shape, value)
+
+    @staticmethod
+    def arange(count: int, like: np.ndarray) -> np.ndarray:
+        return np.arange(count)
+
+    expand = staticmethod(np.broadcast_to)
+
+    @staticmethod
+    def least(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return a.min(1), a.argmin(1)
+
+    @staticmethod
+    def pick(a: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        return np.take_along_axis(a, positions, 1)
+
+    @staticmethod
     def amax(a: np.ndarray, keepdims: bool = False) -> np.ndarray:
         return np.maximum.reduce(a, axis=-1, keepdims=keepdims, initial=-np.inf)
 
@@ -90,6 +108,26 @@ class _Torch:
     @staticmethod
     def broadcast_like(a: Tensor, like: Tensor) -> Tensor:
         return a.expand(like.shape).clone()
+
+    @staticmethod
+    def full(shape: tuple[int, ...], value: float, like: Tensor) -> Tensor:
+        dtype = torch.float64 if isinstance(value, float) else torch.int64
+        return torch.full(shape, value, dtype=dtype, device=like.device)
+
+    @staticmethod
+    def arange(count: int, like: Tensor) -> Tensor:
+        return torch.arange(count, device=like.device)
+
+    expand = staticmethod(torch.broadcast_to)
+
+    @staticmethod
+    def least(a: Tensor) -> tuple[Tensor, Tensor]:
+        values, positions = a.min(1)
+        return values, positions
+
+    @staticmethod
+    def pick(a: Tensor, positions: Tensor) -> Tensor:
+        return a.gather(1, positions)
 
     @staticmethod
     def nonzero(mask: Tensor) -> Tensor:
