@@ -27,6 +27,8 @@ def to_tensor(array: Array) -> Tensor:
 
 
 class _Numpy:
+    """`like`: where a new array belongs. `least` and `pick` work on the second axis, other reductions on the last."""
+
     where = staticmethod(np.where)
     maximum = staticmethod(np.maximum)
     minimum = staticmethod(np.minimum)
@@ -35,6 +37,7 @@ class _Numpy:
     at_most = staticmethod(np.minimum)
     isnan = staticmethod(np.isnan)
     nonzero = staticmethod(np.flatnonzero)
+    expand = staticmethod(np.broadcast_to)
     full_like = staticmethod(np.full_like)
 
     @staticmethod
@@ -54,8 +57,6 @@ class _Numpy:
     @staticmethod
     def arange(count: int, like: np.ndarray) -> np.ndarray:
         return np.arange(count)
-
-    expand = staticmethod(np.broadcast_to)
 
     @staticmethod
     def least(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -102,6 +103,7 @@ class _Torch:
     at_least = staticmethod(torch.clamp_min)
     at_most = staticmethod(torch.clamp_max)
     isnan = staticmethod(torch.isnan)
+    expand = staticmethod(torch.broadcast_to)
     full_like = staticmethod(torch.full_like)
     zeros_like = staticmethod(torch.zeros_like)
 
@@ -117,8 +119,6 @@ class _Torch:
     @staticmethod
     def arange(count: int, like: Tensor) -> Tensor:
         return torch.arange(count, device=like.device)
-
-    expand = staticmethod(torch.broadcast_to)
 
     @staticmethod
     def least(a: Tensor) -> tuple[Tensor, Tensor]:
