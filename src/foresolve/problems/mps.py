@@ -84,13 +84,13 @@ def _constraints(lp: Any) -> dict[str, Any]:
     lower, upper = _unlimited(lp.row_lower_), _unlimited(lp.row_upper_)
     equal = lower == upper
     above, below = np.isfinite(upper) & ~equal, np.isfinite(lower) & ~equal
-    found: dict[str, Any] = {}
+    constraints: dict[str, Any] = {}
     if equal.any():
-        found |= {"A_eq": matrix[equal], "b_eq": upper[equal]}
+        constraints |= {"A_eq": matrix[equal], "b_eq": upper[equal]}
     if (above | below).any():
         stacked = scipy.sparse.vstack([matrix[above], -matrix[below]])
-        found |= {"A_ub": scipy.sparse.csr_array(stacked), "b_ub": np.concatenate([upper[above], -lower[below]])}
-    return found
+        constraints |= {"A_ub": scipy.sparse.csr_array(stacked), "b_ub": np.concatenate([upper[above], -lower[below]])}
+    return constraints
 
 
 def _integrality(lp: Any, path: str) -> np.ndarray:

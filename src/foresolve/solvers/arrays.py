@@ -27,6 +27,8 @@ def to_tensor(array: Array) -> Tensor:
 
 
 class _Numpy:
+    """`like`: where a new array belongs. `least` and `pick` work on the second axis, other reductions on the last."""
+
     where = staticmethod(np.where)
     maximum = staticmethod(np.maximum)
     minimum = staticmethod(np.minimum)
@@ -35,6 +37,7 @@ class _Numpy:
     at_most = staticmethod(np.minimum)
     isnan = staticmethod(np.isnan)
     nonzero = staticmethod(np.flatnonzero)
+    expand = staticmethod(np.broadcast_to)
     full_like = staticmethod(np.full_like)
 
     @staticmethod
@@ -46,6 +49,22 @@ class _Numpy:
         out = np.empty(like.shape, a.dtype)
         out[...] = a
         return out
+
+    @staticmethod
+    def full(shape: tuple[int, ...], value: float, like: np.ndarray) -> np.ndarray:
+        return np.full(shape, value)
+
+    @staticmethod
+    def arange(count: int, like: np.ndarray) -> np.ndarray:
+        return np.arange(count)
+
+    @staticmethod
+    def least(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return a.min(1), a.argmin(1)
+
+    @staticmethod
+    def pick(a: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        return np.take_along_axis(a, positions, 1)
 
     @staticmethod
     def amax(a: np.ndarray, keepdims: bool = False) -> np.ndarray:
@@ -84,12 +103,31 @@ class _Torch:
     at_least = staticmethod(torch.clamp_min)
     at_most = staticmethod(torch.clamp_max)
     isnan = staticmethod(torch.isnan)
+    expand = staticmethod(torch.broadcast_to)
     full_like = staticmethod(torch.full_like)
     zeros_like = staticmethod(torch.zeros_like)
 
     @staticmethod
     def broadcast_like(a: Tensor, like: Tensor) -> Tensor:
         return a.expand(like.shape).clone()
+
+    @staticmethod
+    def full(shape: tuple[int, ...], value: float, like: Tensor) -> Tensor:
+        dtype = torch.float64 if isinstance(value, float) else torch.int64
+        return torch.full(shape, value, dtype=dtype, device=like.device)
+
+    @staticmethod
+    def arange(count: int, like: Tensor) -> Tensor:
+        return torch.arange(count, device=like.device)
+
+    @staticmethod
+    def least(a: Tensor) -> tuple[Tensor, Tensor]:
+        values, positions = a.min(1)
+        return values, positions
+
+    @staticmethod
+    def pick(a: Tensor, positions: Tensor) -> Tensor:
+        return a.gather(1, positions)
 
     @staticmethod
     def nonzero(mask: Tensor) -> Tensor:

@@ -51,10 +51,10 @@ def test_matches_linprog_and_milp(seed: int) -> None:
     rows, equality, rhs = body.rows.values.numpy(), body.equality.numpy(), body.rhs[0].numpy()
     x = HighsPool(body).solve(gains, shared(20), (20,))
     for c, decision in zip(gains, x, strict=True):
-        found = scipy.optimize.linprog(
+        reference = scipy.optimize.linprog(
             -c, rows[~equality], rhs[~equality], rows[equality], rhs[equality], (0, 1), method="highs-ipm"
         )
-        assert c @ decision == pytest.approx(-found.fun, abs=1e-7)
+        assert c @ decision == pytest.approx(-reference.fun, abs=1e-7)
     no_equality = torch.zeros(6, dtype=torch.bool)
     inequality = Polytope(DenseRows(torch.tensor(np.abs(rows))), body.rhs.abs(), no_equality, body.lower, body.upper)
     flags = np.arange(9) % 2
@@ -62,8 +62,10 @@ def test_matches_linprog_and_milp(seed: int) -> None:
     assert (x[:, flags == 1] == np.round(x[:, flags == 1])).all()
     constraint = scipy.optimize.LinearConstraint(np.abs(rows), ub=np.abs(rhs))
     for c, decision in zip(gains, x, strict=False):
-        found = scipy.optimize.milp(-c, constraints=constraint, bounds=scipy.optimize.Bounds(0, 1), integrality=flags)
-        assert c @ decision == pytest.approx(-found.fun, abs=1e-6)
+        reference = scipy.optimize.milp(
+            -c, constraints=constraint, bounds=scipy.optimize.Bounds(0, 1), integrality=flags
+        )
+        assert c @ decision == pytest.approx(-reference.fun, abs=1e-6)
 
 
 def test_calls_do_not_depend_on_earlier_ones_nor_on_cores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,26 +84,26 @@ def test_threads_share_a_pool() -> None:
     gains = np.random.default_rng(1).normal(size=(30, 9))
     expected = pool.solve(gains, shared(30))
     with ThreadPoolExecutor(4) as threads:
-        for found in threads.map(lambda _: pool.solve(gains, shared(30)), range(8)):
-            assert np.array_equal(found, expected)
+        for decisions in threads.map(lambda _: pool.solve(gains, shared(30)), range(8)):
+            assert np.array_equal(decisions, expected)
 
 
 def test_works_where_another_user_of_highs_chose_other_threads() -> None:
     import highspy
 
     def alone() -> np.ndarray:
-        other = highspy.Highs()
-        other.setOptionValue("output_flag", False)
-        other.setOptionValue("threads", 2)
-        other.addVar(0.0, 1.0)
-        other.run()
+        neighbor = highspy.Highs()
+        neighbor.setOptionValue("output_flag", False)
+        neighbor.setOptionValue("threads", 2)
+        neighbor.addVar(0.0, 1.0)
+        neighbor.run()
         return HighsPool(random_polytope(5)).solve(np.ones((1, 9)), shared(1))
 
-    found: list[np.ndarray] = []
-    thread = threading.Thread(target=lambda: found.append(alone()))
+    decisions: list[np.ndarray] = []
+    thread = threading.Thread(target=lambda: decisions.append(alone()))
     thread.start()
     thread.join()
-    assert len(found) == 1
+    assert len(decisions) == 1
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-12, 1.0, 1e12, 1e30])

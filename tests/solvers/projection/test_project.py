@@ -45,9 +45,9 @@ def test_projecting_twice_changes_nothing(instance: Instance) -> None:
 @given(instances())
 def test_projection_does_not_stretch_distances(instance: Instance) -> None:
     set_ = polytope(instance).numeric()
-    other = instance.theta[::-1].copy()
-    x, y = (project(p, set_, tol=1e-10, max_iter=100).face.x for p in (instance.theta, other))
-    assert (np.linalg.norm(x - y, axis=1) <= np.linalg.norm(instance.theta - other, axis=1) + 1e-8).all()
+    reversed_ = instance.theta[::-1].copy()
+    x, y = (project(p, set_, tol=1e-10, max_iter=100).face.x for p in (instance.theta, reversed_))
+    assert (np.linalg.norm(x - y, axis=1) <= np.linalg.norm(instance.theta - reversed_, axis=1) + 1e-8).all()
 
 
 def test_certificates_prove_infeasibility_and_nothing_else() -> None:

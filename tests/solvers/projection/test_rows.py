@@ -11,9 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foresolve.solvers.projection import sparse_rows
+from foresolve.solvers.projection import sparse_pattern
 from foresolve.solvers.projection.rows import BipartiteRows, DenseRows, Rows
-from foresolve.solvers.projection.sparse_rows import Pattern, SparseRows
+from foresolve.solvers.projection.sparse_pattern import Pattern
+from foresolve.solvers.projection.sparse_rows import SparseRows
 
 
 def sparse(matrix: np.ndarray, kind: str | None = None) -> SparseRows:
@@ -103,7 +104,7 @@ def test_grids_are_banded_and_long_ranges_are_not(monkeypatch: pytest.MonkeyPatc
     assert pattern.kind == "band"
     assert pattern.bandwidth <= 21
     assert sparse(network(200, 2000, 0)).pattern.kind == "dense"
-    monkeypatch.setattr(sparse_rows, "DENSE_ROWS", 100)
+    monkeypatch.setattr(sparse_pattern, "DENSE_ROWS", 100)
     assert sparse(network(200, 2000, 1)).pattern.kind == "lu"
 
 

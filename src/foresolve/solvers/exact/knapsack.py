@@ -20,8 +20,8 @@ def fill(gains: Tensor, weights: np.ndarray, capacity: Tensor) -> Tensor:
         return torch.zeros_like(gains)
     size = int(capacity.max()) + 1
     part = max(1, TABLE_BYTES // (size * gains.shape[1]))
-    pairs = zip(gains.split(part), capacity.split(part), strict=True)
-    return torch.cat([_fill(some, weights, limit, size) for some, limit in pairs])
+    parts = zip(gains.split(part), capacity.split(part), strict=True)
+    return torch.cat([_fill(gains_part, weights, limits, size) for gains_part, limits in parts])
 
 
 def _fill(gains: Tensor, weights: np.ndarray, capacity: Tensor, size: int) -> Tensor:

@@ -7,28 +7,28 @@ vectorised over the batch and the nodes of a level, and run where the costs are.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 import torch
-from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 
 from foresolve._base.checks import instance_names
 from foresolve.errors import InfeasibleError, UnboundedError
+from foresolve.solvers.arrays import Array, namespace, to_tensor
+from foresolve.solvers.exact.dijkstra import BatchedDijkstra
+from foresolve.solvers.exact.levels import groups, hops, longest_ways
 
 # An improvement below this share of the largest cost is rounding: without it, a cycle of weight zero may go on forever.
 IMPROVEMENT = 1e-12
-# Graphs that Dijkstra sees in one call, by their arcs together.
-DIJKSTRA_ARCS = 400_000
 # torch wakes all its threads for `min` along a dimension, however small; up to this degree comparing in turn is faster.
 LOOP_DEGREE = 8
-
 # Up to so many costs in a batch, NumPy's cheaper calls outweigh torch's threads.
 SMALL = 200_000
+
+Step = tuple[Array, Array, Array]  # nodes `(k,)`, the arcs into them `(k, degree)` and the tails of those arcs
 
 
 class PathSolver:
@@ -52,18 +52,20 @@ class PathSolver:
     ) -> None:
         self.tails, self.heads, self.n_nodes = tails, heads, n_nodes
         self.source, self.target, self.name = source, target, name
-        ahead = _hops(tails, heads, n_nodes, source)
-        behind = _hops(heads, tails, n_nodes, target)
+        ahead = hops(tails, heads, n_nodes, source)
+        behind = hops(heads, tails, n_nodes, target)
         if not np.isfinite(ahead[target]):
             raise InfeasibleError(
                 f"no path leads from node {name(source)} (`source`) to node {name(target)} (`target`). "
                 "Add the missing arcs or choose other nodes"
             )
         self.usable = np.isfinite(ahead[tails]) & np.isfinite(behind[heads]) & (tails != heads)
-        levels = _levels(tails[self.usable], heads[self.usable], n_nodes)
+        levels = longest_ways(tails[self.usable], heads[self.usable], n_nodes)
         self.acyclic = levels is not None
-        self._groups = self._group(np.where(np.isfinite(ahead), ahead, 0) if levels is None else levels)
-        self._on: dict[torch.device, list[tuple[Tensor, Tensor, Tensor]]] = {}
+        levels = np.where(np.isfinite(ahead), ahead, 0) if levels is None else levels
+        self._groups = groups(heads, self.usable, levels)
+        self._padded_tails = np.append(tails, source)  # the padding leads back to the source, and stays there
+        self._on: dict[torch.device, tuple[Tensor, list[Step]]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_on": {}}
@@ -73,93 +75,71 @@ class PathSolver:
 
         A cycle of usable arcs with negative costs is an `UnboundedError` that names its nodes.
         """
+        costs = costs.detach()
         if self.acyclic:
-            if costs.device.type == "cpu" and costs.numel() <= SMALL:
-                return torch.from_numpy(self._quick(costs.detach().numpy()))
-            return self._trace(self._sweep(costs))
+            small = costs.device.type == "cpu" and costs.numel() <= SMALL
+            return to_tensor(self._trace(self._sweep(costs.numpy() if small else costs)))
         x = torch.zeros_like(costs)
         usable = torch.from_numpy(self.usable).to(costs.device)
         negative = (costs[:, usable] < 0).any(-1)
         if not bool(negative.all()):
-            x[~negative] = self._trace(self._dijkstra(costs[~negative]))
+            arc_into = self._dijkstra.arcs_into(costs[~negative].cpu().numpy())
+            x[~negative] = self._trace(torch.from_numpy(arc_into).to(costs.device))
         if bool(negative.any()):
             where = negative.nonzero().flatten()
             x[negative] = self._trace(self._bellman_ford(costs[negative], where, batch))
         return x
 
-    # -- sweeps ------------------------------------------------------------------------------------------------------
+    @cached_property
+    def _dijkstra(self) -> BatchedDijkstra:
+        return BatchedDijkstra(self.tails, self.heads, self.usable, self.n_nodes, self.source)
 
-    def _group(self, levels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Nodes to be updated together and the arcs into them `(nodes, degree)`, padded with `n_arcs`.
+    @cached_property
+    def _numpy_steps(self) -> list[Step]:
+        return [(nodes, arcs, self._padded_tails[arcs]) for nodes, arcs in self._groups]
 
-        One group a level, or a few where degrees differ much: padding costs at most a factor of four.
-        """
-        arcs = np.flatnonzero(self.usable)
-        degree = np.bincount(self.heads[arcs], minlength=self.n_nodes)
-        bucket = np.ceil(np.log2(np.maximum(degree, 4)) / 2).astype(np.int64)  # 1 to 4, 5 to 16, ...
-        heads = self.heads[arcs]
-        arcs = arcs[np.lexsort((arcs, heads, bucket[heads], levels[heads]))]
-        heads = self.heads[arcs]
-        first = np.flatnonzero(np.r_[True, np.diff(heads) != 0])
-        nodes = heads[first]
-        slot = np.arange(len(arcs)) - np.repeat(first, degree[nodes])
-        key = np.stack([levels[nodes], bucket[nodes]])
-        cuts = np.flatnonzero(np.r_[True, (np.diff(key) != 0).any(0), True])
-        ends = np.r_[first, len(arcs)]
-        groups = []
-        for start, stop in itertools.pairwise(cuts.tolist()):
-            members = nodes[start:stop]
-            own = slice(ends[start], ends[stop])
-            padded = np.full((stop - start, degree[members].max()), len(self.tails))
-            padded[np.repeat(np.arange(stop - start), degree[members]), slot[own]] = arcs[own]
-            groups.append((members, padded))
-        return groups
+    def _graph(self, like: Array) -> tuple[Array, list[Step]]:
+        """The tail of every arc (the padding's is the source) and the steps of a sweep, where `like` is."""
+        if not isinstance(like, Tensor):
+            return self._padded_tails, self._numpy_steps
+        if like.device not in self._on:
 
-    def _steps(self, device: torch.device) -> list[tuple[Tensor, Tensor, Tensor]]:
-        """Nodes, arcs into them and the tails of those arcs, on `device`."""
-        if device not in self._on:
-            tails = np.append(self.tails, self.source)
-            arrays = ((nodes, arcs, tails[arcs]) for nodes, arcs in self._groups)
-            self._on[device] = [
-                (torch.from_numpy(a).to(device), torch.from_numpy(b).to(device), torch.from_numpy(c).to(device))
-                for a, b, c in arrays
-            ]
-        return self._on[device]
+            def move(array: np.ndarray) -> Tensor:
+                return torch.from_numpy(array).to(like.device)
 
-    def _start(self, costs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            steps = [(move(nodes), move(arcs), move(tails)) for nodes, arcs, tails in self._numpy_steps]
+            self._on[like.device] = move(self._padded_tails), steps
+        return self._on[like.device]
+
+    def _start(self, costs: Array) -> tuple[Array, Array, Array]:
         """Costs by arc (the padding's is infinite), distances and the arc into each node, `(..., B)`."""
-        padding = costs.new_full((1, costs.shape[0]), torch.inf)
-        distance = padding.repeat(self.n_nodes, 1)
+        xp, (count, n_arcs) = namespace(costs), costs.shape
+        by_arc = xp.full((n_arcs + 1, count), np.inf, costs)
+        by_arc[:-1] = costs.T
+        distance = xp.full((self.n_nodes, count), np.inf, costs)
         distance[self.source] = 0.0
-        arc_into = torch.full(distance.shape, len(self.tails), device=costs.device)
-        return torch.cat([costs.mT, padding]), distance, arc_into
+        return by_arc, distance, xp.full((self.n_nodes, count), n_arcs, costs)
 
-    def _sweep(self, costs: Tensor) -> Tensor:
+    def _sweep(self, costs: Array) -> Array:
         """Dynamic programming: by levels, every tail is final before its heads."""
         by_arc, distance, arc_into = self._start(costs)
-        for nodes, arcs, tails in self._steps(costs.device):
+        for nodes, arcs, tails in self._graph(costs)[1]:
             distance[nodes], arc_into[nodes] = _cheapest(distance[tails] + by_arc[arcs], arcs)
         return arc_into
 
-    def _quick(self, costs: np.ndarray) -> np.ndarray:
-        """`_sweep` and `_trace` in NumPy, whose calls cost a fraction of torch's: what counts on small batches."""
-        count, n_arcs = costs.shape
-        by_arc = np.concatenate([costs.T, np.full((1, count), np.inf)])
-        distance, arc_into = np.full((self.n_nodes, count), np.inf), np.full((self.n_nodes, count), n_arcs)
-        distance[self.source] = 0.0
-        tails = np.append(self.tails, self.source)
-        for nodes, arcs in self._groups:
-            reach = distance[tails[arcs]] + by_arc[arcs]
-            best, arc = reach[:, 0], np.broadcast_to(arcs[:, :1], (len(nodes), count))
-            for i in range(1, reach.shape[1]):
-                better = reach[:, i] < best
-                best, arc = np.where(better, reach[:, i], best), np.where(better, arcs[:, i : i + 1], arc)
-            distance[nodes], arc_into[nodes] = best, arc
-        x, node, lane = np.zeros((count, n_arcs + 1)), np.full(count, self.target), np.arange(count)
-        while (node != self.source).any():
+    def _trace(self, arc_into: Array) -> Array:
+        """From the target back along `arc_into` `(n_nodes, B)`; the source's is the padding, which absorbs."""
+        xp, count = namespace(arc_into), arc_into.shape[1]
+        tails, _ = self._graph(arc_into)
+        x = xp.full((count, len(self.tails) + 1), 0.0, arc_into)
+        node, lane = xp.full((count,), self.target, arc_into), xp.arange(count, arc_into)
+        every = 8 if isinstance(arc_into, Tensor) else 1  # rarely: on a GPU the question waits for the device
+        for step in range(1, self.n_nodes + 1):
             arc = arc_into[node, lane]
             x[lane, arc] = 1.0
             node = tails[arc]
+            if step % every == 0 and bool((node == self.source).all()):
+                break
         return x[:, :-1]
 
     def _bellman_ford(self, costs: Tensor, where: Tensor, batch: Sequence[int]) -> Tensor:
@@ -167,7 +147,7 @@ class PathSolver:
         least = IMPROVEMENT * costs.abs().amax(-1)
         for sweep in range(1, self.n_nodes + 2):
             changed = torch.zeros((), dtype=torch.bool, device=costs.device)
-            steps = self._steps(costs.device)
+            steps = self._graph(costs)[1]
             for nodes, arcs, tails in steps if sweep % 2 else reversed(steps):  # paths may wind back
                 best, arc = _cheapest(distance[tails] + by_arc[arcs], arcs)
                 old = distance[nodes]
@@ -182,10 +162,8 @@ class PathSolver:
                 self._refuse_cycles(costs, arc_into, where, batch)
         return arc_into
 
-    # -- negative cycles ---------------------------------------------------------------------------------------------
-
     def _refuse_cycles(self, costs: Tensor, arc_into: Tensor, where: Tensor, batch: Sequence[int]) -> None:
-        tails = torch.from_numpy(np.append(self.tails, self.source)).to(arc_into.device)
+        tails, _ = self._graph(arc_into)
         ancestor = tails[arc_into]
         for _ in range(self.n_nodes.bit_length()):  # pointer jumping: 1, 2, 4, ... arcs back
             ancestor = ancestor.gather(0, ancestor)
@@ -210,92 +188,15 @@ class PathSolver:
             instances,
         )
 
-    # -- Dijkstra ----------------------------------------------------------------------------------------------------
 
-    def _dijkstra(self, costs: Tensor) -> Tensor:
-        """Copies of the graph side by side in one call of SciPy, with one source each; `(n_nodes, B)`."""
-        arcs = np.flatnonzero(self.usable)
-        keys = self.tails[arcs] * self.n_nodes + self.heads[arcs]
-        arcs, keys = arcs[np.argsort(keys, kind="stable")], np.sort(keys)
-        first = np.flatnonzero(np.r_[True, np.diff(keys) != 0])
-        pairs = keys[first]
-        n, size = self.n_nodes, max(1, DIJKSTRA_ARCS // len(arcs))
-        array = costs.detach().cpu().numpy()[:, arcs]
-        parts = []
-        for start in range(0, len(array), size):
-            chunk = array[start : start + size]
-            cheapest = np.minimum.reduceat(chunk, first, axis=1)  # of the arcs that share tail and head
-            is_cheapest = chunk == np.repeat(cheapest, np.diff(np.r_[first, len(arcs)]), axis=1)
-            choice = np.minimum.reduceat(np.where(is_cheapest, np.arange(len(arcs)), len(arcs)), first, axis=1)
-            count = np.arange(len(chunk))
-            shift = count[:, None] * n
-            pointers = np.searchsorted(pairs, np.arange(n) * n)[None] + count[:, None] * len(pairs)
-            graph = scipy.sparse.csr_array(
-                (
-                    cheapest.ravel(),
-                    (pairs % n + shift).ravel().astype(np.int32),
-                    np.append(pointers, len(count) * len(pairs)).astype(np.int32),
-                ),
-                (len(count) * n, len(count) * n),
-            )
-            _, before, _ = dijkstra(graph, indices=count * n + self.source, min_only=True, return_predecessors=True)
-            before = before.reshape(len(count), n) - shift
-            pair = np.searchsorted(pairs, before * n + np.arange(n)).clip(0, len(pairs) - 1)
-            chosen = arcs[np.take_along_axis(choice, pair, axis=1)]
-            parts.append(np.where(before >= 0, chosen, len(self.tails)).T)
-        return torch.from_numpy(np.concatenate(parts, axis=1)).to(costs.device)
-
-    # -- paths -------------------------------------------------------------------------------------------------------
-
-    def _trace(self, arc_into: Tensor) -> Tensor:
-        """From the target back along `arc_into` `(n_nodes, B)`; the source's is the padding, which absorbs."""
-        device, count = arc_into.device, arc_into.shape[1]
-        tails = torch.from_numpy(np.append(self.tails, self.source)).to(device)
-        x = torch.zeros(count, len(self.tails) + 1, dtype=torch.float64, device=device)
-        node, lane = torch.full((count,), self.target, device=device), torch.arange(count, device=device)
-        for step in range(self.n_nodes):
-            arc = arc_into[node, lane]
-            x[lane, arc] = 1.0
-            node = tails[arc]
-            if step % 8 == 7 and bool((node == self.source).all()):  # rarely: on a GPU it waits for the device
-                break
-        return x[:, :-1]
-
-
-def _cheapest(reach: Tensor, arcs: Tensor) -> tuple[Tensor, Tensor]:
+def _cheapest(reach: Array, arcs: Array) -> tuple[Array, Array]:
     """The least of `reach` `(nodes, degree, B)` over the arcs of each node, and its arc; `(nodes, B)` both."""
+    xp = namespace(reach)
     if reach.shape[1] > LOOP_DEGREE:
-        best, slot = reach.min(1)
-        return best, arcs.gather(1, slot)
-    best, arc = reach[:, 0], arcs[:, :1].expand(-1, reach.shape[2])
+        best, slot = xp.least(reach)
+        return best, xp.pick(arcs, slot)
+    best, arc = reach[:, 0], xp.expand(arcs[:, :1], (reach.shape[0], reach.shape[2]))
     for i in range(1, reach.shape[1]):
         better = reach[:, i] < best
-        best, arc = torch.where(better, reach[:, i], best), torch.where(better, arcs[:, i : i + 1], arc)
+        best, arc = xp.where(better, reach[:, i], best), xp.where(better, arcs[:, i : i + 1], arc)
     return best, arc
-
-
-def _hops(tails: np.ndarray, heads: np.ndarray, n_nodes: int, start: int) -> np.ndarray:
-    """The number of arcs from `start` to each node, infinite where there is no way."""
-    graph = scipy.sparse.csr_array((np.ones(len(tails)), (tails, heads)), (n_nodes, n_nodes))
-    return np.asarray(dijkstra(graph, indices=start, unweighted=True))
-
-
-def _levels(tails: np.ndarray, heads: np.ndarray, n_nodes: int) -> np.ndarray | None:
-    """The length of the longest way to each node of an acyclic graph, `None` for other graphs."""
-    order = np.argsort(tails, kind="stable")
-    heads = heads[order]
-    counts = np.bincount(tails, minlength=n_nodes)
-    start = np.cumsum(counts) - counts
-    waiting = np.bincount(heads, minlength=n_nodes)
-    levels = np.zeros(n_nodes, dtype=np.int64)
-    frontier, seen, level = np.flatnonzero((waiting == 0) & (counts > 0)), 0, 0
-    while len(frontier):
-        levels[frontier] = level
-        repeats = counts[frontier]
-        seen += int(repeats.sum())
-        offset = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        reached = heads[np.repeat(start[frontier], repeats) + offset]
-        np.subtract.at(waiting, reached, 1)
-        reached = np.unique(reached)
-        frontier, level = reached[waiting[reached] == 0], level + 1
-    return levels if seen == len(heads) else None

@@ -70,22 +70,22 @@ class TourModel:
         """A shortest tour, and by how much every other one is longer at least."""
         self.fresh = False
         self.highs.set_costs(costs)
-        best, length, others = None, np.inf, np.inf
+        best, length, runner_up = None, np.inf, np.inf
         nodes = [Node(-np.inf, (), ())]
         for _ in range(MOST_NODES):
             if not nodes:
                 break
             node = nodes.pop()
             if node.bound >= length - CLOSE:
-                others = min(others, node.bound)
+                runner_up = min(runner_up, node.bound)
                 continue
             bound, x = self._relax(node, length)
             if x is None:
-                others = min(others, bound)
+                runner_up = min(runner_up, bound)
                 continue
             distance = np.abs(x - 0.5)
             if (distance > 0.5 - FRACTIONAL).all():
-                others = min(others, length, bound + self._step())
+                runner_up = min(runner_up, length, bound + self._step())
                 best, length = np.round(x) + 0.0, bound
                 continue
             edge = int(distance.argmin())
@@ -93,7 +93,7 @@ class TourModel:
             nodes += [Node(bound, (*node.out, edge), node.inside), Node(bound, node.out, (*node.inside, edge))]
         if best is None or nodes:
             raise SolverError(f"no shortest tour after {MOST_NODES} parts of the search")
-        return best, others - length
+        return best, runner_up - length
 
     def _relax(self, node: Node, length: float) -> tuple[float, np.ndarray | None]:
         """Bound and solution of a part, once no set that can be found is broken; no solution where none is better."""

@@ -30,9 +30,9 @@ class Face:
     def select(self, index: Array) -> Face:
         return Face(*(getattr(self, field.name)[index] for field in fields(self)))
 
-    def put(self, index: Array, other: Face) -> None:
+    def put(self, index: Array, part: Face) -> None:
         for field in fields(self):
-            getattr(self, field.name)[index] = getattr(other, field.name)
+            getattr(self, field.name)[index] = getattr(part, field.name)
 
 
 def face_at(polytope: Polytope, y: Array, t: Array) -> Face:

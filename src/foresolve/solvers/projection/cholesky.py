@@ -28,7 +28,7 @@ def cholesky_solver(matrix: Array) -> Solve:
     if 0 in matrix.shape:
         return lambda v: v
     if isinstance(matrix, np.ndarray) and matrix.shape[0] <= LOOP:
-        factors = [_one(a) for a in matrix]
+        factors = [_factor(a) for a in matrix]
         if len(factors) == 1:
             return lambda v: potrs(factors[0], v[0], lower=0)[0][None]
 
@@ -39,13 +39,13 @@ def cholesky_solver(matrix: Array) -> Solve:
             return out
 
         return solve
-    factor = _batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
+    factor = _factor_batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
     if isinstance(matrix, Tensor):
         return lambda v: torch.cholesky_solve(v.unsqueeze(-1), factor).squeeze(-1)
     return lambda v: torch.cholesky_solve(torch.from_numpy(v).unsqueeze(-1), factor).squeeze(-1).numpy()
 
 
-def _one(matrix: np.ndarray) -> np.ndarray:
+def _factor(matrix: np.ndarray) -> np.ndarray:
     # Row-major lower is column-major upper: the transpose saves LAPACK a copy.
     factor, info = potrf(matrix.T, lower=0, clean=0)
     shift = 1e-12
@@ -56,7 +56,7 @@ def _one(matrix: np.ndarray) -> np.ndarray:
     return factor if info == 0 else np.full_like(factor, np.nan)
 
 
-def _batch(matrix: Tensor) -> Tensor:
+def _factor_batch(matrix: Tensor) -> Tensor:
     factor, info = torch.linalg.cholesky_ex(matrix)
     shift = 1e-12
     while shift < 1e-2 and bool((info > 0).any()):

@@ -50,8 +50,7 @@ class NormalCone:
         slack = polytope.rhs - to_tensor(rows.numeric.apply(to_array(x))).to(x)
         size = 1 + polytope.rhs.abs()
         tight = (slack <= tol * size) & ~polytope.equality
-        near = (tol * (1 + bound.abs().nan_to_num(posinf=0.0)) for bound in (polytope.lower, polytope.upper))
-        below, above = near
+        below, above = (tol * (1 + bound.abs().nan_to_num(posinf=0.0)) for bound in (polytope.lower, polytope.upper))
         return NormalCone(polytope, tight, x - polytope.lower <= below, polytope.upper - x <= above)
 
     def center(self) -> Tensor:

@@ -80,10 +80,10 @@ class InteriorState:
     def select(self, index: Array) -> InteriorState:
         return InteriorState(self.layout, *(getattr(self, field.name)[index] for field in fields(self)[1:]))
 
-    def put(self, index: Array, other: InteriorState) -> None:
+    def put(self, index: Array, part: InteriorState) -> None:
         """Take over the iterates of a part; what is fixed along them stays."""
         for name in ("x", "y", "S", "Z", "error"):
-            getattr(self, name)[index] = getattr(other, name)
+            getattr(self, name)[index] = getattr(part, name)
 
 
 def initial_state(point: Array, polytope: Polytope) -> InteriorState:
@@ -169,53 +169,62 @@ def _gap(polytope: Polytope, state: InteriorState, dual: Array, primal: Array) -
     return xp.maximum(xp.amax(abs(dual)) / state.scale[:, 0], xp.at_least(xp.amax(abs(primal) / unit), 0.0))
 
 
+class _NewtonSystem:
+    """The linear system of one iterate, factorised, for steps towards any `c`."""
+
+    def __init__(self, polytope: Polytope, state: InteriorState, dual: Array, primal: Array, ratio: Array) -> None:
+        self.layout, self.rows, self.state = state.layout, polytope.rows, state
+        self.dual, self.primal = dual, primal
+        weight = 1.0
+        for _, block in self.layout.parts(ratio):
+            weight = weight + block
+        self.d = state.movable / weight
+        if self.layout.rows:
+            # Rows that are equalities have no pair: a multiplier of 1 in its place keeps the arithmetic finite.
+            live = self.layout.slack(state.live)
+            inverse = 1 / (self.layout.slack(state.Z) + (1 - live))
+            self.e = live * self.layout.slack(state.S) * inverse
+        else:
+            self.e = namespace(primal).zeros_like(primal)
+        self._solve = self.rows.factor(self.d, self.e + FLOOR * self.rows.weights, lift=LIFT)
+
+    def existing(self, pairs: Array) -> Array:
+        return pairs if self.layout.full else pairs * self.state.live
+
+    def direction(self, aim: Array) -> tuple[Array, Array, Array]:
+        """From `c / S` to `dx`, `dy`, `dS`."""
+        r = self.layout.signed_sum(aim, self.dual)
+        right = self.rows.apply(self.d * r) - self.primal
+        row_pull = self.layout.slack(aim) * self.e if self.layout.rows else None
+        dy = self._solve(right if row_pull is None else right + row_pull)
+        dx = self.d * (r - self.rows.adjoint(dy))
+        parts = [dx if sign > 0 else -dx for sign in self.layout.signs]
+        parts += [] if row_pull is None else [row_pull - self.e * dy]
+        return dx, dy, self.existing(namespace(dx).cat(parts)) if parts else self.state.S
+
+
 def _advance(
     polytope: Polytope, state: InteriorState, dual: Array, primal: Array, product: Array, mu: Array, running: Array
 ) -> Array:
     """One predictor-corrector step of the instances that are `running`; returns its length, `(B, 1)`."""
-    layout, rows, S, Z = state.layout, polytope.rows, state.S, state.Z
+    layout, S, Z = state.layout, state.S, state.Z
     xp = namespace(S)
     inverse = 1 / S
     ratio = Z * inverse
-    bound_ratio = layout.bounds(ratio)
-    weight = 1.0
-    for _, block in layout.parts(ratio):
-        weight = weight + block
-    d = state.movable / weight
-    e = row_live = xp.zeros_like(primal)
-    if layout.rows:
-        # Rows that are equalities have no pair: a multiplier of 1 in its place keeps the arithmetic finite.
-        row_S, row_live = layout.slack(S), layout.slack(state.live)
-        row_inverse = 1 / (layout.slack(Z) + (1 - row_live))
-        e = row_live * row_S * row_inverse
-    solve = rows.factor(d, e + FLOOR * rows.weights, lift=LIFT)
-
-    def existing(pairs: Array) -> Array:
-        return pairs if layout.full else pairs * state.live
-
-    def newton(aim: Array) -> tuple[Array, Array, Array]:
-        """From `c / S` to `dx`, `dy`, `dS`."""
-        r = layout.signed_sum(aim, dual)
-        right = rows.apply(d * r) - primal
-        row_pull = layout.slack(aim) * e if layout.rows else None
-        dy = solve(right if row_pull is None else right + row_pull)
-        dx = d * (r - rows.adjoint(dy))
-        parts = [dx if sign > 0 else -dx for sign in layout.signs]
-        parts += [] if row_pull is None else [row_pull - e * dy]
-        return dx, dy, existing(xp.cat(parts)) if parts else S
-
-    _, _, dS = newton(-Z)
+    system = _NewtonSystem(polytope, state, dual, primal, ratio)
+    _, _, dS = system.direction(-Z)
     p = dS * inverse
-    bend = existing(p * (p + 1))
+    bend = system.existing(p * (p + 1))
     # max(-p, 1 + p) over the pairs is |p + 1/2| + 1/2 = sqrt(p (1 + p) + 1/4) + 1/2.
     furthest = xp.at_least(xp.amax(bend, keepdims=True), 0.0)
     step = 1 / xp.at_least((furthest + 0.25) ** 0.5 + 0.5, 1.0)
     ahead = (1 - step) * mu - step**2 * xp.total(product * bend) / state.count
-    centring = xp.at_most(xp.at_least(ahead / mu, 0.0), 1.0) ** 3 * mu
-    aim = existing(centring * inverse) - Z * (1 - bend)
-    dx, dy, dS = newton(aim)
-    parts = [layout.bounds(aim) - bound_ratio * layout.bounds(dS)]
-    dZ = xp.cat([*parts, dy * row_live]) if layout.rows else parts[0]
+    centering = xp.at_most(xp.at_least(ahead / mu, 0.0), 1.0) ** 3 * mu
+    aim = system.existing(centering * inverse) - Z * (1 - bend)
+    dx, dy, dS = system.direction(aim)
+    dZ = layout.bounds(aim) - layout.bounds(ratio) * layout.bounds(dS)
+    if layout.rows:
+        dZ = xp.cat([dZ, dy * layout.slack(state.live)])
     blocking = -xp.minimum(xp.amin(dS * inverse), xp.amin(dZ / (Z if layout.full else Z + (1 - state.live))))
     step = 1 / xp.at_least(blocking, 1.0)
     shorten = xp.at_most(xp.at_least(1 - mu / state.scale, 0.9), 0.9999)

@@ -28,8 +28,7 @@ class Polytope:
 
     def expand(self, batch: int) -> Polytope:
         """Views with an explicit leading dimension `batch`."""
-        expanded = (tensor.expand(batch, -1) for tensor in (self.rhs, self.lower, self.upper))
-        rhs, lower, upper = expanded
+        rhs, lower, upper = (tensor.expand(batch, -1) for tensor in (self.rhs, self.lower, self.upper))
         return Polytope(self.rows, rhs, self.equality, lower, upper)
 
     def select(self, index: Array) -> Polytope:

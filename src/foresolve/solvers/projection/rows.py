@@ -90,9 +90,9 @@ class Rows(ABC):
         return self.with_values(self.values.to(device))
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = dict(self.__dict__)
-        kept.pop("numeric", None)
-        return kept
+        state = dict(self.__dict__)
+        state.pop("numeric", None)
+        return state
 
 
 def times(matrix: Array, vector: Array) -> Array:

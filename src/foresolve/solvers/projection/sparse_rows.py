@@ -9,140 +9,18 @@ import numpy as np
 import scipy.sparse
 import torch
 from scipy.linalg import get_lapack_funcs
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 from torch import Tensor
 
 from foresolve.solvers.arrays import Array, namespace, to_array
 from foresolve.solvers.projection.cholesky import Solve, cholesky_solver
 from foresolve.solvers.projection.rows import DenseRows, Rows
+from foresolve.solvers.projection.sparse_pattern import Pattern
 
 pbtrf, pbtrs = get_lapack_funcs(("pbtrf", "pbtrs"), dtype=np.float64)
 
-# Limits of the three ways to factorise C D C', by rows: a full matrix, a band, general sparse LU.
+# Up to this many entries, zeros included, a matrix is filled in.
 FILLED_SIZE = 5_000
-SMALL_ROWS = 64
-DENSE_ROWS = 3_000
-BAND_BYTES = 1_000_000_000
-BAND_FLOPS = 3e10
-PAIR_LIMIT = 30_000_000
-
-
-class Pattern:
-    """Where the entries are, and what follows from that alone; made once and shared by all who have the same rows."""
-
-    def __init__(self, m: int, n: int, index: Tensor) -> None:
-        self.m, self.n = m, n
-        self.index = index
-        self.row, self.column = index.cpu().numpy()
-        self._on_device: dict[tuple[str, torch.device], Tensor] = {}
-
-    def on(self, name: str, device: torch.device) -> Tensor:
-        """An index array of this pattern as a tensor on `device`."""
-        key = (name, device)
-        if key not in self._on_device:
-            self._on_device[key] = torch.from_numpy(np.ascontiguousarray(getattr(self, name))).to(device)
-        return self._on_device[key]
-
-    @cached_property
-    def _gram(self) -> scipy.sparse.csr_array:
-        ones = scipy.sparse.csr_array((np.ones(len(self.row)), (self.row, self.column)), (self.m, self.n))
-        return scipy.sparse.csr_array(ones @ ones.T)
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        """The position of each row in the reverse Cuthill-McKee order, which keeps `C D C'` near its diagonal."""
-        permutation = reverse_cuthill_mckee(scipy.sparse.csr_matrix(self._gram), symmetric_mode=True)
-        order = np.empty(self.m, dtype=np.int64)
-        order[permutation] = np.arange(self.m)
-        return order
-
-    @cached_property
-    def bandwidth(self) -> int:
-        entries = self._gram.tocoo()
-        first, second = entries.coords
-        return int(np.abs(self.order[first] - self.order[second]).max(initial=0))
-
-    @cached_property
-    def pairs(self) -> int:
-        """How many products of two entries make up `C D C'`."""
-        counts = np.bincount(self.column, minlength=self.n).astype(np.int64)
-        return int((counts * counts).sum())
-
-    @cached_property
-    def kind(self) -> str:
-        if self.pairs > PAIR_LIMIT:
-            return "lu" if self.m > DENSE_ROWS else "dense"
-        width = self.bandwidth + 1
-        if (
-            self.m > SMALL_ROWS
-            and 4 * width < self.m
-            and width * self.m * 8 <= BAND_BYTES
-            and self.m * width**2 <= BAND_FLOPS
-        ):
-            return "band"
-        return "dense" if self.m <= DENSE_ROWS else "lu"
-
-    @cached_property
-    def _products(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of entries in one column, the first at or below the second in `order`."""
-        by_column = np.argsort(self.column, kind="stable")
-        counts = np.bincount(self.column, minlength=self.n)
-        start = np.cumsum(counts) - counts
-        repeats = counts[self.column[by_column]]
-        first = np.repeat(by_column, repeats)
-        within = np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        second = by_column[np.repeat(start[self.column[by_column]], repeats) + within]
-        keep = self.order[self.row[first]] >= self.order[self.row[second]]
-        return first[keep], second[keep]
-
-    @cached_property
-    def first(self) -> np.ndarray:
-        return self._products[0]
-
-    @cached_property
-    def second(self) -> np.ndarray:
-        return self._products[1]
-
-    @cached_property
-    def variable(self) -> np.ndarray:
-        return self.column[self.first]
-
-    @cached_property
-    def _targets(self) -> tuple[np.ndarray, np.ndarray]:
-        keys = self.order[self.row[self.first]] * self.m + self.order[self.row[self.second]]
-        on_diagonal = np.arange(self.m, dtype=np.int64) * (self.m + 1)  # present even for rows without entries
-        unique, inverse = np.unique(np.concatenate([keys, on_diagonal]), return_inverse=True)
-        return unique, inverse[: len(keys)]
-
-    @cached_property
-    def target(self) -> np.ndarray:
-        """The entry of `C D C'` that each pair adds to."""
-        return self._targets[1]
-
-    @cached_property
-    def below(self) -> np.ndarray:
-        """Row (in `order`) of each entry of the lower triangle of `C D C'`."""
-        return self._targets[0] // self.m
-
-    @cached_property
-    def above(self) -> np.ndarray:
-        """Column (in `order`) of each entry of the lower triangle of `C D C'`."""
-        return self._targets[0] % self.m
-
-    @cached_property
-    def on_diagonal(self) -> np.ndarray:
-        """Where among these entries the diagonal is, in order."""
-        return np.flatnonzero(self.below == self.above)
-
-    @cached_property
-    def position(self) -> np.ndarray:
-        """Where these entries lie in a full matrix."""
-        return self._targets[0]
-
-    @cached_property
-    def inverse_order(self) -> np.ndarray:
-        return np.argsort(self.order)
 
 
 class SparseRows(Rows):
@@ -208,15 +86,15 @@ class SparseRows(Rows):
         if self.batched:
             return y[:, row] * x[:, column]
         out = namespace(self.values).zeros_like(self.values)
-        for one, other in zip(y, x, strict=True):  # never a (B, nnz) intermediate
-            out += one[row] * other[column]
+        for y_b, x_b in zip(y, x, strict=True):  # never a (B, nnz) intermediate
+            out += y_b[row] * x_b[column]
         return out
 
     # -- the normal matrix -------------------------------------------------------------------------------------------
 
     def factor(self, d: Array, e: Array, mask: Array | None = None, lift: float = 0.0) -> Solve:
         if isinstance(d, Tensor):
-            if self.m <= DENSE_ROWS and self.pattern.pairs <= PAIR_LIMIT:
+            if self.pattern.fits_dense and self.pattern.few_pairs:
                 return self._dense(d, e, mask, lift)
             # Beyond that a GPU has nothing to offer to a sparse factorisation.
             cpu = self.with_values(self.values.cpu().numpy())
@@ -225,7 +103,7 @@ class SparseRows(Rows):
         if self.pattern.kind == "dense":
             return self._dense(d, e, mask, lift)
         solvers = self._band(d, e, mask, lift) if self.pattern.kind == "band" else self._lu(d, e, mask, lift)
-        return lambda v: np.reshape([solve(one) for solve, one in zip(solvers, v, strict=True)], v.shape)
+        return lambda v: np.reshape([solve(v_b) for solve, v_b in zip(solvers, v, strict=True)], v.shape)
 
     def _lower_triangle(self, d: Array, e: Array, mask: Array | None, lift: float) -> Array:
         """The entries of `M` at `(below, above)`, `(B, entries)`."""
@@ -251,7 +129,7 @@ class SparseRows(Rows):
         return scipy.sparse.csr_array((products, (pattern.target, pattern.variable)), shape)
 
     def _dense(self, d: Array, e: Array, mask: Array | None, lift: float) -> Solve:
-        if self.pattern.pairs > PAIR_LIMIT:
+        if not self.pattern.few_pairs:
             matrices = [self.scipy(i).toarray() for i in range(len(self.values) if self.batched else 1)]
             return DenseRows(np.stack(matrices) if self.batched else matrices[0]).factor(d, e, mask, lift)
         matrix = _zeros(d, self.m * self.m)
@@ -265,7 +143,7 @@ class SparseRows(Rows):
         pattern = self.pattern
         order, inverse = pattern.order, pattern.inverse_order
 
-        def one(entries: np.ndarray) -> Solve:
+        def solver(entries: np.ndarray) -> Solve:
             band = np.zeros((pattern.m, pattern.bandwidth + 1)).T  # column-major, as LAPACK wants it
             band[pattern.below - pattern.above, pattern.above] = entries
             factor, info = pbtrf(band, lower=1)
@@ -277,10 +155,10 @@ class SparseRows(Rows):
                 shift *= 100
             return lambda v: pbtrs(factor, v[inverse], lower=1)[0][order]
 
-        return [one(entries) for entries in self._lower_triangle(d, e, mask, lift)]
+        return [solver(entries) for entries in self._lower_triangle(d, e, mask, lift)]
 
     def _lu(self, d: np.ndarray, e: np.ndarray, mask: np.ndarray | None, lift: float) -> list[Solve]:
-        def one(i: int) -> Solve:
+        def solver(i: int) -> Solve:
             matrix = self.scipy(i)
             if mask is not None:
                 matrix = scipy.sparse.diags_array(mask[i]) @ matrix
@@ -289,7 +167,7 @@ class SparseRows(Rows):
             options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
             return splu(scipy.sparse.csc_matrix(gram), permc_spec="MMD_AT_PLUS_A", options=options).solve
 
-        return [one(i) for i in range(len(d))]
+        return [solver(i) for i in range(len(d))]
 
 
 class _FilledRows(DenseRows):

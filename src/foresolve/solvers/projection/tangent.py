@@ -20,6 +20,9 @@ from foresolve.solvers.projection.polytope import Polytope
 SHIFT = 1e-8
 REFINEMENTS = 3
 ENOUGH = 1e-13
+# Of the random vector that asks what can move. Unlike the seeds that people choose: with theirs, the vector could be a
+# row of their own random constraints, and all of it orthogonal to the face.
+PROBE_SEED = 0x5EED_0F_A_FACE
 
 
 class Tangent:
@@ -50,6 +53,6 @@ class Tangent:
 
     def movable(self) -> Array:
         """How many coordinates can move along the face: those where the image of a random vector is not zero."""
-        probe = np.random.default_rng(0).standard_normal(tuple(self.free.shape))
+        probe = np.random.default_rng(PROBE_SEED).standard_normal(tuple(self.free.shape))
         image, _ = self.split(torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe)
         return (abs(image) > 1e-7).sum(-1)
