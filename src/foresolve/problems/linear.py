@@ -96,9 +96,12 @@ class LinearProgram(Problem):
     @property
     def traits(self) -> frozenset[str]:
         """What the problem offers: rows and bounds, and 0/1 variables if all integer ones are."""
+        return super().traits | {"rows"} | ({"binary"} if self._binary else set())
+
+    @cached_property
+    def _binary(self) -> bool:
         integer = self.integrality.bool().to(self.device)
-        binary = bool(((self.lower >= 0) & (self.upper <= 1) | ~integer).all())
-        return super().traits | {"rows"} | ({"binary"} if binary else set())
+        return bool(((self.lower >= 0) & (self.upper <= 1) | ~integer).all())
 
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
         """`theta'x` for `sense="max"`, `-theta'x` for costs; `(*batch,)`."""
