@@ -208,7 +208,7 @@ class OwnFunction(SetFunction):
 
 def test_a_set_function_of_the_user_is_told_when_it_is_saved(tmp_path: Path) -> None:
     policy = Policy(MLP(3, (3, 2), (8,), "probability"), SubmodularProblem(OwnFunction(), UniformMatroid(3, 2)))
-    with pytest.raises(ForesolveError, match="SubmodularProblem cannot be saved: OwnFunction .*problem=False"):
+    with pytest.raises(ForesolveError, match=r"SubmodularProblem cannot be saved: OwnFunction .*problem=False"):
         policy.save(tmp_path)
     policy.save(tmp_path, problem=False)
     features = torch.randn(4, 3)
