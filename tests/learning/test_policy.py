@@ -11,7 +11,7 @@ import networkx
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from foresolve import problems
 from foresolve._base.configs import exported
@@ -35,6 +35,7 @@ from foresolve.problems.top_k import TopK
 from foresolve.problems.travelling_salesman import TravellingSalesman
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
 from learning.instances import top_k_data
 
@@ -196,6 +197,24 @@ def test_what_cannot_be_kept_is_told_when_it_is_saved(make: Callable[[], Problem
     features = torch.randn(4, 3)
     again = Policy.load(tmp_path / "policy", problem=policy.problem)
     assert torch.equal(again(features), policy(features))
+
+
+class OwnFunction(SetFunction):
+    """One of the user's."""
+
+    theta_dims = 2
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return (mask.unsqueeze(-1) * theta).sum((-1, -2))
+
+
+def test_a_set_function_of_the_user_is_told_when_it_is_saved(tmp_path: Path) -> None:
+    policy = Policy(MLP(3, (3, 2), (8,), "probability"), SubmodularProblem(OwnFunction(), UniformMatroid(3, 2)))
+    with pytest.raises(ForesolveError, match=r"SubmodularProblem cannot be saved: OwnFunction .*problem=False"):
+        policy.save(tmp_path)
+    policy.save(tmp_path, problem=False)
+    features = torch.randn(4, 3)
+    assert torch.equal(Policy.load(tmp_path, problem=policy.problem)(features), policy(features))
 
 
 def test_a_program_from_a_file_comes_back_with_its_objective(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ MOST = 10**8  # variables that a file may ask for
 Config = dict[str, Any]
 
 
-def exported(module: ModuleType, base: type) -> dict[str, type]:
-    """The classes below `base` that a floor exports, by name."""
-    classes = {name: getattr(module, name) for name in module.__all__}
+def exported(module: ModuleType, *bases: type) -> dict[str, Any]:
+    """The classes that a floor exports below one of `bases`, by name."""
+    classes = {name: vars(module)[name] for name in module.__all__}
     return {
         name: kind for name, kind in classes.items()
-        if isinstance(kind, type) and issubclass(kind, base) and kind is not base
+        if isinstance(kind, type) and issubclass(kind, bases) and kind not in bases
     }  # fmt: skip
 
 

@@ -188,8 +188,8 @@ def as_pairs(name: str, value: Any, pairs: str, shape: str, *, empty: bool = Fal
     wrong = ((numbers != array) | (numbers < 0)).any(1)
     if wrong.any():
         bad = int(wrong.argmax())
-        found = f"{array[bad].tolist()} at {name.removesuffix('s')} {bad}"
-        raise checks.fail(name, "node numbers 0, 1, 2, ...", found)
+        pair = f"{array[bad].tolist()} at {name.removesuffix('s')} {bad}"
+        raise checks.fail(name, "node numbers 0, 1, 2, ...", pair)
     return numbers
 
 

@@ -100,7 +100,7 @@ class OracleProblem(Problem):
     # -- the objective -----------------------------------------------------------------------------------------------
 
     def gain(self, theta: Tensor) -> Tensor:
-        """For a linear objective, the coefficients that are maximised: `theta`, or `-theta` for costs."""
+        """For a linear objective, the coefficients that are maximized: `theta`, or `-theta` for costs."""
         if not self.linear:
             raise ForesolveError(
                 "the objective of this OracleProblem is not linear in x: it has no coefficients. If it is theta'x, say "
@@ -109,7 +109,7 @@ class OracleProblem(Problem):
         return super().gain(theta)
 
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
-        """The value of decisions under `theta`, `(*batch,)`, to be maximised."""
+        """The value of decisions under `theta`, `(*batch,)`, to be maximized."""
         theta, x = self.check_theta(theta), checks.as_tensor("x", x)
         if self.n is not None or self.linear:
             checks.last_dim("x", x, theta.shape[-1] if self.n is None else self.n)
@@ -118,8 +118,8 @@ class OracleProblem(Problem):
         value = self._objective(x, theta)
         batch = checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": self.batch_for(theta)})
         if not isinstance(value, Tensor) or value.shape != batch:
-            found = str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
-            raise checks.fail("objective", f"a function that gives a tensor {tuple(batch)}, a number each", found)
+            kind = str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
+            raise checks.fail("objective", f"a function that gives a tensor {tuple(batch)}, a number each", kind)
         return self.signed(value)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
@@ -153,22 +153,25 @@ class OracleProblem(Problem):
     def _ask(self, flat: np.ndarray) -> list[Any]:
         """A decision or the exception it ended with for each of `(B, *shape)` instances."""
         if not self.batched:
-            return self._workers.map(list(flat)) if self._workers else [attempt(self._oracle, row) for row in flat]
+            return self._call(list(flat))
         parts = np.array_split(flat, min(self._workers.count, len(flat))) if self._workers else [flat]
-        found = self._workers.map(parts) if self._workers else [attempt(self._oracle, flat)]
-        outcomes: list[Any] = []
-        for part, result in zip(parts, found, strict=True):
-            if isinstance(result, Exception) and len(part) > 1:
-                # Which of them it was shows when they are asked about one by one.
-                singles = [row[None] for row in part]
-                again = self._workers.map(singles) if self._workers else [attempt(self._oracle, one) for one in singles]
-                someone = any(isinstance(one, Exception) for one in again)
-                outcomes += [_only(one) for one in again] if someone else [result] * len(part)
-            elif isinstance(result, Exception):
-                outcomes.append(result)
-            else:
-                outcomes += _rows(result, len(part))
-        return outcomes
+        answers = zip(parts, self._call(parts), strict=True)
+        return [outcome for part, answer in answers for outcome in self._split(part, answer)]
+
+    def _call(self, inputs: list[np.ndarray]) -> list[Any]:
+        """What the oracle gives for each input, or the exception it ended with; by the workers, where there are any."""
+        return self._workers.map(inputs) if self._workers else [attempt(self._oracle, theta) for theta in inputs]
+
+    def _split(self, part: np.ndarray, answer: Any) -> list[Any]:
+        """The outcomes of the instances that a batched oracle was asked about at once."""
+        if not isinstance(answer, Exception):
+            return _rows(answer, len(part))
+        if len(part) > 1:
+            # Which of them it was shows when they are asked about one by one.
+            answers = self._call([theta[None] for theta in part])
+            if any(isinstance(single, Exception) for single in answers):
+                return [_only(single) for single in answers]
+        return [answer] * len(part)
 
     def _gather(self, outcomes: Sequence[Any], batch: torch.Size, width: int | None) -> np.ndarray:
         """The decisions side by side, or the error that names the instances without one."""
@@ -250,9 +253,9 @@ def _decision(value: Any, width: int | None) -> np.ndarray:
 
 def _rows(result: Any, count: int) -> list[Any]:
     """The decisions of a batch, one by one."""
-    found = len(result) if hasattr(result, "__len__") else None
-    if found != count:
-        size = type(result).__name__ if found is None else f"{found} of them"
+    length = len(result) if hasattr(result, "__len__") else None
+    if length != count:
+        size = type(result).__name__ if length is None else f"{length} of them"
         return [_BadDecision(f"a batched oracle must give a decision for each of the {count} instances; it gave {size}")
                 for _ in range(count)]  # fmt: skip
     return list(result)

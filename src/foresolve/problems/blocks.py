@@ -164,12 +164,12 @@ def as_integrality(value: Any, n: int) -> Tensor:
 
 def common_device(blocks: dict[str, Block], rhs: list[Tensor], lower: Any, upper: Any) -> torch.device:
     """Tensors decide the device and must agree; NumPy input follows them."""
-    found = {name: block.values.device for name, block in blocks.items()}
-    found |= {f"b ({i})": side.device for i, side in enumerate(rhs)}
-    found |= {name: b.device for name, b in (("lower", lower), ("upper", upper)) if isinstance(b, Tensor)}
-    devices = set(found.values()) or {torch.device("cpu")}
+    places = {name: block.values.device for name, block in blocks.items()}
+    places |= {f"b ({i})": side.device for i, side in enumerate(rhs)}
+    places |= {name: b.device for name, b in (("lower", lower), ("upper", upper)) if isinstance(b, Tensor)}
+    devices = set(places.values()) or {torch.device("cpu")}
     if len(devices) > 1:
-        listed = ", ".join(f"{name} on {device}" for name, device in found.items())
+        listed = ", ".join(f"{name} on {device}" for name, device in places.items())
         raise checks.InvalidInputError(
             f"constraints must live on one device; got {listed}. Build on the CPU, then `.to()`"
         )

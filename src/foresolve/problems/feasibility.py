@@ -52,7 +52,7 @@ def inspect(
 ) -> Feasibility:
     """Sort the amounts `(*batch, count)` by which each kind of constraint is exceeded into a report."""
     worst = torch.zeros(batch, dtype=torch.float64)
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for kind, excess in excesses.items():
         if excess.shape[-1] == 0:
             continue
@@ -60,6 +60,6 @@ def inspect(
         worst = torch.maximum(worst, excess.amax(-1).clamp_min(0).to(worst))
         for position in (excess > tol).nonzero()[: 50 * most].tolist():
             amount = float(excess[tuple(position)])
-            found.append(Violation(tuple(position[:-1]), kind, position[-1], amount, name(kind, position[-1])))
-    found.sort(key=lambda violation: -violation.amount)
-    return Feasibility(worst <= tol, worst, found[:most])
+            violations.append(Violation(tuple(position[:-1]), kind, position[-1], amount, name(kind, position[-1])))
+    violations.sort(key=lambda violation: -violation.amount)
+    return Feasibility(worst <= tol, worst, violations[:most])

@@ -210,7 +210,7 @@ class MinCostFlow(_Flow):
         >>> graph.nodes["mine"]["supply"], graph.nodes["mill"]["supply"] = 2.0, -2.0
         >>> problem = foresolve.problems.MinCostFlow.from_networkx(graph)
         >>> dict(zip(problem.arcs, problem.solve(torch.tensor([1.0, 5.0, 1.0])).tolist()))
-        {('mine', 'port'): 0.0, ('mine', 'mill'): 2.0, ('port', 'mill'): 0.0}
+        {('mine', 'port'): 2.0, ('mine', 'mill'): 0.0, ('port', 'mill'): 2.0}
         """
         network = Graph.from_networkx(graph)
         return cls(network, networkx_nodes(graph, supply, 0.0), networkx_arcs(graph, capacity, np.inf), sense)

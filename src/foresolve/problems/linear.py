@@ -121,6 +121,14 @@ class LinearProgram(Problem):
         checks.last_dim("gains", gains, self.n)
         checks.finite("gains", gains)
         batch = checks.broadcast_batch({"`gains`": gains.shape[:-1], "the problem": self.batch_shape})
+        return self._best(gains, batch)
+
+    def solve(self, theta: Tensor) -> Tensor:
+        """The best decision for each instance, as `argmax` of its gains."""
+        theta = self.check_theta(theta)  # once: `argmax` would look through the gains again
+        return self._best(self.gain(theta), self.batch_for(theta))
+
+    def _best(self, gains: Tensor, batch: torch.Size) -> Tensor:
         flat = gains.detach().double().expand(*batch, -1).reshape(-1, self.n)
         return self._decide(flat, batch).to(gains).reshape(*batch, self.n)
 

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+import torch
+
+from foresolve._base.graphs import Graph, as_edges, networkx_arcs, networkx_nodes
+from foresolve.errors import ForesolveError, InvalidInputError
+
+
+@pytest.mark.parametrize("arcs", [[(0, 1), (2, 0)], np.array([[0, 1], [2, 0]]), torch.tensor([[0, 1], [2, 0]])])
+def test_pairs_of_numbers(arcs: Any) -> None:
+    graph = Graph.of(arcs)
+    assert (graph.tails.tolist(), graph.heads.tolist(), graph.n_nodes) == ([0, 2], [1, 0], 3)
+    assert graph.arcs == [(0, 1), (2, 0)]
+    assert graph.names is None
+    assert graph.arc_name(1) == "2 -> 0"
+    assert Graph.of(graph) is graph
+    assert Graph.of(arcs, 7).n_nodes == 7
+
+
+def test_networkx_keeps_order_names_and_keys() -> None:
+    graph = Graph.from_networkx(networkx.MultiGraph([("b", (1, 2)), ("b", (1, 2))]))
+    assert graph.arcs == [("b", (1, 2), 0), ((1, 2), "b", 0), ("b", (1, 2), 1), ((1, 2), "b", 1)]
+    assert graph.names == ("b -> (1, 2) (0)", "(1, 2) -> b (0)", "b -> (1, 2) (1)", "(1, 2) -> b (1)")
+    assert graph.ends("b", (1, 2)) == (0, 1)
+    with pytest.raises(InvalidInputError, match="`target` must be another node than `source`; got b for both"):
+        graph.ends("b", "b")
+
+
+def test_attributes_follow_the_arcs() -> None:
+    graph = networkx.Graph()
+    graph.add_edge("a", "b", room=2)
+    graph.add_edge("b", "c")
+    graph.add_node("c", supply=-1.5)
+    assert networkx_arcs(graph, "room", np.inf) == [2.0, 2.0, np.inf, np.inf]
+    assert networkx_nodes(graph, "supply", 0.0) == [0.0, 0.0, -1.5]
+
+
+@pytest.mark.parametrize("graph", [networkx.DiGraph([("a", "b")]), networkx.MultiGraph([(1.5, ("x", 3)), (1.5, 7)])])
+def test_config_keeps_names(graph: Any) -> None:
+    network = Graph.from_networkx(graph)
+    twin = Graph.from_config(network.config())
+    assert (twin.arcs, twin.n_nodes) == (network.arcs, network.n_nodes)
+
+
+@pytest.mark.parametrize("node", [None, frozenset("a"), ("a", None), 1j, b"a"])
+def test_names_that_no_file_holds(node: Any) -> None:
+    network = Graph.from_networkx(networkx.DiGraph([("a", "b")] if node is None else [("a", node)]))
+    if node is None:
+        network = Graph(network.tails, network.heads, 2, ["a", None])
+    with pytest.raises(ForesolveError, match=r"which a file cannot hold. Name nodes by str, int, float or tuples"):
+        network.config()
+
+
+def test_edges_may_be_none_at_all() -> None:
+    pairs, count, names = as_edges(np.zeros((0, 2)), 4)
+    assert (pairs.shape, count, names) == ((0, 2), 4, None)
