@@ -137,7 +137,7 @@ class MultilinearRelaxation(SmoothedLayer):
         batch = problem.batch_for(theta)
         shape = theta.shape[theta.ndim - problem.function.theta_dims :]
         flat = theta.double().expand(*batch, *shape).reshape(-1, *shape)
-        center = problem.matroid.center.expand(flat.shape[0], -1)
+        center = problem.polytope.center.expand(flat.shape[0], -1)
 
         def relative(rule: Relative) -> Tensor:
             return rule(problem.function.gradient(center, flat), flat.new_ones(()))
@@ -160,7 +160,7 @@ class MultilinearRelaxation(SmoothedLayer):
             raise checks.fail("start", f"decisions {(*batch, problem.n)}, such as `solution.x`", found)
         checks.finite("start", start)
         flat = start.detach().double().reshape(-1, problem.n)
-        return problem.matroid.project(flat, base=self.base).x
+        return problem.polytope.project(flat, base=self.base).x
 
     def _report(self, run: _Run, batch: torch.Size) -> None:
         if run.problem.function.sampled:
@@ -195,7 +195,7 @@ class _Run:
     ) -> None:
         self.problem, self.theta, self.gamma = problem, theta, gamma
         detached, fixed = theta.detach(), gamma.detach()
-        function, matroid = problem.function, problem.matroid
+        function, matroid = problem.function, problem.polytope
         wanted = torch.is_grad_enabled() and (theta.requires_grad or gamma.requires_grad)
         unrolled = None
         if layer.differentiate == "unrolled" and wanted and not function.sampled:

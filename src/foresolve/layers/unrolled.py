@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import PolyhedralMatroid
 
 
 class _Projected(torch.autograd.Function):
     """The projection onto a matroid polytope; its derivative is self-adjoint."""
 
     @staticmethod
-    def forward(ctx: Any, y: Tensor, matroid: Matroid, base: bool) -> Tensor:
+    def forward(ctx: Any, y: Tensor, matroid: PolyhedralMatroid, base: bool) -> Tensor:
         ctx.projection = matroid.project(y, base=base, check=False)
         return ctx.projection.x.clone()
 
@@ -26,7 +26,7 @@ class _Projected(torch.autograd.Function):
 
 def unroll(
     function: SetFunction,
-    matroid: Matroid,
+    matroid: PolyhedralMatroid,
     theta: Tensor,
     gamma: Tensor,
     start: Tensor,
@@ -62,7 +62,7 @@ def unroll(
 @torch.no_grad()
 def _step_length(
     function: SetFunction,
-    matroid: Matroid,
+    matroid: PolyhedralMatroid,
     theta: Tensor,
     gamma: Tensor,
     x: Tensor,

@@ -46,7 +46,7 @@ KINDS: dict[str, frozenset[str]] = {
     "knapsack": frozenset({"linear", "exact", "rows", "binary", "shared"}),
     "knapsack, a capacity per instance": frozenset({"linear", "exact", "rows", "binary"}),
     "matching": frozenset({"linear", "exact", "rows", "binary", "shared"}),
-    "submodular": frozenset({"set function", "shared"}),
+    "submodular": frozenset({"set function", "projection", "uniform", "shared"}),
     "black box, linear": frozenset({"linear", "exact", "shared"}),
     "black box, linear, heuristic": frozenset({"linear", "shared"}),
     "black box, other objective": frozenset({"exact", "shared"}),

@@ -17,7 +17,8 @@ from foresolve.sets.exact import best_bases
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sparse import as_coordinates, is_sparse
 from foresolve.sets.greedy import greedy
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
 from foresolve.sets.registry import describe, restore_function, restore_matroid
 from foresolve.sets.rounding import pipage, swap_rounding
 
@@ -92,8 +93,18 @@ class SubmodularProblem(Problem):
 
     @property
     def traits(self) -> frozenset[str]:
-        """What the problem offers: a set function."""
-        return super().traits | {"set function"}
+        """What the problem offers: a set function, and what its matroid makes possible."""
+        kinds = {"projection": PolyhedralMatroid, "uniform": UniformMatroid}
+        offered = {word for word, kind in kinds.items() if isinstance(self.matroid, kind)}
+        return super().traits | offered | {"set function"}
+
+    @property
+    def polytope(self) -> PolyhedralMatroid:
+        """The matroid as one whose polytope can be projected on; an error where it cannot."""
+        if isinstance(self.matroid, PolyhedralMatroid):
+            return self.matroid
+        remedy = "Use methods that only maximise over it, such as the greedy algorithm, or a laminar matroid"
+        raise checks.fail("matroid", "one whose polytope can be projected on", repr(self.matroid), remedy)
 
     def objective(self, x: Tensor, theta: Any) -> Tensor:
         """`F(x, theta)` `(*batch,)`, in the dtype of `theta`; of sets, `f`, also where `F` is estimated from samples.
@@ -155,8 +166,10 @@ class SubmodularProblem(Problem):
             function, matroid, flat = self.function.to("cpu"), self.matroid.to("cpu"), flat.cpu()
             start = greedy(function, matroid, flat.reshape(*batch, *shape), batch)
             return best_bases(function, matroid, flat, start, batch, time_limit=self.time_limit)
-        climb = continuous_greedy if method == "continuous_greedy" else projected_ascent
-        x = climb(self.function, self.matroid, flat, len(flat))
+        if method == "continuous_greedy":
+            x = continuous_greedy(self.function, self.matroid, flat, len(flat))
+        else:
+            x = projected_ascent(self.function, self.polytope, flat, len(flat))
         if generator is not None:
             return swap_rounding(x, self.matroid, generator)
         return pipage(x, self.function, flat, self.matroid)

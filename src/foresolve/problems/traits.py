@@ -33,6 +33,10 @@ TRAITS: dict[str, Trait] = {
     "set function": Trait(
         "a set function (`SubmodularProblem`)", "its objective is no set function (it is no SubmodularProblem)"
     ),
+    "projection": Trait(
+        "a matroid polytope that can be projected on", "the polytope of its matroid cannot be projected on"
+    ),
+    "uniform": Trait("a uniform matroid", "its matroid is not uniform"),
     "shared": Trait(
         "a feasible set that all instances share",
         "each of its instances has a feasible set of its own, and a pool of decisions needs one that all share",

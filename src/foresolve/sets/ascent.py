@@ -22,7 +22,7 @@ from torch import Tensor
 from foresolve.sets.functions.extension import Local
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid, Projection
+from foresolve.sets.matroids.matroid import MatroidProjection, PolyhedralMatroid
 
 SUFFICIENT = 1e-4  # share of gamma |step|^2 by which a Newton step must raise the objective
 ROUNDING = 1e-13  # relative error of an objective, below which steps are judged by their residual
@@ -36,7 +36,7 @@ SMALL = 256  # up to so many items a GPU takes all of them rather than wait to l
 class TangentSystem:
     """`K = 2 gamma I - C H C` on some coordinates, factorised: what Newton steps and gradients solve with."""
 
-    def __init__(self, local: Local, projection: Projection, gamma: Tensor, needed: Tensor) -> None:
+    def __init__(self, local: Local, projection: MatroidProjection, gamma: Tensor, needed: Tensor) -> None:
         free, group = projection.free, projection.group
         self.index, self.n = _listed(needed), free.shape[-1]
         index = self.index
@@ -87,7 +87,7 @@ class Optimum:
 
     x: Tensor
     local: Local
-    projection: Projection
+    projection: MatroidProjection
     system: TangentSystem
     residual: Tensor
     iterations: Tensor
@@ -95,7 +95,7 @@ class Optimum:
 
 def maximize(
     function: SetFunction,
-    matroid: Matroid,
+    matroid: PolyhedralMatroid,
     theta: Tensor,
     gamma: Tensor,
     start: Tensor,
@@ -140,12 +140,14 @@ class _Point:
     x: Tensor
     local: Local
     height: Tensor
-    projection: Projection
+    projection: MatroidProjection
     residual: Tensor
 
 
 class _Climb:
-    def __init__(self, function: SetFunction, matroid: Matroid, theta: Tensor, gamma: Tensor, base: bool) -> None:
+    def __init__(
+        self, function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor, gamma: Tensor, base: bool
+    ) -> None:
         self.function, self.matroid, self.theta, self.gamma, self.base = function, matroid, theta, gamma, base
         self.flat = base and isinstance(matroid, UniformMatroid | PartitionMatroid)  # no set is ever slack
 
@@ -165,7 +167,7 @@ class _Climb:
         x, height, residual = (
             _mix(which, getattr(new, name), getattr(old, name)) for name in ("x", "height", "residual")
         )
-        return _Point(x, local, height, Projection(**mixed, sets=new.projection.sets), residual)
+        return _Point(x, local, height, MatroidProjection(**mixed, sets=new.projection.sets), residual)
 
     def system(self, here: _Point, moving: Tensor | None = None) -> TangentSystem:
         needed = here.projection.free if moving is None else here.projection.free | moving

@@ -8,7 +8,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
 
 STEPS = 100  # of continuous greedy
 MOST = 2000  # of ascent
@@ -29,7 +29,9 @@ def continuous_greedy(function: SetFunction, matroid: Matroid, theta: Tensor, co
     return x.clamp_max(1.0)
 
 
-def projected_ascent(function: SetFunction, matroid: Matroid, theta: Tensor, count: int, steps: int = MOST) -> Tensor:
+def projected_ascent(
+    function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor, count: int, steps: int = MOST
+) -> Tensor:
     r"""Stationary points `(B, n)` of `F` over the base polytope, where `F >= OPT / 2`, from the middle of it.
 
     .. math:: x_{t+1} = \text{Proj}(x_t + \nabla F(x_t) / L)
@@ -70,7 +72,7 @@ def projected_ascent(function: SetFunction, matroid: Matroid, theta: Tensor, cou
     return x
 
 
-def _wander(function: SetFunction, matroid: Matroid, theta: Tensor, x: Tensor) -> Tensor:
+def _wander(function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor, x: Tensor) -> Tensor:
     """Stochastic steps with fresh samples; the mean of the later half of the points."""
     total = torch.zeros_like(x)
     for step in range(STEPS):

@@ -18,14 +18,14 @@ from foresolve.sets.matroids.matroid import Matroid
 ONE = 1 << 40
 
 
-class Combination(NamedTuple):
+class SetCombination(NamedTuple):
     """`weights` `(B, m)`, which add to 1, and independent `sets` `(B, m, n)`, boolean; some weights may be 0."""
 
     weights: Tensor
     sets: Tensor
 
 
-def decompose(x: Tensor, matroid: Matroid) -> Combination:
+def decompose(x: Tensor, matroid: Matroid) -> SetCombination:
     """Independent sets whose mean is `x` `(*batch, n)`, a point of the independence polytope; the batch is flattened.
 
     For laminar matroids there are `n + 1` of them (systematic sampling); for others columns are generated, a linear
@@ -54,7 +54,7 @@ def decompose(x: Tensor, matroid: Matroid) -> Combination:
     weights, sets = flat.new_zeros(len(flat), most), flat.new_zeros(*(len(flat), most, matroid.n), dtype=torch.bool)
     for b, (_, weight, columns_) in enumerate(found):
         weights[b, : len(weight)], sets[b, : len(weight)] = torch.from_numpy(weight), torch.from_numpy(columns_)
-    return Combination(weights, sets)
+    return SetCombination(weights, sets)
 
 
 def tolerance(x: Tensor, matroid: Matroid) -> float:
@@ -88,7 +88,7 @@ def units(x: Any, matroid: LaminarMatroid) -> Tensor:
     return torch.zeros_like(steps).index_copy(1, matroid.order, steps)
 
 
-def _systematic(amounts: Tensor, matroid: LaminarMatroid) -> Combination:
+def _systematic(amounts: Tensor, matroid: LaminarMatroid) -> SetCombination:
     """Lay the items end to end, each as long as its `x_i`, and take those that hold a point of `t + Z`, `0 <= t < 1`.
 
     An item holds one for a share `x_i` of the `t`; a set of the family is an interval of a length of at most `c_S`, so
@@ -102,7 +102,7 @@ def _systematic(amounts: Tensor, matroid: LaminarMatroid) -> Combination:
     for q in range(offset.shape[1]):
         points = whole + (part > offset[:, q : q + 1])  # of t + Z up to the item's end, for t just above the offset
         sets[:, q].index_copy_(1, matroid.order, torch.nn.functional.pad(points, (1, 0)).diff(dim=1) > 0)
-    return Combination(weights, sets)
+    return SetCombination(weights, sets)
 
 
 def columns(x: np.ndarray, matroid: Matroid) -> tuple[float, np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.sets.decomposition import ONE, Combination, decompose, units
+from foresolve.sets.decomposition import ONE, SetCombination, decompose, units
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.laminar import LaminarMatroid
 from foresolve.sets.matroids.matroid import Matroid
@@ -170,7 +170,7 @@ def _fill(sets: Tensor, rank: int) -> Tensor:
     return torch.cat([sets, torch.arange(rank, device=sets.device) < missing], -1)
 
 
-def _tournament(combination: Combination, matroid: Matroid, choose: Choice) -> Tensor:
+def _tournament(combination: SetCombination, matroid: Matroid, choose: Choice) -> Tensor:
     """One independent set `(B, n)`, boolean: neighbours are merged at random, then the winners, all pairs at once.
 
     For choices that do not depend on `x` this is as good as one merge after the other: each exchange leaves the mean
@@ -188,7 +188,7 @@ def _tournament(combination: Combination, matroid: Matroid, choose: Choice) -> T
     return sets[:, 0, : matroid.n]
 
 
-def _sequence(combination: Combination, matroid: Matroid, choose: Choice) -> Tensor:
+def _sequence(combination: SetCombination, matroid: Matroid, choose: Choice) -> Tensor:
     """One independent set `(B, n)`, boolean: the sets are merged one after the other, by choices that look at `x`."""
     weights, sets = combination.weights, _fill(combination.sets, matroid.rank)
     x = (weights[..., None] * sets).sum(1)

@@ -7,11 +7,18 @@ from torch import Tensor
 
 from foresolve.sets.ascent import Optimum, TangentSystem
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import PolyhedralMatroid
 
 
 def maximize_sampled(
-    function: SetFunction, matroid: Matroid, theta: Tensor, gamma: Tensor, start: Tensor, *, base: bool, steps: int
+    function: SetFunction,
+    matroid: PolyhedralMatroid,
+    theta: Tensor,
+    gamma: Tensor,
+    start: Tensor,
+    *,
+    base: bool,
+    steps: int,
 ) -> Optimum:
     r"""A local maximiser of `F(x) - gamma |x|^2` up to sampling noise.
 

@@ -19,7 +19,7 @@ WORK = 2**24  # nodes to visit for the derivative in the probabilities, roughly;
 
 
 @dataclass(frozen=True)
-class Network:
+class CascadeGraph:
     """Arcs sorted by head: `arc[k]` is the number of the k-th, the arcs into `v` are `first[v]` to `first[v + 1]`."""
 
     n: int
@@ -29,7 +29,7 @@ class Network:
     first: np.ndarray
 
     @classmethod
-    def of(cls, pairs: np.ndarray, n: int) -> Network:
+    def of(cls, pairs: np.ndarray, n: int) -> CascadeGraph:
         tails, heads = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         return cls(n, tails, heads, np.argsort(heads, kind="stable"), _offsets(np.bincount(heads, minlength=n)))
 
@@ -63,7 +63,7 @@ def as_edges(edges: Any, n_nodes: int | None) -> tuple[np.ndarray, int, list[Any
 class LiveGraphs:
     """`count` graphs in which each arc is there with its probability, by uniforms that depend on the seed alone."""
 
-    def __init__(self, network: Network, probability: np.ndarray, count: int, seed: int) -> None:
+    def __init__(self, network: CascadeGraph, probability: np.ndarray, count: int, seed: int) -> None:
         self.network, self.count = network, count
         n, arcs = network.n, len(network.tails)
         generator = np.random.default_rng([seed, 1])

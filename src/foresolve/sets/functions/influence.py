@@ -32,10 +32,10 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.sets.functions.cascades import Network, as_edges
+from foresolve.sets.functions.cascades import CascadeGraph, as_edges
 from foresolve.sets.functions.extension import flatten
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.reverse_reach import InfluenceLocal, Rows
+from foresolve.sets.functions.reverse_reach import InfluenceLocal, ReachingSets
 from foresolve.sets.functions.sparse import refuse_sparse
 from foresolve.sets.registry import plain_names
 
@@ -95,7 +95,7 @@ class InfluenceSpread(SetFunction):
         if hasattr(edges, "is_directed"):
             raise checks.fail("edges", "pairs of node numbers", "a graph", "Use `InfluenceSpread.from_networkx(graph)`")
         self.edges, self.n, self.nodes = as_edges(edges, n_nodes)
-        self._network = Network.of(self.edges, self.n)
+        self._network = CascadeGraph.of(self.edges, self.n)
         self.weights = np.ones(self.n)
         if weights is not None:
             given = checks.as_tensor("weights", weights).detach().cpu().double()
@@ -108,7 +108,7 @@ class InfluenceSpread(SetFunction):
         few = len(self._candidates) <= ALL_TARGETS
         most = (ALL_TARGETS if few else SOME_TARGETS) if targets is None else checks.positive_int("targets", targets)
         self.targets = min(most, len(self._candidates))
-        self._known: OrderedDict[tuple[bytes, str], Rows] = OrderedDict()
+        self._known: OrderedDict[tuple[bytes, str], ReachingSets] = OrderedDict()
 
     @classmethod
     def from_networkx(
@@ -118,6 +118,8 @@ class InfluenceSpread(SetFunction):
 
         An undirected edge gives two arcs with their own probabilities, `(u, v)` then `(v, u)`.
         """
+        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
         edges, n_nodes, nodes = as_edges(graph, None)
         spread = cls(edges, n_nodes, samples, seed, weights, targets)
         spread.nodes = nodes
@@ -190,10 +192,10 @@ class InfluenceSpread(SetFunction):
         spread.nodes = config["nodes"]
         return spread
 
-    def _rows(self, theta: Tensor) -> list[Rows]:
+    def _rows(self, theta: Tensor) -> list[ReachingSets]:
         """The sampled rows of each instance; those of the last call are kept, and as many of others as fit."""
         arrays = np.ascontiguousarray(theta.detach().double().cpu().numpy())
-        now: OrderedDict[tuple[bytes, str], Rows] = OrderedDict()
+        now: OrderedDict[tuple[bytes, str], ReachingSets] = OrderedDict()
         keys = [(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), str(theta.device)) for row in arrays]
         for key, row in zip(keys, arrays):
             if key not in now:
@@ -207,9 +209,9 @@ class InfluenceSpread(SetFunction):
         self._known = OrderedDict(reversed(now.items()))
         return [now[key] for key in keys]
 
-    def _sample(self, theta: np.ndarray, device: torch.device) -> Rows:
+    def _sample(self, theta: np.ndarray, device: torch.device) -> ReachingSets:
         draw = (self.samples, self.targets, self.seed)
-        return Rows(self._network, theta, self._candidates, self.weights, *draw, device)
+        return ReachingSets(self._network, theta, self._candidates, self.weights, *draw, device)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_known": OrderedDict()}

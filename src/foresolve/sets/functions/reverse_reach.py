@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from foresolve.sets.functions.cascades import LiveGraphs, Network, changes, draw_targets, padded
+from foresolve.sets.functions.cascades import CascadeGraph, LiveGraphs, changes, draw_targets, padded
 from foresolve.sets.functions.extension import Local
 
 TINY = 1e-100
 CHUNK = 2**22  # entries of the matrix of rows and items at once
 
 
-class Rows:
+class ReachingSets:
     """The sampled rows of one instance, and, once they are asked for, what they become when arcs are switched.
 
     Attributes
@@ -36,7 +36,7 @@ class Rows:
 
     def __init__(
         self,
-        network: Network,
+        network: CascadeGraph,
         theta: np.ndarray,
         candidates: np.ndarray,
         weights: np.ndarray,
@@ -72,7 +72,7 @@ class Rows:
 class Switched:
     """Rows under single arcs that are switched, with the weight that each change has in the derivative."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ReachingSets) -> None:
         found = changes(rows._live(), rows.theta, rows.targets, *rows.members)
         self.row, self.edge, self.present = (rows._tensor(a) for a in (found.row, found.edge, found.present))
         chance = rows.theta[found.edge]
@@ -84,7 +84,7 @@ class Switched:
 class InfluenceLocal(Local):
     """`rows[b]` belong to instance `b`."""
 
-    def __init__(self, rows: list[Rows], x: Tensor, edges: int) -> None:
+    def __init__(self, rows: list[ReachingSets], x: Tensor, edges: int) -> None:
         self.rows, self.x, self.edges = rows, x, edges
         self._q = pad((1 - x).clamp_min(TINY), (0, 1), value=1.0)  # the last node fills rows up
 

@@ -30,12 +30,12 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.sets.matroids.matroid import Matroid, Projection
+from foresolve.sets.matroids.matroid import MatroidProjection, PolyhedralMatroid
 from foresolve.sets.matroids.nested import Level, grow
 from foresolve.solvers.submodular.waterfill import fill_units, waterfill
 
 
-class LaminarMatroid(Matroid):
+class LaminarMatroid(PolyhedralMatroid):
     r"""At most `capacities[s]` items from each of `sets`, any two of which are nested or disjoint.
 
     Parameters
@@ -122,7 +122,7 @@ class LaminarMatroid(Matroid):
             kept = _best(kept, by_gain, level)
         return kept.reshape(*batch, self.n).to(gains.dtype)
 
-    def project(self, y: Tensor, *, base: bool = True, check: bool = True) -> Projection:
+    def project(self, y: Tensor, *, base: bool = True, check: bool = True) -> MatroidProjection:
         y = checks.as_tensor("y", y)
         flat, batch = self._take("y", y, check=check)
         x, price = torch.ones_like(flat), torch.full_like(flat, -torch.inf)
@@ -143,7 +143,7 @@ class LaminarMatroid(Matroid):
         free = (x > 0) & (x < 1)
         shape = (*batch, self.n)
         x, price = x.to(y.dtype).reshape(shape), price.to(y.dtype).reshape(shape)
-        return Projection(x, price, group.reshape(shape), free.reshape(shape), len(self.sets))
+        return MatroidProjection(x, price, group.reshape(shape), free.reshape(shape), len(self.sets))
 
     def _totals(self, x: Tensor) -> Tensor:
         """`(B, sets)`: `x(S)` for each set of the family."""
