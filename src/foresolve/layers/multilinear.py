@@ -199,16 +199,16 @@ class _Run:
         wanted = torch.is_grad_enabled() and (theta.requires_grad or gamma.requires_grad)
         unrolled = None
         if layer.differentiate == "unrolled" and wanted and not function.sampled:
-            settings = {"base": layer.base, "tol": layer.tol, "steps": layer.steps}
+            settings = {"base": layer.base, "tol": layer.tol, "max_iter": layer.steps}
             unrolled, _, _ = unroll(function, matroid, theta, gamma, start, **settings)
             start = unrolled.detach()
         self.parts: list[tuple[slice, Optimum]] = []
         for rows in _chunks(theta):
             arguments = (function.select(rows, batch), matroid, detached[rows], fixed[rows], start[rows])
             if function.sampled:
-                part = maximize_sampled(*arguments, base=layer.base, steps=layer.steps)
+                part = maximize_sampled(*arguments, base=layer.base, max_iter=layer.steps)
             else:
-                part = maximize(*arguments, base=layer.base, tol=layer.tol, steps=layer.steps)
+                part = maximize(*arguments, base=layer.base, tol=layer.tol, max_iter=layer.steps)
             self.parts.append((rows, part))
         if unrolled is not None:
             self.x = unrolled
