@@ -1,12 +1,66 @@
-"""Randomness that belongs to a run: generators by key, and the global ones put back."""
+"""The one rule for randomness: everything that draws takes a seed or a generator, and leaves the global ones alone."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
+
+from foresolve._base import checks
+
+Seed = int | torch.Generator
+
+
+def as_generator(name: str, seed: Any, *, cpu: bool = False) -> torch.Generator:
+    """A seed as a new generator on the CPU; a generator as itself, which then advances with every draw.
+
+    Parameters
+    ----------
+    name: of the argument, for the message.
+    seed: an integer >= 0 or a `torch.Generator`.
+    cpu: refuse generators of other devices, whose draws would be others.
+    """
+    if isinstance(seed, torch.Generator):
+        if cpu and seed.device.type != "cpu":
+            raise checks.fail(name, "an integer >= 0 or a torch.Generator on the CPU", f"one on {seed.device}")
+        return seed
+    if isinstance(seed, bool | np.bool_) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise checks.fail(name, "an integer >= 0 or a torch.Generator", repr(seed))
+    return torch.Generator().manual_seed(int(seed))
+
+
+class Seeded(nn.Module):
+    """A module that draws from a generator of its own.
+
+    Every call goes on where the last one stopped. The generator's state is part of `state_dict()`, so that training
+    resumed from a checkpoint draws the same; `reset(seed)` starts afresh. Draws of a CPU generator (that of a seed) are
+    the same whatever the device of the data.
+
+    A subclass names this class first, calls `_seed(seed)` in its `__init__`, and draws with `self.generator`; one with
+    more state adds it to that of `super().get_extra_state()`.
+    """
+
+    generator: torch.Generator
+
+    def _seed(self, seed: Seed) -> None:
+        """Draw from a seed's generator, or from the one that is given."""
+        self.generator = as_generator("seed", seed)
+
+    def reset(self, seed: int = 0) -> None:
+        """Start the draws afresh."""
+        self.generator.manual_seed(seed)
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """The state of the draws."""
+        return {"generator": self.generator.get_state()}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Go on from `get_extra_state`."""
+        self.generator.set_state(state["generator"].cpu())
 
 
 def generator(*key: int, device: torch.device | str = "cpu") -> torch.Generator:

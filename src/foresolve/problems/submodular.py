@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.problems.base import Problem
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.sets.continuous import continuous_greedy, projected_ascent
@@ -45,7 +46,7 @@ class SubmodularProblem(Problem):
         - "ascent": projected gradient ascent on `F` to a stationary point, at least `1/2`.
         - "exact": branch and bound, then submodular cuts and HiGHS where that takes long; to a relative gap of 1e-9.
 
-        The middle two round the point they reach: by pipage, or, with a `generator`, by swap rounding.
+        The middle two round the point they reach: by pipage, or, with a `seed`, by swap rounding.
     time_limit: seconds that the exact method may take for one instance before it raises `SolverError`.
 
     Shapes
@@ -136,15 +137,14 @@ class SubmodularProblem(Problem):
             value = value.detach() + (extension - extension.detach())
         return torch.where(whole, value, extension)
 
-    def solve(self, theta: Any, method: Method | None = None, generator: torch.Generator | None = None) -> Tensor:
+    def solve(self, theta: Any, method: Method | None = None, seed: Seed | None = None) -> Tensor:
         """A base for each instance, 0/1 `(*batch, n)` in the dtype and on the device of `theta`; no gradient passes.
 
-        `method` replaces the problem's own for this call. A `generator` makes the rounding of the continuous methods
-        random, with `E f(S) >= F(x)` for every submodular `f`; the others draw nothing.
+        `method` replaces the problem's own for this call. A `seed` (or a generator) makes the rounding of the
+        continuous methods random, with `E f(S) >= F(x)` for every submodular `f`; the others draw nothing.
         """
         chosen: Method = self.method if method is None else _method(method)
-        if generator is not None and not isinstance(generator, torch.Generator):
-            raise checks.fail("generator", "a torch.Generator", _describe(generator))
+        generator = None if seed is None else as_generator("seed", seed)
         if is_sparse(theta) and chosen != "greedy":
             remedy = "Pass method='greedy', or a dense `theta`"
             raise checks.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)

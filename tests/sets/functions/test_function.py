@@ -164,12 +164,15 @@ def test_sampled_multilinear_has_gradients() -> None:
 
 def test_randomness_comes_from_the_generator() -> None:
     before = torch.random.get_rng_state()
-    first = Root(generator=torch.Generator().manual_seed(1))
-    second = Root(generator=torch.Generator().manual_seed(1))
-    third = Root(generator=torch.Generator().manual_seed(2))
+    first = Root(seed=torch.Generator().manual_seed(1))
+    second = Root(seed=torch.Generator().manual_seed(1))
+    third = Root(seed=torch.Generator().manual_seed(2))
     assert torch.equal(first.multilinear(X, THETA), second.multilinear(X, THETA))
     assert not torch.equal(first.multilinear(X, THETA), third.multilinear(X, THETA))
     assert torch.equal(torch.random.get_rng_state(), before)
+    assert torch.equal(Root(seed=3).multilinear(X, THETA), Root().with_seed(3).multilinear(X, THETA))
+    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got 'x'"):
+        Root(seed="x")  # type: ignore[arg-type]
 
 
 def test_forgotten_constructor_and_copies() -> None:

@@ -24,9 +24,7 @@ def test_forests_have_no_projection() -> None:
     assert not isinstance(tree, PolyhedralMatroid)
     problem = SubmodularProblem(FacilityLocation(), tree)
     assert "projection" not in problem.traits
-    with pytest.raises(
-        InvalidInputError, match="`matroid` must be one whose polytope can be projected on"
-    ):
+    with pytest.raises(InvalidInputError, match="`matroid` must be one whose polytope can be projected on"):
         problem.solve(torch.ones(1, 2), method="ascent")
 
 

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.errors import ForesolveError
 from foresolve.sets.functions.extension import Extension, ExtensionGradient, Local, flatten
 from foresolve.sets.functions.sparse import refuse_sparse
@@ -47,7 +48,7 @@ class SetFunction(ABC):
     Parameters
     ----------
     samples: random sets per estimate; the error falls as `1 / sqrt(samples)`.
-    generator: where the seed is drawn from; the seed is 0 where there is none.
+    seed: an integer >= 0, or a generator from which one is drawn.
 
     Attributes
     ----------
@@ -72,10 +73,9 @@ class SetFunction(ABC):
     samples: int = 128
     seed: int = 0
 
-    def __init__(self, samples: int = 128, generator: torch.Generator | None = None) -> None:
+    def __init__(self, samples: int = 128, seed: Seed = 0) -> None:
         self.samples = checks.positive_int("samples", samples)
-        if generator is not None:
-            self.seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+        self.seed = _number(seed)
 
     @abstractmethod
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
@@ -205,6 +205,14 @@ class SetFunction(ABC):
 
 class ClosedForm(SetFunction):
     """A set function whose extension has a formula; subclasses give `value` and `local`."""
+
+
+def _number(seed: Seed) -> int:
+    """A seed as it is; from a generator, one that is drawn."""
+    generator = as_generator("seed", seed)
+    if not isinstance(seed, torch.Generator):
+        return int(seed)
+    return int(torch.randint(2**62, (), generator=generator, device=generator.device))
 
 
 def _values(function: SetFunction, theta: Tensor, n: int) -> Values:

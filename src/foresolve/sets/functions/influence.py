@@ -32,6 +32,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed
 from foresolve.sets.functions.cascades import CascadeGraph, as_edges
 from foresolve.sets.functions.extension import flatten
 from foresolve.sets.functions.function import SetFunction
@@ -59,7 +60,7 @@ class InfluenceSpread(SetFunction):
     edges: pairs `(from, to)` of node numbers; `from_networkx` takes those of a graph.
     n_nodes: where there are more nodes than the edges name.
     samples: live-edge graphs; at least 2.
-    seed: of the uniforms.
+    seed: of the uniforms: an integer >= 0, or a generator from which one is drawn.
     weights: `(n_nodes,)`, `>= 0`; 1 where not given.
     targets: nodes looked at in each graph, drawn at random; by default all where they are at most 256, else 64. Few
         suit graphs in which cascades run far: time and memory grow with the number of nodes that reach them.
@@ -84,14 +85,13 @@ class InfluenceSpread(SetFunction):
         edges: Any,
         n_nodes: int | None = None,
         samples: int = 128,
-        seed: int = 0,
+        seed: Seed = 0,
         weights: Any = None,
         targets: int | None = None,
     ) -> None:
-        super().__init__(samples)
+        super().__init__(samples, seed)
         if self.samples < 2:
             raise checks.fail("samples", "at least 2, or errors could not be told", str(samples))
-        self.seed = checks.positive_int("seed", seed, zero=True)
         if hasattr(edges, "is_directed"):
             raise checks.fail("edges", "pairs of node numbers", "a graph", "Use `InfluenceSpread.from_networkx(graph)`")
         self.edges, self.n, self.nodes = as_edges(edges, n_nodes)
@@ -112,7 +112,7 @@ class InfluenceSpread(SetFunction):
 
     @classmethod
     def from_networkx(
-        cls, graph: Any, samples: int = 128, seed: int = 0, weights: Any = None, targets: int | None = None
+        cls, graph: Any, samples: int = 128, seed: Seed = 0, weights: Any = None, targets: int | None = None
     ) -> Self:
         """Cascades on a networkx graph: its arcs are `graph.edges` in order, its `nodes` keep their names.
 
