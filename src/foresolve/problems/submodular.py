@@ -126,16 +126,16 @@ class SubmodularProblem(Problem):
         """Exact for sets; their derivative in `x` is still that of the extension."""
         shape = theta.shape[theta.ndim - self.function.theta_dims :]
         theta = theta.expand(*x.shape[:-1], *shape)
-        whole = (x == x.round()).all(-1)
-        if not bool(whole.any()):
+        is_set = (x == x.round()).all(-1)
+        if not bool(is_set.any()):
             return self.function.multilinear(x, theta)
         value = self.function.value(x.detach().round(), theta).to(theta.dtype)
-        if bool(whole.all()) and not x.requires_grad:
+        if bool(is_set.all()) and not x.requires_grad:
             return value
         extension = self.function.multilinear(x, theta)
         if x.requires_grad:
             value = value.detach() + (extension - extension.detach())
-        return torch.where(whole, value, extension)
+        return torch.where(is_set, value, extension)
 
     def solve(self, theta: Any, method: Method | None = None, seed: Seed | None = None) -> Tensor:
         """A base for each instance, 0/1 `(*batch, n)` in the dtype and on the device of `theta`; no gradient passes.

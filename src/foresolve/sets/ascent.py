@@ -65,8 +65,8 @@ class TangentSystem:
     def _solve(self, v: Tensor) -> Tensor:
         centered = self._center @ v.unsqueeze(-1)
         # One matrix at a time is not worth its own path; where a factor broke down, zeros are as good as anything.
-        found = self._center @ torch.cholesky_solve(centered, self._factor)
-        return torch.where(self.definite.unsqueeze(-1), found.squeeze(-1), 0.0)
+        solution = self._center @ torch.cholesky_solve(centered, self._factor)
+        return torch.where(self.definite.unsqueeze(-1), solution.squeeze(-1), 0.0)
 
     @property
     def movable(self) -> Tensor:

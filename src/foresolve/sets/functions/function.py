@@ -41,6 +41,9 @@ class SetFunction(ABC):
     - override `multilinear` with a formula in torch: derivatives then come from autograd, exactly;
     - derive from `ClosedForm` and give `local`, with every derivative by hand: the fastest.
 
+    Greedy choices and exact solves ask for `increments` (and `cuts`); by default these are differences of `value`, and
+    a function that gives its own is solved as fast as those of foresolve.
+
     **Randomness.** The `u_si` come from a fresh generator at each call, seeded with the function's `seed`: equal calls
     give equal numbers, all instances and all points share the draws (so differences between them are less noisy than
     the values), and no global state is touched. `with_seed` gives the same function with other draws.
@@ -175,14 +178,14 @@ class SetFunction(ABC):
     def hessian_product(self, x: Tensor, theta: Tensor, v: Tensor) -> Tensor:
         """The Hessian of `F` in `x` times `v`, `(*batch, n)`."""
         x, flat, parameters, batch = flatten(self, x, theta)
-        found = self.local(flat.detach(), parameters.detach()).product(v.double().expand(*batch, -1).reshape_as(flat))
-        return found.to(x.dtype).reshape(*batch, flat.shape[-1])
+        product = self.local(flat.detach(), parameters.detach()).product(v.double().expand(*batch, -1).reshape_as(flat))
+        return product.to(x.dtype).reshape(*batch, flat.shape[-1])
 
     def cross_product(self, x: Tensor, theta: Tensor, v: Tensor) -> Tensor:
         """The derivative of `v' grad_x F` in `theta`, `(*batch, *shape)`; the tensor of all of them is never built."""
         x, flat, parameters, batch = flatten(self, x, theta)
-        found = self.local(flat.detach(), parameters.detach()).cross(v.double().expand(*batch, -1).reshape_as(flat))
-        return found.to(theta.dtype).reshape(*batch, *found.shape[1:])
+        cross = self.local(flat.detach(), parameters.detach()).cross(v.double().expand(*batch, -1).reshape_as(flat))
+        return cross.to(theta.dtype).reshape(*batch, *cross.shape[1:])
 
     def of(self, select: Callable[[Tensor], Tensor], theta_dims: int | None = None) -> SetFunction:
         """The function `S -> f(S, select(theta))`; see `foresolve.sets.functions.sums.Selected`."""

@@ -156,8 +156,8 @@ class InfluenceSpread(SetFunction):
     def slope_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch, edges)`: the standard error of the derivative of `F` in `theta`."""
         x, flat, parameters, batch = flatten(self, x, theta)
-        found = self.local(flat.detach(), parameters.detach()).slope_error()
-        return found.to(x.dtype).reshape(*batch, len(self.edges))
+        errors = self.local(flat.detach(), parameters.detach()).slope_error()
+        return errors.to(x.dtype).reshape(*batch, len(self.edges))
 
     def with_seed(self, seed: int) -> InfluenceSpread:
         """The same function with other random graphs."""

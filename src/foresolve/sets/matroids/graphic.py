@@ -107,10 +107,10 @@ class GraphicMatroid(Matroid):
         positive), by a linear programme for each instance."""
         flat, batch = self._take("x", x, check=True)
         most = torch.tensor([[columns(row, self)[0]] for row in flat.cpu().numpy()], dtype=torch.float64)
-        found = {"lower": -flat, "upper": flat - 1, "sets": most.reshape(-1, 1).to(flat)}
+        amounts = {"lower": -flat, "upper": flat - 1, "sets": most.reshape(-1, 1).to(flat)}
         if base:
-            found["base"] = (flat.sum(-1, keepdim=True) - self.rank).abs()
-        return {kind: amount.reshape(*batch, amount.shape[-1]) for kind, amount in found.items()}
+            amounts["base"] = (flat.sum(-1, keepdim=True) - self.rank).abs()
+        return {kind: amount.reshape(*batch, amount.shape[-1]) for kind, amount in amounts.items()}
 
     def _forest(self, allowed: Tensor, order: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Kruskal's algorithm: the edges taken `(B, n)` of those allowed, and the component of each node."""

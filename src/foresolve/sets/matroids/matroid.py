@@ -121,9 +121,9 @@ class Matroid(ABC):
         candidates = second & ~first
         row, f = candidates.nonzero(as_tuple=True)
         pair, e = torch.arange(len(row), device=row.device), item[row]
-        one, two = first[row], second[row]
-        one[pair, e], one[pair, f], two[pair, f], two[pair, e] = False, True, False, True
-        sound = self.independent(one[:, : self.n]) & self.independent(two[:, : self.n])
+        left, right = first[row], second[row]
+        left[pair, e], left[pair, f], right[pair, f], right[pair, e] = False, True, False, True
+        sound = self.independent(left[:, : self.n]) & self.independent(right[:, : self.n])
         return candidates.index_put((row, f), sound)
 
     def _take(self, name: str, value: Any, *, check: bool) -> tuple[Tensor, torch.Size]:
