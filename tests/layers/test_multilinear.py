@@ -241,7 +241,7 @@ def test_ascent_without_smoothing_reaches_half_of_the_best(seed: int) -> None:
     theta = draw_theta((3,), N, TARGETS, seed)
     gamma = torch.full((3,), 1e-9, dtype=torch.float64)
     start = problem.matroid.project(torch.zeros(3, N, dtype=torch.float64)).x
-    optimum = maximize(problem.function, problem.matroid, theta, gamma, start, tol=1e-9, steps=500)
+    optimum = maximize(problem.function, problem.matroid, theta, gamma, start, tol=1e-9, max_iter=500)
     best = problem.objective(problem.solve(theta, method="exact"), theta)
     assert bool((problem.objective(optimum.x, theta) >= 0.5 * best - 1e-9).all())
 

@@ -63,7 +63,7 @@ def test_a_sampled_layer_agrees_with_the_exact_one_within_its_error() -> None:
     expected = run(reference, exact)
     draws = []
     for seed in range(12):
-        function = Plain(samples=256, generator=torch.Generator().manual_seed(seed))
+        function = Plain(samples=256, seed=torch.Generator().manual_seed(seed))
         problem = foresolve.SubmodularProblem(function, foresolve.UniformMatroid(N, 2))
         draws.append(run(foresolve.MultilinearRelaxation(0.8, max_iter=60), problem))
     for found, truth in zip(zip(*draws), expected):
@@ -79,7 +79,7 @@ def test_a_sampled_layer_repeats_itself() -> None:
     layer, theta = foresolve.MultilinearRelaxation(0.8, max_iter=10), draw_theta((2,), N, TARGETS, 0)
     assert torch.equal(layer(theta, problem), layer(theta, problem))
     other = foresolve.SubmodularProblem(
-        Plain(samples=16, generator=torch.Generator().manual_seed(7)), foresolve.UniformMatroid(N, 2)
+        Plain(samples=16, seed=torch.Generator().manual_seed(7)), foresolve.UniformMatroid(N, 2)
     )
     assert not torch.equal(layer(theta, problem), layer(theta, other))
 

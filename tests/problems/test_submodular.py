@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+import foresolve
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
@@ -327,11 +329,12 @@ def test_an_empty_sparse_theta_still_gives_a_base() -> None:
 # -- rounding, checks, errors ----------------------------------------------------------------------------------------
 
 
-def test_a_generator_makes_rounding_random_and_repeatable() -> None:
+def test_a_seed_makes_rounding_random_and_repeatable() -> None:
     theta = draw_theta((20,), 2)
     problem = SubmodularProblem(ProbabilisticCoverage(), MATROIDS[1], "continuous_greedy")
-    first, again = (problem.solve(theta, generator=torch.Generator().manual_seed(1)) for _ in range(2))
+    first, again = (problem.solve(theta, seed=torch.Generator().manual_seed(1)) for _ in range(2))
     assert torch.equal(first, again)
+    assert torch.equal(first, problem.solve(theta, seed=1))
     assert problem.check(first)
     assert (first.sum(-1) == problem.matroid.rank).all()
 
@@ -387,8 +390,8 @@ def test_errors() -> None:
     problem, theta = SubmodularProblem(ProbabilisticCoverage(), matroid), draw_theta((2,), 2)
     with pytest.raises(InvalidInputError, match=r"`method` must be one of"):
         problem.solve(theta, method="milp")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`generator` must be a torch.Generator; got int"):
-        problem.solve(theta, generator=3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got 1.5"):
+        problem.solve(theta, seed=1.5)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match=r"`theta` must be in \[0, 1\]"):
         problem.solve(2 * theta + 1)
     with pytest.raises(InvalidInputError, match=rf"`x` must be \(\*batch, {N}\)"):
@@ -399,3 +402,42 @@ def test_errors() -> None:
         problem.solve(theta.to("meta"))
     with pytest.raises(ForesolveError, match="project"):
         SubmodularProblem(ProbabilisticCoverage(), MATROIDS[3], "ascent").solve(theta)
+
+
+# -- weights of each instance follow it ------------------------------------------------------------------------------
+
+
+def weighted_data() -> DecisionDataset:
+    """Six instances, each with a target of its own that counts; features are the numbers of the instances."""
+    weights = torch.zeros(6, 4)
+    weights[torch.arange(6), torch.arange(6) % 4] = 1.0
+    theta = 0.9 * torch.rand(6, 5, 4, generator=torch.Generator().manual_seed(0))
+    problem = SubmodularProblem(ProbabilisticCoverage(weights), UniformMatroid(5, 1))
+    return DecisionDataset(torch.arange(6.0)[:, None], theta, problem)
+
+
+def value_alone(data: DecisionDataset, number: int) -> float:
+    """The best value of the instance by itself."""
+    return float(data.theta[number, :, number % 4].max())
+
+
+def test_perfect_predictions_have_no_regret_in_any_order() -> None:
+    data = weighted_data()
+    theta = data.theta
+    for chosen in ([5, 4, 3, 2, 1, 0], [4, 2], [3], [1, 1, 5]):
+        report = foresolve.evaluate(
+            lambda features: theta[features[:, 0].long()], data.subset(torch.tensor(chosen)), bootstrap=0
+        )
+        assert float(report.regret) == 0.0
+        expected = sum(value_alone(data, i) for i in chosen) / len(chosen)
+        assert float(report.value) == pytest.approx(expected, rel=1e-6)
+
+
+def test_batches_have_the_weights_of_their_instances() -> None:
+    data = weighted_data()
+    for part in (data, *data.split(0.5, 0.5, seed=1)):
+        order = torch.randperm(len(part), generator=torch.Generator().manual_seed(0))
+        for batch in (*part.loader(2), part[order[:2]], part[order[2:]]):
+            best = batch.problem.objective(batch.problem.solve(batch.theta), batch.theta)
+            numbers = batch.features[:, 0].int().tolist()
+            assert best.tolist() == pytest.approx([value_alone(data, i) for i in numbers], rel=1e-6)

@@ -7,6 +7,7 @@ import itertools
 import pickle
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -44,7 +45,6 @@ class SetFunctionConformance:
 
     n: ClassVar[int] = 6
     exact_theta: ClassVar[bool] = True  # whether derivatives in theta are exact rather than estimated
-    devices: ClassVar[list[str]] = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
     def make(self) -> SetFunction:
         raise NotImplementedError
@@ -176,7 +176,7 @@ class SetFunctionConformance:
             "cross_product": function.cross_product,
         }
         for call in calls.values():
-            alone = torch.stack([call(*one) for one in zip(x, theta, v)])
+            alone = torch.stack([call(*instance) for instance in zip(x, theta, v)])
             torch.testing.assert_close(call(x, theta, v), alone, rtol=1e-11, atol=1e-11)
 
     @pytest.mark.parametrize(
@@ -211,19 +211,64 @@ class SetFunctionConformance:
             assert found.dtype == torch.float32
             torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
 
+    @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no second device")
     def test_devices_agree(self) -> None:
         function, x, theta, v = self.make(), self.points((3,), 11), self.draw((3,), self.n, 11), self.vectors((3,), 11)
         expected = function.local(x, theta)
         index = torch.arange(self.n).expand(3, -1)
-        for device in self.devices:
-            local = function.to(device).local(x.to(device), theta.to(device))
-            assert local.value.device.type == device
-            assert_near(local.value.cpu(), expected.value)
-            assert_near(local.gradient.cpu(), expected.gradient)
-            assert_near(local.hessian(index.to(device)).cpu(), expected.hessian(index))
-            assert_near(local.product(v.to(device)).cpu(), expected.product(v))
-            assert_near(local.cross(v.to(device)).cpu(), expected.cross(v))
-            assert_near(local.slope().cpu(), expected.slope())
+        local = function.to("cuda").local(x.cuda(), theta.cuda())
+        assert local.value.device.type == "cuda"
+        assert_near(local.value.cpu(), expected.value)
+        assert_near(local.gradient.cpu(), expected.gradient)
+        assert_near(local.hessian(index.cuda()).cpu(), expected.hessian(index))
+        assert_near(local.product(v.cuda()).cpu(), expected.product(v))
+        assert_near(local.cross(v.cuda()).cpu(), expected.cross(v))
+        assert_near(local.slope().cpu(), expected.slope())
+
+    @conform
+    @given(seed=seeds)
+    def test_increments_are_differences_of_values(self, seed: int) -> None:
+        function, theta, served = self.make(), self.draw((3,), self.n, seed), 0
+        while served < 3:
+            increments = function.increments(theta[served:], self.n)
+            count, part = increments.count, theta[served : served + increments.count]
+            served += count
+            instances, states = np.arange(count), increments.empty
+            sets = torch.zeros(count, self.n, dtype=torch.float64)
+            for joins in np.random.default_rng(seed).permuted(np.tile(np.arange(self.n), (count, 1)), axis=1).T[:3]:
+                larger = sets.unsqueeze(1).maximum(torch.eye(self.n, dtype=torch.float64))
+                values = function.value(larger, part.unsqueeze(1)) - function.value(sets, part).unsqueeze(-1)
+                outside, expected = (sets == 0).numpy(), values.detach().numpy()
+                gains = increments.batch_gains(states)
+                np.testing.assert_allclose(gains[outside], expected[outside], atol=1e-10)
+                picked = increments.picked(states, instances, joins)
+                np.testing.assert_allclose(picked, expected[instances, joins], atol=1e-10)
+                if count == 1:
+                    both = increments.gains(np.concatenate([states, states]))
+                    np.testing.assert_allclose(both[:, outside[0]], np.stack([expected[0, outside[0]]] * 2), atol=1e-10)
+                states = increments.grown(states, joins)
+                sets[instances, joins] = 1.0
+
+    @conform
+    @given(seed=seeds)
+    def test_cuts_bound_every_set_and_touch_their_own(self, seed: int) -> None:
+        rng, function, theta = np.random.default_rng(seed), self.make(), self.draw((1,), self.n, seed)
+        parts = function.cuts(theta, self.n)
+        masks = np.array(list(itertools.product([False, True], repeat=self.n)))
+        values = np.stack([parts.values(mask) for mask in masks])
+        truth = function.value(torch.from_numpy(masks).double(), theta.expand(len(masks), *theta.shape[1:]))
+        np.testing.assert_allclose(values.sum(1), (truth - truth[0]).detach(), atol=1e-10)
+        touched = rng.random(self.n) < 0.4
+        here = parts.at_set(touched)
+        for constants, slopes in [*here, *parts.at_point(rng.random(self.n) * (rng.random(self.n) < 0.7))]:
+            assert (values <= constants + masks @ slopes.T + 1e-10).all()
+        np.testing.assert_allclose(here[0][0] + here[0][1] @ touched, parts.values(touched), atol=1e-10)
+
+    def test_theta_has_the_shape_that_is_announced(self) -> None:
+        function, theta = self.make(), self.draw((2,), self.n, 16)
+        shape = function.theta_shape(self.n)
+        assert len(shape) == function.theta_dims == theta.ndim - 1
+        assert all(size in (None, given) for size, given in zip(shape, theta.shape[1:]))
 
     @conform
     @given(seed=seeds)
@@ -254,7 +299,7 @@ class SetFunctionConformance:
         x, y, which = self.points((3,), 14, True), self.points((3,), 15), torch.tensor([True, False, True])
         merged = function.local(x, theta).merge(which, function.local(y, theta))
         if merged is None:
-            return
+            pytest.skip("points of this function are not merged")
         expected = function.local(torch.where(which[:, None], x, y), theta)
         v = self.vectors((3,), 14)
         for name, arguments in {"product": (v,), "cross": (v,), "slope": ()}.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import clarabel
 import numpy as np
@@ -13,12 +14,12 @@ from torch import Tensor
 
 from foresolve.sets.matroids.graphic import GraphicMatroid
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
 
 KINDS = ("uniform", "partition", "laminar")
 
 
-def draw_matroid(kind: str, seed: int, most: int = 9) -> Matroid:
+def draw_matroid(kind: str, seed: int, most: int = 9) -> Any:
     """Capacities from 0 to above the size of their set; groups may be empty, nested sets equal."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, most + 1))
@@ -66,7 +67,7 @@ def subsets(n: int) -> Tensor:
     return torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)), dtype=torch.float64)
 
 
-def nearest(matroid: Matroid, y: Tensor, base: bool) -> Tensor:
+def nearest(matroid: PolyhedralMatroid, y: Tensor, base: bool) -> Tensor:
     """The projection of each row of `y`, by Clarabel."""
     n, (A, b) = matroid.n, matroid.rows()
     rows = [np.ones((int(base), n)), A.toarray(), np.eye(n), -np.eye(n)]

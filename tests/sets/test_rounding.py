@@ -152,11 +152,12 @@ def test_swap_keeps_the_value_of_functions_that_are_not_monotone(rounding) -> No
 def test_randomness_comes_from_the_generator(rounding) -> None:
     matroid = UniformMatroid(6, 3)
     x = draw_point(matroid, 1, 50)
-    one, same, other = (rounding(x, matroid, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1))
-    assert torch.equal(one, same)
-    assert not torch.equal(one, other)
-    with pytest.raises(InvalidInputError, match=r"`generator` must be a torch.Generator; got int"):
-        rounding(x, matroid, 0)
+    first, same, other = (rounding(x, matroid, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1))
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
+    assert torch.equal(first, rounding(x, matroid, 0))
+    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got -1"):
+        rounding(x, matroid, -1)
 
 
 @pytest.mark.parametrize("matroid", STATISTICAL, ids=repr)

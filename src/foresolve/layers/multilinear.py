@@ -107,7 +107,7 @@ class MultilinearRelaxation(SmoothedLayer):
     def _solve(self, theta: Tensor, problem: Problem, start: MultilinearSolution | None) -> MultilinearSolution:
         flat, batch = problem.flatten(theta)
         submodular = cast(SubmodularProblem, problem)
-        center = submodular.matroid.center.expand(flat.shape[0], -1)
+        center = submodular.polytope.center.expand(flat.shape[0], -1)
         gamma = self._gammas(flat, batch, lambda rule: self._relative(rule, flat, batch, problem)).expand(flat.shape[0])
         first = center if start is None else self._start(start, submodular, batch).to(flat)
         solved = _MaximizedBatch(self, submodular, flat, gamma, first, batch)
@@ -118,7 +118,7 @@ class MultilinearRelaxation(SmoothedLayer):
 
     def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
         submodular = cast(SubmodularProblem, problem)
-        center = submodular.matroid.center.expand(flat.shape[0], -1)
+        center = submodular.polytope.center.expand(flat.shape[0], -1)
         return rule(submodular.function.gradient(center, flat), flat.new_ones(()))
 
     def _start(self, start: MultilinearSolution, problem: SubmodularProblem, batch: torch.Size) -> Tensor:
@@ -128,7 +128,7 @@ class MultilinearRelaxation(SmoothedLayer):
         if tuple(start.x.shape) != (*batch, problem.n):
             raise checks.fail("start", expected, f"decisions {tuple(start.x.shape)} instead of {(*batch, problem.n)}")
         flat = start.x.detach().double().reshape(-1, problem.n)
-        return problem.matroid.project(flat, base=self.base).x
+        return problem.polytope.project(flat, base=self.base).x
 
     def _report(self, solved: _MaximizedBatch, batch: torch.Size) -> None:
         if solved.problem.function.sampled:
@@ -163,20 +163,20 @@ class _MaximizedBatch:
     ) -> None:
         self.problem, self.theta, self.gamma = problem, theta, gamma
         detached, fixed = theta.detach(), gamma.detach()
-        function, matroid = problem.function, problem.matroid
+        function, matroid = problem.function, problem.polytope
         wanted = torch.is_grad_enabled() and (theta.requires_grad or gamma.requires_grad)
         unrolled = None
         if layer.differentiate == "unrolled" and wanted and not function.sampled:
-            settings = {"base": layer.base, "tol": layer.tol, "steps": layer.max_iter}
+            settings = {"base": layer.base, "tol": layer.tol, "max_iter": layer.max_iter}
             unrolled, _, _ = unroll(function, matroid, theta, gamma, start, **settings)
             start = unrolled.detach()
         self.parts: list[tuple[slice, Optimum]] = []
         for rows in _chunks(theta):
             arguments = (function.select(rows, batch), matroid, detached[rows], fixed[rows], start[rows])
             if function.sampled:
-                part = maximize_sampled(*arguments, base=layer.base, steps=layer.max_iter)
+                part = maximize_sampled(*arguments, base=layer.base, max_iter=layer.max_iter)
             else:
-                part = maximize(*arguments, base=layer.base, tol=layer.tol, steps=layer.max_iter)
+                part = maximize(*arguments, base=layer.base, tol=layer.tol, max_iter=layer.max_iter)
             self.parts.append((rows, part))
         if unrolled is not None:
             self.x = unrolled

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from foresolve._base.autograd import apply
+from foresolve.sets.climb import Step, climb
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import PolyhedralMatroid
 
 
 class _Projected(torch.autograd.Function):
     """The projection onto a matroid polytope; its derivative is self-adjoint."""
 
     @staticmethod
-    def forward(ctx: Any, y: Tensor, matroid: Matroid, base: bool) -> Tensor:
+    def forward(ctx: Any, y: Tensor, matroid: PolyhedralMatroid, base: bool) -> Tensor:
         ctx.projection = matroid.project(y, base=base, check=False)
         return ctx.projection.x.clone()
 
@@ -27,64 +28,83 @@ class _Projected(torch.autograd.Function):
 
 def unroll(
     function: SetFunction,
-    matroid: Matroid,
+    matroid: PolyhedralMatroid,
     theta: Tensor,
     gamma: Tensor,
     start: Tensor,
     *,
     base: bool,
     tol: float,
-    steps: int,
+    max_iter: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`x` `(B, n)` with the graph of all its steps, the residuals and the numbers of steps.
 
     Each step is `x -> Proj(x + (grad F(x) - 2 gamma x) / L)` with `L` found by backtracking; an instance that has
     reached `tol` rests.
     """
-    x, lipschitz = start, 2 * gamma.detach()
+    step = _Unrolled(function, matroid, theta, gamma, base, tol)
     counts = torch.zeros(start.shape[0], dtype=torch.long, device=start.device)
-    residual = torch.full_like(lipschitz, torch.inf)
-    for step in range(steps + 1):
-        slope = function.gradient(x, theta)
+    end = climb(step, step.at(start, 2 * gamma.detach(), counts), max_iter)
+    return end.x, end.residual, end.counts
+
+
+class _State(NamedTuple):
+    """Points and the gradients of `F` there, both with their graphs, residuals, step lengths, and steps so far."""
+
+    x: Tensor
+    slope: Tensor
+    residual: Tensor
+    lipschitz: Tensor
+    counts: Tensor
+
+
+class _Unrolled(Step[_State]):
+    def __init__(
+        self,
+        function: SetFunction,
+        matroid: PolyhedralMatroid,
+        theta: Tensor,
+        gamma: Tensor,
+        base: bool,
+        tol: float,
+    ) -> None:
+        self.function, self.matroid, self.theta, self.gamma = function, matroid, theta, gamma
+        self.base, self.tol = base, tol
+
+    def at(self, x: Tensor, lipschitz: Tensor, counts: Tensor) -> _State:
+        slope = self.function.gradient(x, self.theta)
         with torch.no_grad():
-            goal = matroid.project(slope / (2 * gamma.unsqueeze(-1)), base=base, check=False).x
+            goal = self.matroid.project(slope / (2 * self.gamma.unsqueeze(-1)), base=self.base, check=False).x
             residual = (goal - x).abs().amax(-1)
-        open_ = residual > tol
-        if step == steps or not bool(open_.any()):
-            break
-        slope = slope - 2 * gamma.unsqueeze(-1) * x
-        lipschitz = _step_length(function, matroid, theta, gamma, x, slope, lipschitz, base)
-        moved = apply(_Projected, x + slope / lipschitz.unsqueeze(-1), matroid, base)
-        x = torch.where(open_.unsqueeze(-1), moved, x)
-        counts += open_
-    return x, residual, counts
+        return _State(x, slope, residual, lipschitz, counts)
 
+    def done(self, state: _State) -> bool:
+        return not bool((state.residual > self.tol).any())
 
-@torch.no_grad()
-def _step_length(
-    function: SetFunction,
-    matroid: Matroid,
-    theta: Tensor,
-    gamma: Tensor,
-    x: Tensor,
-    slope: Tensor,
-    lipschitz: Tensor,
-    base: bool,
-) -> Tensor:
-    """`L` doubled per instance until the step keeps its promise.
+    def __call__(self, state: _State, k: int) -> _State:
+        x, open_ = state.x, state.residual > self.tol
+        slope = state.slope - 2 * self.gamma.unsqueeze(-1) * x
+        lipschitz = self._step_length(x, slope, state.lipschitz)
+        goal = x + slope / lipschitz.unsqueeze(-1)
+        moved = apply(_Projected, goal, self.matroid, self.base)
+        return self.at(torch.where(open_.unsqueeze(-1), moved, x), lipschitz, state.counts + open_)
 
-    It never shrinks again: close to a solution rounding would let any step pass, and the derivative of a step that is
-    too long does not converge.
-    """
+    @torch.no_grad()
+    def _step_length(self, x: Tensor, slope: Tensor, lipschitz: Tensor) -> Tensor:
+        """`L` doubled per instance until the step keeps its promise.
 
-    def height(point: Tensor) -> Tensor:
-        return function.local(point, theta).value - gamma * point.square().sum(-1)
+        It never shrinks again: close to a solution rounding would let any step pass, and the derivative of a step that
+        is too long does not converge.
+        """
+        here = self._height(x)
+        while True:
+            goal = self.matroid.project(x + slope / lipschitz.unsqueeze(-1), base=self.base, check=False).x
+            step = goal - x
+            promise = (slope * step).sum(-1) - 0.5 * lipschitz * step.square().sum(-1)
+            short = self._height(x + step) >= here + promise - 1e-13 * here.abs()
+            if bool(short.all()):
+                return lipschitz
+            lipschitz = torch.where(short, lipschitz, 2 * lipschitz)
 
-    here = height(x)
-    while True:
-        step = matroid.project(x + slope / lipschitz.unsqueeze(-1), base=base, check=False).x - x
-        promise = (slope * step).sum(-1) - 0.5 * lipschitz * step.square().sum(-1)
-        short = height(x + step) >= here + promise - 1e-13 * here.abs()
-        if bool(short.all()):
-            return lipschitz
-        lipschitz = torch.where(short, lipschitz, 2 * lipschitz)
+    def _height(self, x: Tensor) -> Tensor:
+        return self.function.local(x, self.theta).value - self.gamma * x.square().sum(-1)

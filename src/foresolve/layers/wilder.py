@@ -14,6 +14,7 @@ from foresolve._base.autograd import apply
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.climb import Step, climb
 from foresolve.sets.functions.extension import Local
 from foresolve.solvers.submodular.waterfill import Segments, waterfill
 
@@ -81,14 +82,7 @@ class WilderMultilinear(Layer):
     def _ascend(self, theta: Tensor, problem: SubmodularProblem) -> Tensor:
         """SGD with Nesterov momentum, as torch has it, and a projection after each step."""
         x = theta.new_zeros(theta.shape[0], problem.n)
-        velocity = torch.zeros_like(x)
-        segments, total = Segments.of(np.zeros(problem.n), 1).to(x.device), x.new_tensor([problem.matroid.rank])
-        for _ in range(self.steps):
-            gradient = problem.function.local(x, theta).gradient
-            velocity = self.momentum * velocity + gradient
-            goal = x + self.rate * (gradient + self.momentum * velocity)
-            _, x = waterfill(goal, torch.full_like(goal, self.cap), segments, total)
-        return x
+        return climb(_Nesterov(self, theta, problem), (x, torch.zeros_like(x)), self.steps)[0]
 
     def _adjoint(self, x: Tensor, local: Local, v: Tensor) -> Tensor:
         """`w` with `v' dx = w' d(grad F)`.
@@ -109,6 +103,23 @@ class WilderMultilinear(Layer):
         matrix = torch.diag_embed(diagonal) - c.unsqueeze(-1) - local.hessian(every)
         # One at a time: batched LU is unreliable in some builds of torch.
         return torch.stack([torch.linalg.solve(a, b) for a, b in zip(matrix, v)]) if len(v) else v
+
+
+class _Nesterov(Step[tuple[Tensor, Tensor]]):
+    """A step of points and velocities."""
+
+    def __init__(self, layer: WilderMultilinear, theta: Tensor, problem: SubmodularProblem) -> None:
+        self.layer, self.theta, self.function = layer, theta, problem.function
+        self.segments = Segments.of(np.zeros(problem.n), 1).to(theta.device)
+        self.total = theta.new_tensor([problem.matroid.rank])
+
+    def __call__(self, state: tuple[Tensor, Tensor], k: int) -> tuple[Tensor, Tensor]:
+        (x, velocity), layer = state, self.layer
+        gradient = self.function.local(x, self.theta).gradient
+        velocity = layer.momentum * velocity + gradient
+        goal = x + layer.rate * (gradient + layer.momentum * velocity)
+        _, x = waterfill(goal, torch.full_like(goal, layer.cap), self.segments, self.total)
+        return x, velocity
 
 
 class _Recipe(torch.autograd.Function):

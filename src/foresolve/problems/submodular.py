@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.problems.base import Problem
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.sets.continuous import continuous_greedy, projected_ascent
@@ -17,9 +18,8 @@ from foresolve.sets.exact import best_bases
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sparse import as_coordinates, is_sparse
 from foresolve.sets.greedy import greedy
-from foresolve.sets.matroids.graphic import GraphicMatroid
 from foresolve.sets.matroids.laminar import UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
 from foresolve.sets.registry import describe, restore_function, restore_matroid
 from foresolve.sets.rounding import pipage, swap_rounding
 
@@ -46,7 +46,7 @@ class SubmodularProblem(Problem):
         - "ascent": projected gradient ascent on `F` to a stationary point, at least `1/2`.
         - "exact": branch and bound, then submodular cuts and HiGHS where that takes long; to a relative gap of 1e-9.
 
-        The middle two round the point they reach: by pipage, or, with a `generator`, by swap rounding.
+        The middle two round the point they reach: by pipage, or, with a `seed`, by swap rounding.
     time_limit: seconds that the exact method may take for one instance before it raises `SolverError`.
 
     Shapes
@@ -95,10 +95,18 @@ class SubmodularProblem(Problem):
 
     @property
     def traits(self) -> frozenset[str]:
-        """What the problem offers: a set function, over a matroid of some kind."""
-        projects = {"projection"} if not isinstance(self.matroid, GraphicMatroid) else set()
-        uniform = {"uniform"} if isinstance(self.matroid, UniformMatroid) else set()
-        return super().traits | {"set function"} | projects | uniform
+        """What the problem offers: a set function, and what its matroid makes possible."""
+        kinds = {"projection": PolyhedralMatroid, "uniform": UniformMatroid}
+        offered = {word for word, kind in kinds.items() if isinstance(self.matroid, kind)}
+        return super().traits | offered | {"set function"}
+
+    @property
+    def polytope(self) -> PolyhedralMatroid:
+        """The matroid as one whose polytope can be projected on; an error where it cannot."""
+        if isinstance(self.matroid, PolyhedralMatroid):
+            return self.matroid
+        remedy = "Use methods that only maximise over it, such as the greedy algorithm, or a laminar matroid"
+        raise checks.fail("matroid", "one whose polytope can be projected on", repr(self.matroid), remedy)
 
     def objective(self, x: Tensor, theta: Any) -> Tensor:
         """`F(x, theta)` `(*batch,)`, in the dtype of `theta`; of sets, `f`, also where `F` is estimated from samples.
@@ -119,26 +127,25 @@ class SubmodularProblem(Problem):
         """Exact for sets; their derivative in `x` is still that of the extension."""
         shape = theta.shape[theta.ndim - self.function.theta_dims :]
         theta = theta.expand(*x.shape[:-1], *shape)
-        whole = (x == x.round()).all(-1)
-        if not bool(whole.any()):
+        is_set = (x == x.round()).all(-1)
+        if not bool(is_set.any()):
             return self.function.multilinear(x, theta)
         value = self.function.value(x.detach().round(), theta).to(theta.dtype)
-        if bool(whole.all()) and not x.requires_grad:
+        if bool(is_set.all()) and not x.requires_grad:
             return value
         extension = self.function.multilinear(x, theta)
         if x.requires_grad:
             value = value.detach() + (extension - extension.detach())
-        return torch.where(whole, value, extension)
+        return torch.where(is_set, value, extension)
 
-    def solve(self, theta: Any, method: Method | None = None, generator: torch.Generator | None = None) -> Tensor:
+    def solve(self, theta: Any, method: Method | None = None, seed: Seed | None = None) -> Tensor:
         """A base for each instance, 0/1 `(*batch, n)` in the dtype and on the device of `theta`; no gradient passes.
 
-        `method` replaces the problem's own for this call. A `generator` makes the rounding of the continuous methods
-        random, with `E f(S) >= F(x)` for every submodular `f`; the others draw nothing.
+        `method` replaces the problem's own for this call. A `seed` (or a generator) makes the rounding of the
+        continuous methods random, with `E f(S) >= F(x)` for every submodular `f`; the others draw nothing.
         """
         chosen: Method = self.method if method is None else _method(method)
-        if generator is not None and not isinstance(generator, torch.Generator):
-            raise checks.fail("generator", "a torch.Generator", _describe(generator))
+        generator = None if seed is None else as_generator("seed", seed)
         if is_sparse(theta) and chosen != "greedy":
             remedy = "Pass method='greedy', or a dense `theta`"
             raise checks.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
@@ -160,8 +167,10 @@ class SubmodularProblem(Problem):
             function, matroid, flat = self.function.to("cpu"), self.matroid.to("cpu"), flat.cpu()
             start = greedy(function, matroid, flat.reshape(*batch, *shape), batch)
             return best_bases(function, matroid, flat, start, batch, time_limit=self.time_limit)
-        climb = continuous_greedy if method == "continuous_greedy" else projected_ascent
-        x = climb(self.function, self.matroid, flat, len(flat))
+        if method == "continuous_greedy":
+            x = continuous_greedy(self.function, self.matroid, flat, len(flat))
+        else:
+            x = projected_ascent(self.function, self.polytope, flat, len(flat))
         if generator is not None:
             return swap_rounding(x, self.matroid, generator)
         return pipage(x, self.function, flat, self.matroid)

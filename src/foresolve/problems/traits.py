@@ -54,7 +54,7 @@ TRAITS: dict[str, Trait] = {
         "a set function (`SubmodularProblem`)", "a SubmodularProblem", "its objective is no set function"
     ),
     "projection": Trait(
-        "a matroid with a projection (all but `GraphicMatroid`)",
+        "a matroid that can be projected on (all but `GraphicMatroid`)",
         "over a matroid with a projection onto its polytope",
         "its matroid has none, for the polytope has a constraint for every set of nodes",
         "DecisionLoss with PerturbedAdditive takes any matroid",

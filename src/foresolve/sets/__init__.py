@@ -9,21 +9,26 @@ from foresolve.sets.functions.influence import InfluenceSpread
 from foresolve.sets.functions.sums import Selected, WeightedSum
 from foresolve.sets.matroids.graphic import GraphicMatroid
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid, Projection
+from foresolve.sets.matroids.matroid import Matroid, MatroidProjection, PolyhedralMatroid
 from foresolve.sets.rounding import pipage, randomized_pipage, swap_rounding
+from foresolve.solvers.submodular.cuts import Parts
+from foresolve.solvers.submodular.increments import Increments
 
 __all__ = [
     "ClosedForm",
     "CounterExample",
     "FacilityLocation",
     "GraphicMatroid",
+    "Increments",
     "InfluenceSpread",
     "LaminarMatroid",
     "Local",
     "Matroid",
+    "MatroidProjection",
     "PartitionMatroid",
+    "Parts",
+    "PolyhedralMatroid",
     "ProbabilisticCoverage",
-    "Projection",
     "Selected",
     "SetFunction",
     "SetFunctionReport",

@@ -15,14 +15,16 @@ that are alike, for example): the curve along its lowest eigenvector is convex, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from foresolve.sets.climb import Step, climb
 from foresolve.sets.functions.extension import Local
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid, Projection
+from foresolve.sets.matroids.matroid import MatroidProjection, PolyhedralMatroid
 
 SUFFICIENT = 1e-4  # share of gamma |step|^2 by which a Newton step must raise the objective
 ROUNDING = 1e-13  # relative error of an objective, below which steps are judged by their residual
@@ -36,7 +38,7 @@ SMALL = 256  # up to so many items a GPU takes all of them rather than wait to l
 class TangentSystem:
     """`K = 2 gamma I - C H C` on some coordinates, factorised: what Newton steps and gradients solve with."""
 
-    def __init__(self, local: Local, projection: Projection, gamma: Tensor, needed: Tensor) -> None:
+    def __init__(self, local: Local, projection: MatroidProjection, gamma: Tensor, needed: Tensor) -> None:
         free, group = projection.free, projection.group
         self.index, self.n = _listed(needed), free.shape[-1]
         index = self.index
@@ -63,8 +65,8 @@ class TangentSystem:
     def _solve(self, v: Tensor) -> Tensor:
         centered = self._center @ v.unsqueeze(-1)
         # One matrix at a time is not worth its own path; where a factor broke down, zeros are as good as anything.
-        found = self._center @ torch.cholesky_solve(centered, self._factor)
-        return torch.where(self.definite.unsqueeze(-1), found.squeeze(-1), 0.0)
+        solution = self._center @ torch.cholesky_solve(centered, self._factor)
+        return torch.where(self.definite.unsqueeze(-1), solution.squeeze(-1), 0.0)
 
     @property
     def movable(self) -> Tensor:
@@ -87,7 +89,7 @@ class Optimum:
 
     x: Tensor
     local: Local
-    projection: Projection
+    projection: MatroidProjection
     system: TangentSystem
     residual: Tensor
     iterations: Tensor
@@ -95,44 +97,20 @@ class Optimum:
 
 def maximize(
     function: SetFunction,
-    matroid: Matroid,
+    matroid: PolyhedralMatroid,
     theta: Tensor,
     gamma: Tensor,
     start: Tensor,
     *,
     base: bool = True,
     tol: float = 1e-8,
-    steps: int = 200,
+    max_iter: int = 200,
 ) -> Optimum:
     """A local maximiser for each instance, from `start` `(B, n)`; `theta` is `(B or 1, *shape)`, `gamma` `(B,)`."""
-    climb = _Climb(function, matroid, theta, gamma, base)
-    # The first step is taken on trust: any start would do, and its image has few coordinates that are not at a bound.
-    here = climb.at(climb.at(start).projection.x)
-    iterations = torch.zeros(start.shape[0], dtype=torch.long, device=start.device)
-    escapes = torch.zeros_like(iterations)
-    lipschitz = 2 * gamma
-    for step in range(steps + 1):
-        open_ = here.residual > tol
-        if not bool(open_.any()) or step == steps:
-            system = climb.system(here)
-            saddle = ~open_ & ~system.definite & (escapes < ESCAPES)
-            if step == steps or not bool(saddle.any()):
-                return Optimum(here.projection.x, here.local, here.projection, system, here.residual, iterations)
-            escapes += saddle
-            here = climb.escape(here, system, saddle)
-            continue
-        iterations += open_
-        trial, accepted = climb.newton(here)
-        left = open_ & ~accepted
-        if bool(left.any()):
-            trial = climb.at(torch.where(left.unsqueeze(-1), climb.uphill(here, lipschitz), trial.x))
-            gain = climb.promise(here, trial, lipschitz)
-            good = trial.height >= here.height + gain - ROUNDING * here.height.abs()
-            shorter = torch.where(good, (0.7 * lipschitz).maximum(2 * gamma), 2 * lipschitz)
-            lipschitz = torch.where(left, shorter, lipschitz)
-            accepted = torch.where(left, good, accepted)
-        here = climb.choose(accepted & open_, trial, here)
-    raise AssertionError("unreachable")
+    step = _Ascent(function, matroid, theta, gamma, base, tol)
+    end = climb(step, step.start(start), max_iter)
+    here = end.here
+    return Optimum(here.projection.x, here.local, here.projection, here.system, here.residual, end.iterations)
 
 
 @dataclass(frozen=True)
@@ -140,20 +118,83 @@ class _Point:
     x: Tensor
     local: Local
     height: Tensor
-    projection: Projection
+    projection: MatroidProjection
     residual: Tensor
+    gamma: Tensor
+
+    @cached_property
+    def system(self) -> TangentSystem:
+        """Among the free coordinates."""
+        return TangentSystem(self.local, self.projection, self.gamma, self.projection.free)
 
 
-class _Climb:
-    def __init__(self, function: SetFunction, matroid: Matroid, theta: Tensor, gamma: Tensor, base: bool) -> None:
-        self.function, self.matroid, self.theta, self.gamma, self.base = function, matroid, theta, gamma, base
+@dataclass(frozen=True)
+class _State:
+    """Where the batch is, the step lengths, steps and saddles left so far, and which instances go on (`any_open`)."""
+
+    here: _Point
+    lipschitz: Tensor
+    iterations: Tensor
+    escapes: Tensor
+    open: Tensor
+    any_open: bool
+
+    @property
+    def saddle(self) -> Tensor:
+        """The instances that have come to rest on a saddle, and may leave it."""
+        return ~self.open & ~self.here.system.definite & (self.escapes < ESCAPES)
+
+
+class _Ascent(Step[_State]):
+    """Newton steps, gradient steps where these do not ascend, and escapes from saddles once all instances rest."""
+
+    def __init__(
+        self,
+        function: SetFunction,
+        matroid: PolyhedralMatroid,
+        theta: Tensor,
+        gamma: Tensor,
+        base: bool,
+        tol: float,
+    ) -> None:
+        self.function, self.matroid, self.theta, self.gamma = function, matroid, theta, gamma
+        self.base, self.tol = base, tol
         self.flat = base and isinstance(matroid, UniformMatroid | PartitionMatroid)  # no set is ever slack
+
+    def start(self, x: Tensor) -> _State:
+        """The first step is taken on trust: any start would do, and its image has few coordinates off their bounds."""
+        count = torch.zeros(x.shape[0], dtype=torch.long, device=x.device)
+        return self._state(self.at(self.at(x).projection.x), 2 * self.gamma, count, count)
+
+    def _state(self, here: _Point, lipschitz: Tensor, iterations: Tensor, escapes: Tensor) -> _State:
+        open_ = here.residual > self.tol
+        return _State(here, lipschitz, iterations, escapes, open_, bool(open_.any()))
+
+    def done(self, state: _State) -> bool:
+        return not state.any_open and not bool(state.saddle.any())
+
+    def __call__(self, state: _State, k: int) -> _State:
+        here, lipschitz = state.here, state.lipschitz
+        if not state.any_open:
+            saddle = state.saddle
+            return self._state(self.escape(here, saddle), lipschitz, state.iterations, state.escapes + saddle)
+        trial, accepted = self.newton(here)
+        left = state.open & ~accepted
+        if bool(left.any()):
+            trial = self.at(torch.where(left.unsqueeze(-1), self.uphill(here, lipschitz), trial.x))
+            gain = self.promise(here, trial, lipschitz)
+            good = trial.height >= here.height + gain - ROUNDING * here.height.abs()
+            shorter = torch.where(good, (0.7 * lipschitz).maximum(2 * self.gamma), 2 * lipschitz)
+            lipschitz = torch.where(left, shorter, lipschitz)
+            accepted = torch.where(left, good, accepted)
+        here = self.choose(accepted & state.open, trial, here)
+        return self._state(here, lipschitz, state.iterations + state.open, state.escapes)
 
     def at(self, x: Tensor) -> _Point:
         local = self.function.local(x, self.theta)
         height = local.value - self.gamma * x.square().sum(-1)
         projection = self.matroid.project(local.gradient / (2 * self.gamma.unsqueeze(-1)), base=self.base, check=False)
-        return _Point(x, local, height, projection, (projection.x - x).abs().amax(-1))
+        return _Point(x, local, height, projection, (projection.x - x).abs().amax(-1), self.gamma)
 
     def choose(self, which: Tensor, new: _Point, old: _Point) -> _Point:
         if bool(which.all()):
@@ -165,11 +206,7 @@ class _Climb:
         x, height, residual = (
             _mix(which, getattr(new, name), getattr(old, name)) for name in ("x", "height", "residual")
         )
-        return _Point(x, local, height, Projection(**mixed, sets=new.projection.sets), residual)
-
-    def system(self, here: _Point, moving: Tensor | None = None) -> TangentSystem:
-        needed = here.projection.free if moving is None else here.projection.free | moving
-        return TangentSystem(here.local, here.projection, self.gamma, needed)
+        return _Point(x, local, height, MatroidProjection(**mixed, sets=new.projection.sets), residual, self.gamma)
 
     def newton(self, here: _Point) -> tuple[_Point, Tensor]:
         """The point after a Newton step, and which instances should take it."""
@@ -177,7 +214,7 @@ class _Climb:
         moving = r != 0
         if self.matroid.n > LARGEST and int((here.projection.free | moving).sum(-1).max()) > LARGEST:
             return here, torch.zeros_like(here.residual, dtype=torch.bool)
-        system = self.system(here, moving)
+        system = TangentSystem(here.local, here.projection, self.gamma, here.projection.free | moving)
         goal = self._reach(here.projection.x, system.newton(r))
         saddle = ~system.definite & (here.residual < NEAR)
         if bool(saddle.any()):
@@ -216,9 +253,9 @@ class _Climb:
         heights = [self.function.local(x, self.theta).value - self.gamma * x.square().sum(-1) for x in ends]
         return torch.where((heights[0] >= heights[1]).unsqueeze(-1), *ends)
 
-    def escape(self, here: _Point, system: TangentSystem, saddle: Tensor) -> _Point:
+    def escape(self, here: _Point, saddle: Tensor) -> _Point:
         """The next point of those instances that sit on a saddle."""
-        return self.at(torch.where(saddle.unsqueeze(-1), self._along_convexity(here, system), here.x))
+        return self.at(torch.where(saddle.unsqueeze(-1), self._along_convexity(here, here.system), here.x))
 
 
 def _room(x: Tensor, step: Tensor) -> Tensor:

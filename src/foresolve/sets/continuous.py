@@ -2,13 +2,16 @@ r"""Maximise the multilinear extension itself over the bases of a matroid: conti
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning
+from foresolve.sets.climb import Step, climb
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
 
 STEPS = 100  # of continuous greedy
 MOST = 2000  # of ascent
@@ -23,13 +26,23 @@ def continuous_greedy(function: SetFunction, matroid: Matroid, theta: Tensor, co
     `theta` is `(B or 1, *shape)`, float64 (Calinescu, Chekuri, Pál and Vondrák, 2011).
     """
     x = torch.zeros(count, matroid.n, dtype=torch.float64, device=theta.device)
-    for step in range(steps):
-        gradient = _fresh(function, step).local(x, theta).gradient
-        x = x + matroid.maximize(gradient) / steps
-    return x.clamp_max(1.0)
+    return climb(_FrankWolfe(function, matroid, theta, steps), x, steps).clamp_max(1.0)
 
 
-def projected_ascent(function: SetFunction, matroid: Matroid, theta: Tensor, count: int, steps: int = MOST) -> Tensor:
+class _FrankWolfe(Step[Tensor]):
+    """A share of the best base at the point."""
+
+    def __init__(self, function: SetFunction, matroid: Matroid, theta: Tensor, steps: int) -> None:
+        self.function, self.matroid, self.theta, self.steps = function, matroid, theta, steps
+
+    def __call__(self, state: Tensor, k: int) -> Tensor:
+        gradient = _fresh(self.function, k).local(state, self.theta).gradient
+        return state + self.matroid.maximize(gradient) / self.steps
+
+
+def projected_ascent(
+    function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor, count: int, max_iter: int = MOST
+) -> Tensor:
     r"""Stationary points `(B, n)` of `F` over the base polytope, where `F >= OPT / 2`, from the middle of it.
 
     .. math:: x_{t+1} = \text{Proj}(x_t + \nabla F(x_t) / L)
@@ -42,43 +55,80 @@ def projected_ascent(function: SetFunction, matroid: Matroid, theta: Tensor, cou
     start = torch.full((count, matroid.n), matroid.rank / matroid.n, dtype=torch.float64, device=theta.device)
     x = matroid.project(start).x
     if function.sampled:
-        return _wander(function, matroid, theta, x)
-    here = function.local(x, theta)
-    slope = here.gradient
-    value, lipschitz = here.value, slope.abs().amax(-1).clamp_min(torch.finfo(slope.dtype).tiny)
-    for step in range(steps + 1):
-        gap = (slope * (matroid.maximize(slope) - x)).sum(-1)
+        return _wandered(function, matroid, theta, x)
+    step = _Backtracking(function, matroid, theta)
+    end = climb(step, step.start(x), max_iter)
+    if end.any_open:
+        where = checks.instance_names(end.open.nonzero()[:, 0].tolist(), (count,))
+        checks.warn(
+            f"projected ascent stopped after {max_iter} steps for {where}, with a gap of {float(end.gap.max()):.2g} to "
+            "what a stationary point promises; the decision is feasible. Use another `method`",
+            ConvergenceWarning,
+        )
+    return end.x
+
+
+class _Slope(NamedTuple):
+    """Points with their values, gradients, step lengths and gaps, and which instances go on (`any_open`)."""
+
+    x: Tensor
+    value: Tensor
+    slope: Tensor
+    lipschitz: Tensor
+    gap: Tensor
+    open: Tensor
+    any_open: bool
+
+
+class _Backtracking(Step[_Slope]):
+    """A projected gradient step, taken where it keeps its promise; shorter ones follow where it does not."""
+
+    def __init__(self, function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor) -> None:
+        self.function, self.matroid, self.theta = function, matroid, theta
+
+    def start(self, x: Tensor) -> _Slope:
+        here = self.function.local(x, self.theta)
+        steepest = here.gradient.abs().amax(-1).clamp_min(torch.finfo(here.gradient.dtype).tiny)
+        return self._state(x, here.value, here.gradient, steepest)
+
+    def _state(self, x: Tensor, value: Tensor, slope: Tensor, lipschitz: Tensor) -> _Slope:
+        gap = (slope * (self.matroid.maximize(slope) - x)).sum(-1)
         open_ = gap > GAP * value.abs()
-        if not bool(open_.any()):
-            break
-        if step == steps:
-            where = checks.instance_names(open_.nonzero()[:, 0].tolist(), (count,))
-            checks.warn(
-                f"projected ascent stopped after {steps} steps for {where}, with a gap of {float(gap.max()):.2g} to "
-                "what a stationary point promises; the decision is feasible. Use another `method`",
-                ConvergenceWarning,
-            )
-            break
-        trial = matroid.project(x + slope / lipschitz[:, None]).x
-        there = function.local(trial, theta)
-        step_ = trial - x
-        promise = value + (slope * step_).sum(-1) - 0.5 * lipschitz * step_.square().sum(-1)
+        return _Slope(x, value, slope, lipschitz, gap, open_, bool(open_.any()))
+
+    def done(self, state: _Slope) -> bool:
+        return not state.any_open
+
+    def __call__(self, state: _Slope, k: int) -> _Slope:
+        x, value, slope, lipschitz, _, open_, _ = state
+        trial = self.matroid.project(x + slope / lipschitz[:, None]).x
+        there = self.function.local(trial, self.theta)
+        move = trial - x
+        promise = value + (slope * move).sum(-1) - 0.5 * lipschitz * move.square().sum(-1)
         good = open_ & (there.value >= promise - 1e-13 * value.abs())
         lipschitz = torch.where(good, 0.5 * lipschitz, torch.where(open_, 2 * lipschitz, lipschitz))
         x, slope = torch.where(good[:, None], trial, x), torch.where(good[:, None], there.gradient, slope)
-        value = torch.where(good, there.value, value)
-    return x
+        return self._state(x, torch.where(good, there.value, value), slope, lipschitz)
 
 
-def _wander(function: SetFunction, matroid: Matroid, theta: Tensor, x: Tensor) -> Tensor:
-    """Stochastic steps with fresh samples; the mean of the later half of the points."""
-    total = torch.zeros_like(x)
-    for step in range(STEPS):
-        slope = _fresh(function, step).local(x, theta).gradient
-        length = matroid.rank**0.5 / slope.norm(dim=-1, keepdim=True).clamp_min(torch.finfo(slope.dtype).tiny)
-        x = matroid.project(x + slope * length / (1 + step) ** 0.5).x
-        total += x if 2 * step >= STEPS else 0.0
+def _wandered(function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor, x: Tensor) -> Tensor:
+    """After stochastic steps with fresh samples, the mean of the later half of the points."""
+    _, total = climb(_Wander(function, matroid, theta), (x, torch.zeros_like(x)), STEPS)
     return total / (STEPS - STEPS // 2)
+
+
+class _Wander(Step[tuple[Tensor, Tensor]]):
+    """A projected gradient step of a length that falls; with the point goes the sum of the later ones."""
+
+    def __init__(self, function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor) -> None:
+        self.function, self.matroid, self.theta = function, matroid, theta
+
+    def __call__(self, state: tuple[Tensor, Tensor], k: int) -> tuple[Tensor, Tensor]:
+        x, total = state
+        slope = _fresh(self.function, k).local(x, self.theta).gradient
+        length = self.matroid.rank**0.5 / slope.norm(dim=-1, keepdim=True).clamp_min(torch.finfo(slope.dtype).tiny)
+        x = self.matroid.project(x + slope * length / (1 + k) ** 0.5).x
+        return x, total + x if 2 * k >= STEPS else total
 
 
 def _fresh(function: SetFunction, step: int) -> SetFunction:

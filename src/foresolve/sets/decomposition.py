@@ -18,14 +18,14 @@ from foresolve.sets.matroids.matroid import Matroid
 ONE = 1 << 40
 
 
-class Combination(NamedTuple):
+class SetCombination(NamedTuple):
     """`weights` `(B, m)`, which add to 1, and independent `sets` `(B, m, n)`, boolean; some weights may be 0."""
 
     weights: Tensor
     sets: Tensor
 
 
-def decompose(x: Tensor, matroid: Matroid) -> Combination:
+def decompose(x: Tensor, matroid: Matroid) -> SetCombination:
     """Independent sets whose mean is `x` `(*batch, n)`, a point of the independence polytope; the batch is flattened.
 
     For laminar matroids there are `n + 1` of them (systematic sampling); for others columns are generated, a linear
@@ -47,14 +47,14 @@ def decompose(x: Tensor, matroid: Matroid) -> Combination:
     x = checks.as_tensor("x", x)
     flat, batch = matroid._take("x", x, check=True)
     _inside({"lower": -flat, "upper": flat - 1}, tolerance(x, matroid), batch)
-    found = [columns(row, matroid) for row in flat.cpu().numpy()]
-    short = torch.tensor([[gap] for gap, _, _ in found], dtype=torch.float64).reshape(-1, 1)
+    combinations = [columns(row, matroid) for row in flat.cpu().numpy()]
+    short = torch.tensor([[gap] for gap, _, _ in combinations], dtype=torch.float64).reshape(-1, 1)
     _inside({"sets": short}, tolerance(x, matroid), batch)
-    most = max((len(weights) for _, weights, _ in found), default=0)
+    most = max((len(weights) for _, weights, _ in combinations), default=0)
     weights, sets = flat.new_zeros(len(flat), most), flat.new_zeros(*(len(flat), most, matroid.n), dtype=torch.bool)
-    for b, (_, weight, columns_) in enumerate(found):
+    for b, (_, weight, columns_) in enumerate(combinations):
         weights[b, : len(weight)], sets[b, : len(weight)] = torch.from_numpy(weight), torch.from_numpy(columns_)
-    return Combination(weights, sets)
+    return SetCombination(weights, sets)
 
 
 def tolerance(x: Tensor, matroid: Matroid) -> float:
@@ -75,34 +75,34 @@ def units(x: Any, matroid: LaminarMatroid) -> Tensor:
     _inside(matroid.excess(flat, base=False), tol, batch)
     flat = matroid.project(flat, base=False).x
     total = flat.index_select(1, matroid.order).cumsum(1)
-    whole = total.floor()
-    part, place = torch.nn.functional.pad(total - whole, (1, 0)).sort(dim=1)  # P_0 = 0 too
+    integer = total.floor()
+    part, place = torch.nn.functional.pad(total - integer, (1, 0)).sort(dim=1)  # P_0 = 0 too
     starts = torch.nn.functional.pad(part.diff(dim=1) > tol, (1, 0))  # of a cluster of equal parts
     cluster = starts.cumsum(1)
     value = torch.where(starts, part, 0.0).cummax(1).values
     wraps = (cluster == cluster[:, -1:]) & (cluster > 0) & (part[:, -1:] >= 1 - tol)
     value = torch.where(wraps, 1.0, value)
     part = torch.zeros_like(part).scatter(1, place, value)[:, 1:]
-    exact = whole.long() * ONE + (part * ONE).round().long()
+    exact = integer.long() * ONE + (part * ONE).round().long()
     steps = torch.nn.functional.pad(exact, (1, 0)).diff(dim=1)
     return torch.zeros_like(steps).index_copy(1, matroid.order, steps)
 
 
-def _systematic(amounts: Tensor, matroid: LaminarMatroid) -> Combination:
+def _systematic(amounts: Tensor, matroid: LaminarMatroid) -> SetCombination:
     """Lay the items end to end, each as long as its `x_i`, and take those that hold a point of `t + Z`, `0 <= t < 1`.
 
     An item holds one for a share `x_i` of the `t`; a set of the family is an interval of a length of at most `c_S`, so
     it holds at most `c_S` points. The outcome changes only where `t` passes the fractional part of an end.
     """
     end = amounts.index_select(1, matroid.order).cumsum(1)
-    whole, part = end // ONE, end % ONE
+    integer, part = end // ONE, end % ONE
     offset = torch.nn.functional.pad(part, (1, 0)).sort(dim=1).values
     weights = torch.nn.functional.pad(offset, (0, 1), value=ONE).diff(dim=1).double() / ONE
     sets = torch.zeros(*offset.shape, matroid.n, dtype=torch.bool, device=end.device)
     for q in range(offset.shape[1]):
-        points = whole + (part > offset[:, q : q + 1])  # of t + Z up to the item's end, for t just above the offset
+        points = integer + (part > offset[:, q : q + 1])  # of t + Z up to the item's end, for t just above the offset
         sets[:, q].index_copy_(1, matroid.order, torch.nn.functional.pad(points, (1, 0)).diff(dim=1) > 0)
-    return Combination(weights, sets)
+    return SetCombination(weights, sets)
 
 
 def columns(x: np.ndarray, matroid: Matroid) -> tuple[float, np.ndarray, np.ndarray]:
@@ -115,15 +115,15 @@ def columns(x: np.ndarray, matroid: Matroid) -> tuple[float, np.ndarray, np.ndar
     What is missing is `max_A x(A) - r(A)` (Edmonds' min-max theorem), so it is 0 just for points of the polytope.
     """
     x = np.clip(x, 0.0, None)
-    found = [np.zeros(matroid.n, dtype=bool)]
+    sets = [np.zeros(matroid.n, dtype=bool)]
     left = x.copy()
     for _ in range(matroid.n):  # columns to start from: the heaviest sets of what is left
-        found.append(_greedy(left, matroid))
-        if not found[-1].any():
+        sets.append(_greedy(left, matroid))
+        if not sets[-1].any():
             break
-        left[found[-1]] -= left[found[-1]].min()
+        left[sets[-1]] -= left[sets[-1]].min()
     for _ in range(200 + 20 * matroid.n):
-        chosen = np.array(found)
+        chosen = np.array(sets)
         result = scipy.optimize.linprog(
             -chosen.sum(1, dtype=np.float64),
             A_ub=chosen.T.astype(np.float64),
@@ -141,7 +141,7 @@ def columns(x: np.ndarray, matroid: Matroid) -> tuple[float, np.ndarray, np.ndar
             weights = np.clip(result.x, 0.0, None)
             used = weights > 0
             return float(x.sum() + result.fun), weights[used] / weights.sum(), chosen[used]
-        found.append(better)
+        sets.append(better)
     raise SolverError("the decomposition into independent sets did not end; report this with the matroid and `x`")
 
 

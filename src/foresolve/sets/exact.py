@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from foresolve._base.checks import instance_names
-from foresolve.errors import ForesolveError, SolverError
+from foresolve.errors import SolverError
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.greedy import addable_by
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
 from foresolve.solvers.submodular.branch import branch_and_bound
 from foresolve.solvers.submodular.cuts import Bases, maximize_by_cuts
 
@@ -63,11 +63,10 @@ def _best_base(
     base = branch_and_bound(increments, matroid.rank, start, **limits, addable=addable_by(matroid))
     if base is not None:
         return base
-    try:
-        bases = Bases(*matroid.rows(), matroid.rank)
-    except ForesolveError as error:
+    if not isinstance(matroid, PolyhedralMatroid):
         raise SolverError(
             f"branch and bound found no end, and {matroid!r} has no rows for a mixed-integer program. "
             "Use method='greedy', whose value is at least half of the best"
-        ) from error
+        )
+    bases = Bases(*matroid.rows(), matroid.rank)
     return maximize_by_cuts(function.cuts(theta, matroid.n), bases, start, gap, deadline - time.monotonic())

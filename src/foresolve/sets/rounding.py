@@ -14,13 +14,13 @@ Chekuri, Vondrák and Zenklusen, Dependent randomized rounding via exchange prop
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.sets.decomposition import ONE, Combination, decompose, units
+from foresolve._base.randomness import Seed, as_generator
+from foresolve.sets.decomposition import ONE, SetCombination, decompose, units
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.laminar import LaminarMatroid
 from foresolve.sets.matroids.matroid import Matroid
@@ -30,7 +30,7 @@ from foresolve.sets.matroids.matroid import Matroid
 Choice = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
-def swap_rounding(x: Tensor, matroid: Matroid, generator: torch.Generator) -> Tensor:
+def swap_rounding(x: Tensor, matroid: Matroid, seed: Seed = 0) -> Tensor:
     """Random independent sets with the mean `x` `(*batch, n)`, and `E f(S) >= F(x)` for every submodular `f`.
 
     `x` is written as a combination of independent sets, and these are merged two by two: items in which two of them
@@ -40,7 +40,7 @@ def swap_rounding(x: Tensor, matroid: Matroid, generator: torch.Generator) -> Te
     Parameters
     ----------
     x: points of the independence polytope, up to rounding errors.
-    generator: the source of randomness.
+    seed: an integer >= 0, or a generator, which advances with every call.
 
     Returns
     -------
@@ -52,24 +52,24 @@ def swap_rounding(x: Tensor, matroid: Matroid, generator: torch.Generator) -> Te
     >>> from foresolve.sets import UniformMatroid
     >>> from foresolve.sets import swap_rounding
     >>> x = torch.tensor([1.0, 0.5, 0.25, 0.25])
-    >>> swap_rounding(x, UniformMatroid(4, 2), torch.Generator().manual_seed(0))
+    >>> swap_rounding(x, UniformMatroid(4, 2), seed=0)
     tensor([1., 0., 0., 1.])
     """
     x = checks.as_tensor("x", x)
-    found = _tournament(decompose(x, matroid), matroid, _random(generator))
-    return found.reshape(x.shape).to(x.dtype)
+    sets = _tournament(decompose(x, matroid), matroid, _random(seed))
+    return sets.reshape(x.shape).to(x.dtype)
 
 
-def randomized_pipage(x: Tensor, matroid: Matroid, generator: torch.Generator) -> Tensor:
+def randomized_pipage(x: Tensor, matroid: Matroid, seed: Seed = 0) -> Tensor:
     """Random independent sets with the mean `x` `(*batch, n)`, and `E f(S) >= F(x)` for every submodular `f`.
 
     For laminar matroids two fractional items at a time move against each other, by at most `n` steps; for others it is
     `swap_rounding`. Parameters and result are as there.
     """
     if not isinstance(matroid, LaminarMatroid):
-        return swap_rounding(x, matroid, generator)
+        return swap_rounding(x, matroid, seed)
     x = checks.as_tensor("x", x)
-    return _walk(units(x, matroid), matroid, _random(generator)).reshape(x.shape).to(x.dtype)
+    return _walk(units(x, matroid), matroid, _random(seed)).reshape(x.shape).to(x.dtype)
 
 
 def pipage(x: Tensor, function: SetFunction, theta: Tensor, matroid: Matroid) -> Tensor:
@@ -97,19 +97,18 @@ def pipage(x: Tensor, function: SetFunction, theta: Tensor, matroid: Matroid) ->
     def better(x: Tensor, i: Tensor, j: Tensor, up: Tensor, down: Tensor) -> Tensor:
         with torch.no_grad():
             ends = [_moved(x, i, j, length)[:, : matroid.n].reshape(*batch, matroid.n) for length in (up, -down)]
-            one, other = (function.multilinear(end, theta).reshape(-1) for end in ends)
-        return one >= other
+            above, below = (function.multilinear(end, theta).reshape(-1) for end in ends)
+        return above >= below
 
     if isinstance(matroid, LaminarMatroid):
-        found = _walk(units(x, matroid), matroid, better)
+        sets = _walk(units(x, matroid), matroid, better)
     else:
-        found = _sequence(decompose(x, matroid), matroid, better)
-    return found.reshape(x.shape).to(x.dtype)
+        sets = _sequence(decompose(x, matroid), matroid, better)
+    return sets.reshape(x.shape).to(x.dtype)
 
 
-def _random(generator: Any) -> Choice:
-    if not isinstance(generator, torch.Generator):
-        raise checks.fail("generator", "a torch.Generator", type(generator).__name__)
+def _random(seed: Seed) -> Choice:
+    generator = as_generator("seed", seed)
 
     def choose(x: Tensor, i: Tensor, j: Tensor, up: Tensor, down: Tensor) -> Tensor:
         draw = torch.rand(len(x), generator=generator, device=generator.device, dtype=torch.float64)
@@ -170,7 +169,7 @@ def _fill(sets: Tensor, rank: int) -> Tensor:
     return torch.cat([sets, torch.arange(rank, device=sets.device) < missing], -1)
 
 
-def _tournament(combination: Combination, matroid: Matroid, choose: Choice) -> Tensor:
+def _tournament(combination: SetCombination, matroid: Matroid, choose: Choice) -> Tensor:
     """One independent set `(B, n)`, boolean: neighbours are merged at random, then the winners, all pairs at once.
 
     For choices that do not depend on `x` this is as good as one merge after the other: each exchange leaves the mean
@@ -180,15 +179,15 @@ def _tournament(combination: Combination, matroid: Matroid, choose: Choice) -> T
     while sets.shape[1] > 1:
         if sets.shape[1] % 2:
             weights, sets = torch.nn.functional.pad(weights, (0, 1)), torch.cat([sets, sets[:, -1:]], 1)
-        one, other = sets[:, 0::2].flatten(0, 1), sets[:, 1::2].flatten(0, 1)
+        left, right = sets[:, 0::2].flatten(0, 1), sets[:, 1::2].flatten(0, 1)
         first, second = weights[:, 0::2].flatten(), weights[:, 1::2].flatten()
-        merged, _ = _merge(one.double(), one, other, first, second, matroid, choose)
+        merged, _ = _merge(left.double(), left, right, first, second, matroid, choose)
         weights = weights[:, 0::2] + weights[:, 1::2]
         sets = merged.reshape(*weights.shape, sets.shape[2])
     return sets[:, 0, : matroid.n]
 
 
-def _sequence(combination: Combination, matroid: Matroid, choose: Choice) -> Tensor:
+def _sequence(combination: SetCombination, matroid: Matroid, choose: Choice) -> Tensor:
     """One independent set `(B, n)`, boolean: the sets are merged one after the other, by choices that look at `x`."""
     weights, sets = combination.weights, _fill(combination.sets, matroid.rank)
     x = (weights[..., None] * sets).sum(1)
@@ -200,22 +199,22 @@ def _sequence(combination: Combination, matroid: Matroid, choose: Choice) -> Ten
 
 
 def _merge(
-    x: Tensor, one: Tensor, other: Tensor, first: Tensor, second: Tensor, matroid: Matroid, choose: Choice
+    x: Tensor, left: Tensor, right: Tensor, first: Tensor, second: Tensor, matroid: Matroid, choose: Choice
 ) -> tuple[Tensor, Tensor]:
     """The set `(B, n + rank)` that two, of the weights `first` and `second` `(B,)`, become, and `x` after that."""
-    other = torch.where((second > 0)[:, None], other, one)
-    one = torch.where((first > 0)[:, None], one, other)
-    while bool((one != other).any()):
-        differ = (one & ~other).any(1)
-        i = (one & ~other).to(torch.uint8).argmax(1)
-        partners = matroid._exchanges(one, other, i) & differ[:, None]
+    right = torch.where((second > 0)[:, None], right, left)
+    left = torch.where((first > 0)[:, None], left, right)
+    while bool((left != right).any()):
+        differ = (left & ~right).any(1)
+        i = (left & ~right).to(torch.uint8).argmax(1)
+        partners = matroid._exchanges(left, right, i) & differ[:, None]
         j = torch.where(differ, partners.to(torch.uint8).argmax(1), i)
-        # In favour of the first, `other - j + i`: `x` moves by the weight of the other. Or the other way round.
+        # In favour of the first, `right - j + i`: `x` moves by the weight of the second. Or the other way round.
         up, down = torch.where(differ, second, 0.0), torch.where(differ, first, 0.0)
         upwards = choose(x, i, j, up, down)
         x = _moved(x, i, j, torch.where(upwards, up, -down))
-        other, one = _swapped(other, j, i, differ & upwards), _swapped(one, i, j, differ & ~upwards)
-    return one, x
+        right, left = _swapped(right, j, i, differ & upwards), _swapped(left, i, j, differ & ~upwards)
+    return left, x
 
 
 def _swapped(sets: Tensor, out: Tensor, into: Tensor, where: Tensor) -> Tensor:

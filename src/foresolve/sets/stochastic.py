@@ -2,34 +2,66 @@ r"""Stochastic projected gradient ascent, for extensions that are known through 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 from foresolve.sets.ascent import Optimum, TangentSystem
+from foresolve.sets.climb import Step, climb
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import PolyhedralMatroid
 
 
 def maximize_sampled(
-    function: SetFunction, matroid: Matroid, theta: Tensor, gamma: Tensor, start: Tensor, *, base: bool, steps: int
+    function: SetFunction,
+    matroid: PolyhedralMatroid,
+    theta: Tensor,
+    gamma: Tensor,
+    start: Tensor,
+    *,
+    base: bool,
+    max_iter: int,
 ) -> Optimum:
     r"""A local maximiser of `F(x) - gamma |x|^2` up to sampling noise.
 
     `x_t+1 = Proj(x_t + (g_t - 2 gamma x_t) / (2 gamma (1 + t)^0.6))` with fresh samples for each `g_t`. The mean of the
     later `g_t` is then projected: `x = Proj(mean(g) / 2 gamma)` has an exact active set, and far less noise than any
     iterate. The residual is its distance to the mean of those iterates; it shrinks like one over the square root of
-    `steps` times samples and is not asked to meet a tolerance.
+    `max_iter` times samples and is not asked to meet a tolerance: all steps are taken.
     """
-    x, scale = start, 2 * gamma.unsqueeze(-1)
-    total, place, count = torch.zeros_like(x), torch.zeros_like(x), 0
-    for step in range(steps):
-        gradient = function.with_seed(function.seed + step).local(x, theta).gradient
-        if 2 * step >= steps:
-            total, place, count = total + gradient, place + x, count + 1
-        x = matroid.project(x + (gradient - scale * x) / (scale * (1 + step) ** 0.6), base=base, check=False).x
-    projection = matroid.project(total / count / scale, base=base, check=False)
+    step = _Stochastic(function, matroid, theta, 2 * gamma.unsqueeze(-1), base, max_iter)
+    end = climb(step, _Means(start, torch.zeros_like(start), torch.zeros_like(start), 0), max_iter)
+    projection = matroid.project(end.gradients / end.summands / step.scale, base=base, check=False)
     local = function.local(projection.x, theta)
     system = TangentSystem(local, projection, gamma, projection.free)
-    residual = (projection.x - place / count).abs().amax(-1)
-    iterations = torch.full(x.shape[:1], steps, dtype=torch.long, device=x.device)
+    residual = (projection.x - end.points / end.summands).abs().amax(-1)
+    iterations = torch.full(start.shape[:1], max_iter, dtype=torch.long, device=start.device)
     return Optimum(projection.x, local, projection, system, residual, iterations)
+
+
+class _Means(NamedTuple):
+    """A point, and the sums of the later gradients and points, so many of them."""
+
+    x: Tensor
+    gradients: Tensor
+    points: Tensor
+    summands: int
+
+
+class _Stochastic(Step[_Means]):
+    """The step above; the later half counts."""
+
+    def __init__(
+        self, function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor, scale: Tensor, base: bool, max_iter: int
+    ) -> None:
+        self.function, self.matroid, self.theta, self.scale = function, matroid, theta, scale
+        self.base, self.max_iter = base, max_iter
+
+    def __call__(self, state: _Means, k: int) -> _Means:
+        x, gradients, points, summands = state
+        gradient = self.function.with_seed(self.function.seed + k).local(x, self.theta).gradient
+        if 2 * k >= self.max_iter:
+            gradients, points, summands = gradients + gradient, points + x, summands + 1
+        goal = x + (gradient - self.scale * x) / (self.scale * (1 + k) ** 0.6)
+        return _Means(self.matroid.project(goal, base=self.base, check=False).x, gradients, points, summands)

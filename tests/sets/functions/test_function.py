@@ -2,15 +2,22 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Literal
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from foresolve.errors import InvalidInputError
+from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions import sampled
+from foresolve.sets.functions.coverage import CoverageIncrements, ProbabilisticCoverage
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sampled import AutogradLocal, SampledLocal
+from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
+from foresolve.solvers.submodular.cuts import WholeParts
+from foresolve.solvers.submodular.increments import Increments, ValueIncrements
 from sets.conformance import SetFunctionConformance, assert_near, enumerated
 
 
@@ -157,12 +164,15 @@ def test_sampled_multilinear_has_gradients() -> None:
 
 def test_randomness_comes_from_the_generator() -> None:
     before = torch.random.get_rng_state()
-    first = Root(generator=torch.Generator().manual_seed(1))
-    second = Root(generator=torch.Generator().manual_seed(1))
-    third = Root(generator=torch.Generator().manual_seed(2))
+    first = Root(seed=torch.Generator().manual_seed(1))
+    second = Root(seed=torch.Generator().manual_seed(1))
+    third = Root(seed=torch.Generator().manual_seed(2))
     assert torch.equal(first.multilinear(X, THETA), second.multilinear(X, THETA))
     assert not torch.equal(first.multilinear(X, THETA), third.multilinear(X, THETA))
     assert torch.equal(torch.random.get_rng_state(), before)
+    assert torch.equal(Root(seed=3).multilinear(X, THETA), Root().with_seed(3).multilinear(X, THETA))
+    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got 'x'"):
+        Root(seed="x")  # type: ignore[arg-type]
 
 
 def test_forgotten_constructor_and_copies() -> None:
@@ -204,3 +214,50 @@ def test_bad_use() -> None:
     single = Root(samples=1).local(X, THETA)
     assert isinstance(single, SampledLocal)
     assert bool(single.error.isinf().all())
+
+
+class RootIncrements(Increments):
+    """`sqrt` of a sum: the state is the sum."""
+
+    def __init__(self, theta: np.ndarray) -> None:
+        self.theta, self.n, self.empty = theta, len(theta), np.zeros((1, 1))
+
+    def gains(self, states: np.ndarray) -> np.ndarray:
+        return np.sqrt(states + self.theta) - np.sqrt(states)
+
+    def grown(self, states: np.ndarray, items: np.ndarray) -> np.ndarray:
+        return states + self.theta[items, None]
+
+
+class FastRoot(Root):
+    """The same function, which also gives the gains of single items; it must not be asked for values then."""
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        raise AssertionError("asked for a value")
+
+    def increments(self, theta: Tensor, n: int) -> Increments:
+        return RootIncrements(theta[0].double().numpy())
+
+
+@pytest.mark.parametrize("method", ["greedy", "exact"])
+def test_increments_of_ones_own_take_the_fast_path(method: Literal["greedy", "exact"]) -> None:
+    theta = torch.rand(4, 9, generator=torch.Generator().manual_seed(0))
+    for matroid in (UniformMatroid(9, 3), PartitionMatroid([i % 3 for i in range(9)], 1)):
+        slow, fast = (SubmodularProblem(function, matroid, method).solve(theta) for function in (Root(), FastRoot()))
+        assert torch.equal(slow, fast)
+
+
+def test_another_value_does_not_inherit_the_increments() -> None:
+    """A class derived from coverage that is another function must not be solved as if it were coverage."""
+
+    class Capped(ProbabilisticCoverage):
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return super().value(mask, theta).clamp_max(0.5)
+
+    class Renamed(ProbabilisticCoverage):
+        pass
+
+    theta = torch.rand(1, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert isinstance(Capped().increments(theta, 4), ValueIncrements)
+    assert isinstance(Capped().cuts(theta, 4), WholeParts)
+    assert isinstance(Renamed().increments(theta, 4), CoverageIncrements)

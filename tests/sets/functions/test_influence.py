@@ -178,9 +178,7 @@ def test_networkx() -> None:
     assert function.value(torch.tensor([1.0, 0, 0]), torch.tensor([1.0, 0, 1.0, 0])).item() == 3
     assert function.value(torch.tensor([0, 0, 1.0]), torch.tensor([1.0, 0, 1.0, 0])).item() == 1
     assert InfluenceSpread.from_networkx(networkx.DiGraph([(2, 5), (5, 7)])).edges.tolist() == [[0, 1], [1, 2]]
-    with pytest.raises(
-        InvalidInputError, match=r"`edges` must be pairs of node numbers.*Use `InfluenceSpread.from_net"
-    ):
+    with pytest.raises(InvalidInputError, match=r"`edges` must be pairs of node numbers.*Use `InfluenceSpread"):
         InfluenceSpread(graph)
 
 

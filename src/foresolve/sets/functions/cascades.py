@@ -15,7 +15,7 @@ WORK = 2**24  # nodes to visit for the derivative in the probabilities, roughly;
 
 
 @dataclass(frozen=True)
-class Network:
+class CascadeGraph:
     """Arcs sorted by head: `arc[k]` is the number of the k-th, the arcs into `v` are `first[v]` to `first[v + 1]`."""
 
     n: int
@@ -25,7 +25,7 @@ class Network:
     first: np.ndarray
 
     @classmethod
-    def of(cls, pairs: np.ndarray, n: int) -> Network:
+    def of(cls, pairs: np.ndarray, n: int) -> CascadeGraph:
         tails, heads = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         return cls(n, tails, heads, np.argsort(heads, kind="stable"), _offsets(np.bincount(heads, minlength=n)))
 
@@ -33,7 +33,7 @@ class Network:
 class LiveGraphs:
     """`count` graphs in which each arc is there with its probability, by uniforms that depend on the seed alone."""
 
-    def __init__(self, network: Network, probability: np.ndarray, count: int, seed: int) -> None:
+    def __init__(self, network: CascadeGraph, probability: np.ndarray, count: int, seed: int) -> None:
         self.network, self.count = network, count
         n, arcs = network.n, len(network.tails)
         generator = np.random.default_rng([seed, 1])
@@ -63,7 +63,7 @@ class LiveGraphs:
         step = max(1, MARKS // n)
         seen = np.zeros(min(step, len(start)) * n, dtype=bool)
         ticket = np.empty(len(seen), dtype=np.int32)
-        found = []
+        visited = []
         for low in range(0, len(start), step):
             part = slice(low, low + step)
             key = np.arange(len(start[part])) * n + start[part]
@@ -88,8 +88,8 @@ class LiveGraphs:
                 levels.append(key)
             keys = np.sort(np.concatenate(levels))
             seen[keys] = False
-            found.append(keys + low * n)
-        owner, node = np.divmod(np.concatenate(found) if found else np.empty(0, dtype=np.int64), n)
+            visited.append(keys + low * n)
+        owner, node = np.divmod(np.concatenate(visited) if visited else np.empty(0, dtype=np.int64), n)
         return owner, node
 
 
@@ -131,9 +131,9 @@ def changes(
     tosses, switched = (np.bincount(owner, d[node], graphs * count) for d in (degree, strong))
     # A search from outside a row is about as long as a row, unless the row holds what it would find.
     cost = tosses * (1 + np.maximum(length.mean() - length, 0)) + switched * length
-    kept, used = _affordable(cost.reshape(graphs, count))
+    targeted, used = _affordable(cost.reshape(graphs, count))
     chosen = np.zeros((graphs, count), dtype=bool)
-    chosen[:used, :kept] = True
+    chosen[:used, :targeted] = True
     mine = chosen.reshape(-1)[owner]
     which, place = _ranges(network.first[node[mine]], network.first[node[mine] + 1])
     row = owner[mine][which]
@@ -151,7 +151,7 @@ def changes(
         np.concatenate([owner0, owner1 + len(row0)]),
         np.concatenate([node0, node1]),
         used,
-        used * kept / (graphs * count),
+        used * targeted / (graphs * count),
     )
 
 
@@ -161,7 +161,7 @@ def _switch_on(
     """What absent arcs would add to rows; `row` is sorted, and so are the pairs `(owner, node)` by `owner`."""
     network = live.network
     step = max(1, MARKS // network.n)
-    found = []
+    additions = []
     most = int(row[-1]) + 1 if len(row) else 0
     shift = 0
     for low in range(0, most, step):
@@ -173,12 +173,12 @@ def _switch_on(
         new = ~members[rows - low, network.tails[edges]]
         rows, edges = rows[new], edges[new]
         added = live.sources(network.tails[edges], rows // count, outside=(members, rows - low))
-        found.append((rows, edges, added[0] + shift, added[1]))
+        additions.append((rows, edges, added[0] + shift, added[1]))
         shift += len(rows)
-    if not found:
+    if not additions:
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing, nothing, nothing
-    row, edge, owner, node = (np.concatenate(column) for column in zip(*found))
+    row, edge, owner, node = (np.concatenate(column) for column in zip(*additions))
     return row, edge, owner, node
 
 

@@ -101,8 +101,8 @@ def check_set_function(
     sets, first, second = _all_triples(n) if exhaustive else _random_triples(n, trials, seed)
     failures: list[CounterExample] = []
     tests = 0
-    for number, one in enumerate(rows):
-        test = _Test(function, one, tol, tuple(int(k) for k in np.unravel_index(number, tuple(batch))) if batch else ())
+    for number, row in enumerate(rows):
+        test = _Test(function, row, tol, tuple(int(k) for k in np.unravel_index(number, tuple(batch))) if batch else ())
         test.inequalities(sets, first, second)
         if not function.sampled:
             test.extension(sets, seed if exhaustive else None)
@@ -138,23 +138,24 @@ class _Test:
 
     def inequalities(self, sets: Tensor, first: Tensor, second: Tensor) -> None:
         with_first, with_second = _join(sets, first), _join(sets, second)
-        none, one, other, both = (self.values(s) for s in (sets, with_first, with_second, _join(with_first, second)))
+        joined = (sets, with_first, with_second, _join(with_first, second))
+        before, with_one, with_two, both = map(self.values, joined)
         empty = self.values(torch.zeros_like(sets[:1]))
-        self.scale = max(float(v.abs().amax()) for v in (none, one, other, both, empty)) or 1.0
+        self.scale = max(float(v.abs().amax()) for v in (before, with_one, with_two, both, empty)) or 1.0
         self.report("empty set", empty.abs(), lambda k: f"f({{}}) = {float(empty[k]):.6g}, not 0")
         self.report(
             "monotone",
-            none - one,
-            lambda k: f"f({_show(with_first[k])}) = {one[k]:.6g} < f({_show(sets[k])}) = {none[k]:.6g}",
+            before - with_one,
+            lambda k: f"f({_show(with_first[k])}) = {with_one[k]:.6g} < f({_show(sets[k])}) = {before[k]:.6g}",
         )
         proper = (first != second).nonzero()[:, 0]
-        excess = ((both - other) - (one - none))[proper]
+        excess = ((both - with_two) - (with_one - before))[proper]
 
         def detail(k: int) -> str:
             k = int(proper[k])
-            left = f"f({_show(with_first[k])}) - f({_show(sets[k])}) = {one[k]:.6g} - {none[k]:.6g}"
+            left = f"f({_show(with_first[k])}) - f({_show(sets[k])}) = {with_one[k]:.6g} - {before[k]:.6g}"
             full, part = _join(with_first, second)[k], with_second[k]
-            return f"{left} < f({_show(full)}) - f({_show(part)}) = {both[k]:.6g} - {other[k]:.6g}"
+            return f"{left} < f({_show(full)}) - f({_show(part)}) = {both[k]:.6g} - {with_two[k]:.6g}"
 
         self.report("submodular", excess, detail)
 
@@ -174,10 +175,10 @@ class _Test:
         x = torch.rand(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
         chance = torch.where(every, x, 1 - x).prod(-1)
         mean = (chance * self.values(every)).sum().reshape(1)
-        found = self.values(x.unsqueeze(0), multilinear=True)
+        inside = self.values(x.unsqueeze(0), multilinear=True)
         at = ", ".join(f"{v:.4f}" for v in x)
         self.report(
-            "extension", (mean - found).abs(), lambda k: f"F = {found[k]:.6g} at x = [{at}], E f(S) = {mean[k]:.6g}"
+            "extension", (mean - inside).abs(), lambda k: f"F = {inside[k]:.6g} at x = [{at}], E f(S) = {mean[k]:.6g}"
         )
 
 

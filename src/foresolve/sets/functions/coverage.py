@@ -67,8 +67,8 @@ class ProbabilisticCoverage(ClosedForm):
             self.weights = checks.as_tensor("weights", weights).detach().double()
             checks.finite("weights", self.weights)
             if self.weights.ndim == 0 or bool((self.weights < 0).any()):
-                found = "a number" if self.weights.ndim == 0 else f"minimum {self.weights.min().item():g}"
-                raise checks.fail("weights", "(*batch, targets) with entries >= 0", found)
+                given = "a number" if self.weights.ndim == 0 else f"minimum {self.weights.min().item():g}"
+                raise checks.fail("weights", "(*batch, targets) with entries >= 0", given)
 
     @property
     def batch_shape(self) -> torch.Size:
@@ -79,9 +79,9 @@ class ProbabilisticCoverage(ClosedForm):
         """With the weights of some instances of a flattened batch."""
         if self.weights is None or self.weights.ndim == 1:
             return self
-        own = copy.copy(self)
-        own.weights = self.weights.expand(*batch, -1).reshape(-1, self.weights.shape[-1])[index]
-        return own
+        chosen = copy.copy(self)
+        chosen.weights = self.weights.expand(*batch, -1).reshape(-1, self.weights.shape[-1])[index]
+        return chosen
 
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""

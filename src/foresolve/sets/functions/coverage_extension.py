@@ -94,9 +94,9 @@ class CoverageLocal(Local):
         index = _support((self.x != 0) | (v != 0))  # elsewhere both terms vanish
         x, q, r = self._ratios(index)
         v = (v if index is None else v.gather(-1, index)).unsqueeze(-1)
-        found = _leave_one_out(v * r, r)
-        torch.addcmul(v, x, found, value=-1, out=found)
-        return _put(found.div_(q).mul_(self._left.unsqueeze(-2)), index, out)
+        others = _leave_one_out(v * r, r)
+        torch.addcmul(v, x, others, value=-1, out=others)
+        return _put(others.div_(q).mul_(self._left.unsqueeze(-2)), index, out)
 
     def slope(self) -> Tensor:
         index = _support(self.x != 0)

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.errors import ForesolveError
 from foresolve.sets.functions.extension import Extension, ExtensionGradient, Local, flatten
 from foresolve.sets.functions.sparse import refuse_sparse
@@ -41,6 +42,9 @@ class SetFunction(ABC):
     - override `multilinear` with a formula in torch: derivatives then come from autograd, exactly;
     - derive from `ClosedForm` and give `local`, with every derivative by hand: the fastest.
 
+    Greedy choices and exact solves ask for `increments` (and `cuts`); by default these are differences of `value`, and
+    a function that gives its own is solved as fast as those of foresolve.
+
     **Randomness.** The `u_si` come from a fresh generator at each call, seeded with the function's `seed`: equal calls
     give equal numbers, all instances and all points share the draws (so differences between them are less noisy than
     the values), and no global state is touched. `with_seed` gives the same function with other draws.
@@ -48,7 +52,7 @@ class SetFunction(ABC):
     Parameters
     ----------
     samples: random sets per estimate; the error falls as `1 / sqrt(samples)`.
-    generator: where the seed is drawn from; the seed is 0 where there is none.
+    seed: an integer >= 0, or a generator from which one is drawn.
 
     Attributes
     ----------
@@ -75,10 +79,9 @@ class SetFunction(ABC):
     samples: int = 128
     seed: int = 0
 
-    def __init__(self, samples: int = 128, generator: torch.Generator | None = None) -> None:
+    def __init__(self, samples: int = 128, seed: Seed = 0) -> None:
         self.samples = checks.positive_int("samples", samples)
-        if generator is not None:
-            self.seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+        self.seed = _number(seed)
 
     @abstractmethod
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
@@ -178,14 +181,14 @@ class SetFunction(ABC):
     def hessian_product(self, x: Tensor, theta: Tensor, v: Tensor) -> Tensor:
         """The Hessian of `F` in `x` times `v`, `(*batch, n)`."""
         x, flat, parameters, batch = flatten(self, x, theta)
-        found = self.local(flat.detach(), parameters.detach()).product(v.double().expand(*batch, -1).reshape_as(flat))
-        return found.to(x.dtype).reshape(*batch, flat.shape[-1])
+        product = self.local(flat.detach(), parameters.detach()).product(v.double().expand(*batch, -1).reshape_as(flat))
+        return product.to(x.dtype).reshape(*batch, flat.shape[-1])
 
     def cross_product(self, x: Tensor, theta: Tensor, v: Tensor) -> Tensor:
         """The derivative of `v' grad_x F` in `theta`, `(*batch, *shape)`; the tensor of all of them is never built."""
         x, flat, parameters, batch = flatten(self, x, theta)
-        found = self.local(flat.detach(), parameters.detach()).cross(v.double().expand(*batch, -1).reshape_as(flat))
-        return found.to(theta.dtype).reshape(*batch, *found.shape[1:])
+        cross = self.local(flat.detach(), parameters.detach()).cross(v.double().expand(*batch, -1).reshape_as(flat))
+        return cross.to(theta.dtype).reshape(*batch, *cross.shape[1:])
 
     def of(self, select: Callable[[Tensor], Tensor], theta_dims: int | None = None) -> SetFunction:
         """The function `S -> f(S, select(theta))`; see `foresolve.sets.functions.sums.Selected`."""
@@ -208,6 +211,14 @@ class SetFunction(ABC):
 
 class ClosedForm(SetFunction):
     """A set function whose extension has a formula; subclasses give `value` and `local`."""
+
+
+def _number(seed: Seed) -> int:
+    """A seed as it is; from a generator, one that is drawn."""
+    generator = as_generator("seed", seed)
+    if not isinstance(seed, torch.Generator):
+        return int(seed)
+    return int(torch.randint(2**62, (), generator=generator, device=generator.device))
 
 
 def _values(function: SetFunction, theta: Tensor, n: int) -> Values:

@@ -33,10 +33,11 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.graphs import as_edges
-from foresolve.sets.functions.cascades import Network
+from foresolve._base.randomness import Seed
+from foresolve.sets.functions.cascades import CascadeGraph
 from foresolve.sets.functions.extension import flatten
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.reverse_reach import InfluenceLocal, Rows
+from foresolve.sets.functions.reverse_reach import InfluenceLocal, ReachingSets
 from foresolve.sets.functions.sparse import refuse_sparse
 from foresolve.sets.registry import plain_names
 
@@ -60,7 +61,7 @@ class InfluenceSpread(SetFunction):
     edges: pairs `(from, to)` of node numbers; `from_networkx` takes those of a graph.
     n_nodes: where there are more nodes than the edges name.
     samples: live-edge graphs; at least 2.
-    seed: of the uniforms.
+    seed: of the uniforms: an integer >= 0, or a generator from which one is drawn.
     weights: `(n_nodes,)`, `>= 0`; 1 where not given.
     targets: nodes looked at in each graph, drawn at random; by default all where they are at most 256, else 64. Few
         suit graphs in which cascades run far: time and memory grow with the number of nodes that reach them.
@@ -85,18 +86,17 @@ class InfluenceSpread(SetFunction):
         edges: Any,
         n_nodes: int | None = None,
         samples: int = 128,
-        seed: int = 0,
+        seed: Seed = 0,
         weights: Any = None,
         targets: int | None = None,
     ) -> None:
-        super().__init__(samples)
+        super().__init__(samples, seed)
         if self.samples < 2:
             raise checks.fail("samples", "at least 2, or errors could not be told", str(samples))
-        self.seed = checks.positive_int("seed", seed, zero=True)
         if hasattr(edges, "is_directed"):
             raise checks.fail("edges", "pairs of node numbers", "a graph", "Use `InfluenceSpread.from_networkx(graph)`")
         self.edges, self.n, self.nodes = as_edges(edges, n_nodes)
-        self._network = Network.of(self.edges, self.n)
+        self._network = CascadeGraph.of(self.edges, self.n)
         self.weights = np.ones(self.n)
         if weights is not None:
             given = checks.as_tensor("weights", weights).detach().cpu().double()
@@ -109,16 +109,18 @@ class InfluenceSpread(SetFunction):
         few = len(self._candidates) <= ALL_TARGETS
         most = (ALL_TARGETS if few else SOME_TARGETS) if targets is None else checks.positive_int("targets", targets)
         self.targets = min(most, len(self._candidates))
-        self._known: OrderedDict[tuple[bytes, str], Rows] = OrderedDict()
+        self._known: OrderedDict[tuple[bytes, str], ReachingSets] = OrderedDict()
 
     @classmethod
     def from_networkx(
-        cls, graph: Any, samples: int = 128, seed: int = 0, weights: Any = None, targets: int | None = None
+        cls, graph: Any, samples: int = 128, seed: Seed = 0, weights: Any = None, targets: int | None = None
     ) -> Self:
         """Cascades on a networkx graph: its arcs are `graph.edges` in order, its `nodes` keep their names.
 
         An undirected edge gives two arcs with their own probabilities, `(u, v)` then `(v, u)`.
         """
+        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
         edges, n_nodes, nodes = as_edges(graph, None)
         spread = cls(edges, n_nodes, samples, seed, weights, targets)
         spread.nodes = nodes
@@ -155,8 +157,8 @@ class InfluenceSpread(SetFunction):
     def slope_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch, edges)`: the standard error of the derivative of `F` in `theta`."""
         x, flat, parameters, batch = flatten(self, x, theta)
-        found = self.local(flat.detach(), parameters.detach()).slope_error()
-        return found.to(x.dtype).reshape(*batch, len(self.edges))
+        errors = self.local(flat.detach(), parameters.detach()).slope_error()
+        return errors.to(x.dtype).reshape(*batch, len(self.edges))
 
     def with_seed(self, seed: int) -> InfluenceSpread:
         """The same function with other random graphs."""
@@ -193,10 +195,10 @@ class InfluenceSpread(SetFunction):
         spread.nodes = config["nodes"]
         return spread
 
-    def _rows(self, theta: Tensor) -> list[Rows]:
+    def _rows(self, theta: Tensor) -> list[ReachingSets]:
         """The sampled rows of each instance; those of the last call are kept, and as many of others as fit."""
         arrays = np.ascontiguousarray(theta.detach().double().cpu().numpy())
-        now: OrderedDict[tuple[bytes, str], Rows] = OrderedDict()
+        now: OrderedDict[tuple[bytes, str], ReachingSets] = OrderedDict()
         keys = [(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), str(theta.device)) for row in arrays]
         for key, row in zip(keys, arrays):
             if key not in now:
@@ -210,9 +212,9 @@ class InfluenceSpread(SetFunction):
         self._known = OrderedDict(reversed(now.items()))
         return [now[key] for key in keys]
 
-    def _sample(self, theta: np.ndarray, device: torch.device) -> Rows:
+    def _sample(self, theta: np.ndarray, device: torch.device) -> ReachingSets:
         draw = (self.samples, self.targets, self.seed)
-        return Rows(self._network, theta, self._candidates, self.weights, *draw, device)
+        return ReachingSets(self._network, theta, self._candidates, self.weights, *draw, device)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_known": OrderedDict()}

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from foresolve.sets.functions.cascades import LiveGraphs, Network, changes, draw_targets, padded
+from foresolve.sets.functions.cascades import CascadeGraph, LiveGraphs, changes, draw_targets, padded
 from foresolve.sets.functions.extension import Local
 
 TINY = 1e-100
 CHUNK = 2**22  # entries of the matrix of rows and items at once
 
 
-class Rows:
+class ReachingSets:
     """The sampled rows of one instance, and, once they are asked for, what they become when arcs are switched.
 
     Attributes
@@ -36,7 +36,7 @@ class Rows:
 
     def __init__(
         self,
-        network: Network,
+        network: CascadeGraph,
         theta: np.ndarray,
         candidates: np.ndarray,
         weights: np.ndarray,
@@ -72,19 +72,20 @@ class Rows:
 class Switched:
     """Rows under single arcs that are switched, with the weight that each change has in the derivative."""
 
-    def __init__(self, rows: Rows) -> None:
-        found = changes(rows._live(), rows.theta, rows.targets, *rows.members)
-        self.row, self.edge, self.present = (rows._tensor(a) for a in (found.row, found.edge, found.present))
-        chance = rows.theta[found.edge]
-        self.weight = rows.weight[self.row] / rows._tensor(np.where(found.present, chance, 1 - chance) * found.share)
-        self.parts = rows._padded(found.owner, found.node, len(found.row))
-        self.graphs = found.graphs
+    def __init__(self, rows: ReachingSets) -> None:
+        switches = changes(rows._live(), rows.theta, rows.targets, *rows.members)
+        self.row, self.edge, self.present = (rows._tensor(a) for a in (switches.row, switches.edge, switches.present))
+        chance = rows.theta[switches.edge]
+        share = np.where(switches.present, chance, 1 - chance) * switches.share
+        self.weight = rows.weight[self.row] / rows._tensor(share)
+        self.parts = rows._padded(switches.owner, switches.node, len(switches.row))
+        self.graphs = switches.graphs
 
 
 class InfluenceLocal(Local):
     """`rows[b]` belong to instance `b`."""
 
-    def __init__(self, rows: list[Rows], x: Tensor, edges: int) -> None:
+    def __init__(self, rows: list[ReachingSets], x: Tensor, edges: int) -> None:
         self.rows, self.x, self.edges = rows, x, edges
         self._q = pad((1 - x).clamp_min(TINY), (0, 1), value=1.0)  # the last node fills rows up
 
@@ -123,10 +124,10 @@ class InfluenceLocal(Local):
             place = torch.full((self._q.shape[-1],), f, device=index.device)
             place[index[b]] = torch.arange(f, device=index.device)
             for ids, nodes in rows.parts:
-                for some, part in zip(ids.split(max(1, CHUNK // (f + 1))), nodes.split(max(1, CHUNK // (f + 1)))):
+                for numbers, part in zip(ids.split(max(1, CHUNK // (f + 1))), nodes.split(max(1, CHUNK // (f + 1)))):
                     # The root is taken apart, so that factors 1e100 and 1e-100 meet in the product only.
-                    entries = (rows.weight[some] * missed[some]).sqrt().unsqueeze(-1) / _take(self._q[b], part)
-                    matrix = self.x.new_zeros(len(some), f + 1).scatter_(-1, _take(place, part), entries)[:, :f]
+                    entries = (rows.weight[numbers] * missed[numbers]).sqrt().unsqueeze(-1) / _take(self._q[b], part)
+                    matrix = self.x.new_zeros(len(numbers), f + 1).scatter_(-1, _take(place, part), entries)[:, :f]
                     out[b] -= matrix.mT @ matrix
         out.diagonal(dim1=-2, dim2=-1).zero_()
         return out
@@ -171,8 +172,8 @@ class InfluenceLocal(Local):
         """Weighted `P(absent) - P(present)`: the set is what the arc adds, or the row without it."""
         switched = self.rows[b].switched
         row = self._missed[b][switched.row]
-        other = _products(switched.parts, self._q[b], len(row))
-        return switched.weight * torch.where(switched.present, other - row, row * (1 - other))
+        without = _products(switched.parts, self._q[b], len(row))
+        return switched.weight * torch.where(switched.present, without - row, row * (1 - without))
 
     def _cross_terms(self, b: int, v: Tensor) -> Tensor:
         """The same for `G(R) = v' grad h = sum_{i in R} v_i P(R \\ i)`; `G(A + B) = G(A) P(B) + P(A) G(B)`."""
@@ -180,10 +181,10 @@ class InfluenceLocal(Local):
         ratio = pad(v, (0, 1)) / self._q[b]
         missed = self._missed[b][switched.row]
         slope = (self._missed[b] * _sums(rows.parts, ratio, len(rows.weight)))[switched.row]
-        other = _products(switched.parts, self._q[b], len(missed))
-        other_slope = other * _sums(switched.parts, ratio, len(missed))
-        gain = missed * other_slope - slope * (1 - other)
-        return switched.weight * torch.where(switched.present, slope - other_slope, gain)
+        without = _products(switched.parts, self._q[b], len(missed))
+        without_slope = without * _sums(switched.parts, ratio, len(missed))
+        gain = missed * without_slope - slope * (1 - without)
+        return switched.weight * torch.where(switched.present, slope - without_slope, gain)
 
 
 def _take(values: Tensor, index: Tensor) -> Tensor:

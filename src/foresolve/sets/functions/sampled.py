@@ -47,13 +47,13 @@ class SampledLocal(Local):
     @cached_property
     def _second(self) -> tuple[Tensor, Tensor]:
         index = torch.arange(self.n, device=self.x.device).expand(self.batch, -1)
-        found = []
-        for some in self._parts(self.n, self.batch):
+        moments = []
+        for block in self._parts(self.n, self.batch):
             means = _Moments()
-            for part in self._parts(self.function.samples, self.batch * (some.stop - some.start)):
-                means.add(self._differences(self._sets(part), index[:, some], self.theta))
-            found.append((means.mean, means.error))
-        return torch.cat([mean for mean, _ in found], -1), torch.cat([error for _, error in found], -1)
+            for part in self._parts(self.function.samples, self.batch * (block.stop - block.start)):
+                means.add(self._differences(self._sets(part), index[:, block], self.theta))
+            moments.append((means.mean, means.error))
+        return torch.cat([mean for mean, _ in moments], -1), torch.cat([error for _, error in moments], -1)
 
     @property
     def value(self) -> Tensor:  # type: ignore[override]
@@ -95,11 +95,11 @@ class SampledLocal(Local):
         wanted = (v != 0).any(0).nonzero()[:, 0]
         index = wanted.expand(self.batch, -1)
         leaf, total = self._leaf()
-        for some in self._parts(len(wanted), self.batch):
-            weight = v[:, wanted[some]]
-            for part in self._parts(self.function.samples, self.batch * (some.stop - some.start)):
+        for block in self._parts(len(wanted), self.batch):
+            weight = v[:, wanted[block]]
+            for part in self._parts(self.function.samples, self.batch * (block.stop - block.start)):
                 with torch.enable_grad():
-                    differences = self._differences(self._sets(part), index[:, some], leaf)
+                    differences = self._differences(self._sets(part), index[:, block], leaf)
                     _accumulate(total, (weight * differences).sum(), leaf)
         return total / self.function.samples
 
@@ -131,12 +131,12 @@ class SampledLocal(Local):
         """`f` of the sets `(k, B, ..., n)`."""
         shape = theta.shape[1:]
         rows = theta.reshape(1, theta.shape[0], *[1] * (masks.ndim - 3), *shape)
-        found = self.function.value(masks, rows.expand(*masks.shape[:-1], *shape))
-        if found.shape != masks.shape[:-1]:
+        values = self.function.value(masks, rows.expand(*masks.shape[:-1], *shape))
+        if values.shape != masks.shape[:-1]:
             expected = f"{tuple(masks.shape[:-1])} for sets {tuple(masks.shape)}"
             remedy = "Sum over the last dimensions only; those in front are the batch"
-            raise checks.fail(f"{type(self.function).__name__}.value(...)", expected, str(tuple(found.shape)), remedy)
-        return found.double()
+            raise checks.fail(f"{type(self.function).__name__}.value(...)", expected, str(tuple(values.shape)), remedy)
+        return values.double()
 
     def _differences(self, sets: Tensor, index: Tensor, theta: Tensor) -> Tensor:
         """`f(S + i) - f(S - i)` `(k, B, f)` for sets `(k, B, n)` and items `(B, f)`."""
@@ -209,21 +209,21 @@ class _Moments:
 def _flip(sets: Tensor, index: Tensor) -> Tensor:
     """Sets `(k, B, n)` with each of the items `(B, f)` put in or taken out, `(k, B, f, n)`."""
     items = index.expand(len(sets), *index.shape)
-    other = 1 - sets.gather(-1, items)
+    turned = 1 - sets.gather(-1, items)
     copies = sets.unsqueeze(-2).repeat(1, 1, index.shape[-1], 1)
-    return copies.scatter_(-1, items.unsqueeze(-1), other.unsqueeze(-1))
+    return copies.scatter_(-1, items.unsqueeze(-1), turned.unsqueeze(-1))
 
 
 def _grad(scalar: Tensor, by: Tensor, *, create_graph: bool = False) -> Tensor:
     """The derivative, zero where there is no dependence (a modular function's Hessian, for example)."""
     if not scalar.requires_grad:
         return torch.zeros_like(by)
-    (found,) = torch.autograd.grad(scalar, by, retain_graph=True, create_graph=create_graph, allow_unused=True)
-    return torch.zeros_like(by) if found is None else found
+    (gradient,) = torch.autograd.grad(scalar, by, retain_graph=True, create_graph=create_graph, allow_unused=True)
+    return torch.zeros_like(by) if gradient is None else gradient
 
 
 def _accumulate(total: Tensor, scalar: Tensor, by: Tensor) -> None:
     if scalar.requires_grad:
-        (found,) = torch.autograd.grad(scalar, by, allow_unused=True)
-        if found is not None:
-            total += found
+        (gradient,) = torch.autograd.grad(scalar, by, allow_unused=True)
+        if gradient is not None:
+            total += gradient

@@ -222,8 +222,8 @@ class SumLocal(Local):
 
     def merge(self, which: Tensor, other: SumLocal) -> SumLocal | None:
         merged = [mine.merge(which, theirs) for mine, theirs in zip(self.terms, other.terms)]
-        found = [local for local in merged if local is not None]
-        return SumLocal(self.weights, found) if len(found) == len(merged) else None
+        locals_ = [local for local in merged if local is not None]
+        return SumLocal(self.weights, locals_) if len(locals_) == len(merged) else None
 
 
 class SelectedLocal(Local):
@@ -234,14 +234,14 @@ class SelectedLocal(Local):
         self.inner = inner or outer.function.local(x, self._selected(theta.detach()).detach())
 
     def _selected(self, theta: Tensor) -> Tensor:
-        found = self.outer.select_from(theta).double()
+        selected = self.outer.select_from(theta).double()
         dims = self.outer.function.theta_dims
-        if found.ndim == dims:
-            found = found.unsqueeze(0)  # data of its own
-        if found.ndim != dims + 1 or len(found) not in (1, len(theta)):
+        if selected.ndim == dims:
+            selected = selected.unsqueeze(0)  # data of its own
+        if selected.ndim != dims + 1 or len(selected) not in (1, len(theta)):
             expected = f"a function to ({len(theta)}, ...) with {dims} dimensions for each instance"
-            raise checks.fail("select", expected, f"one to {tuple(found.shape)}", "It may not touch the batch")
-        return found
+            raise checks.fail("select", expected, f"one to {tuple(selected.shape)}", "It may not touch the batch")
+        return selected
 
     @property
     def value(self) -> Tensor:  # type: ignore[override]
@@ -269,8 +269,8 @@ class SelectedLocal(Local):
             selected = self._selected(leaf)
         if not selected.requires_grad:
             return torch.zeros_like(leaf)
-        (found,) = torch.autograd.grad(selected, leaf, gradient().sum_to_size(selected.shape), allow_unused=True)
-        return torch.zeros_like(leaf) if found is None else found
+        (pulled,) = torch.autograd.grad(selected, leaf, gradient().sum_to_size(selected.shape), allow_unused=True)
+        return torch.zeros_like(leaf) if pulled is None else pulled
 
     def merge(self, which: Tensor, other: SelectedLocal) -> SelectedLocal | None:
         inner = self.inner.merge(which, other.inner)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.graphs import as_pairs
-from foresolve.errors import ForesolveError
 from foresolve.sets.decomposition import columns
 from foresolve.sets.matroids.matroid import Matroid
 from foresolve.sets.registry import plain_names
@@ -21,7 +20,7 @@ class GraphicMatroid(Matroid):
     r"""Sets of edges of an undirected graph without a cycle; its bases are the spanning trees of each component.
 
     The items are the edges. Several may join the same two nodes; one from a node to itself is never taken. The polytope
-    has a constraint for every set of nodes, `x(E(U)) <= |U| - 1`, so `project` and `rows` are not offered.
+    has a constraint for every set of nodes, `x(E(U)) <= |U| - 1`: too many for a list of rows, or for projections.
 
     Parameters
     ----------
@@ -53,6 +52,8 @@ class GraphicMatroid(Matroid):
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:
         """The forests of an undirected networkx graph: items are `graph.edges` in order, `nodes` keep their names."""
+        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
         if graph.is_directed():
             raise checks.fail("graph", "undirected", type(graph).__name__, "Use `graph.to_undirected()`")
         nodes = list(graph.nodes)
@@ -103,22 +104,10 @@ class GraphicMatroid(Matroid):
         positive), by a linear programme for each instance."""
         flat, batch = self._take("x", x, check=True)
         most = torch.tensor([[columns(row, self)[0]] for row in flat.cpu().numpy()], dtype=torch.float64)
-        found = {"lower": -flat, "upper": flat - 1, "sets": most.reshape(-1, 1).to(flat)}
+        amounts = {"lower": -flat, "upper": flat - 1, "sets": most.reshape(-1, 1).to(flat)}
         if base:
-            found["base"] = (flat.sum(-1, keepdim=True) - self.rank).abs()
-        return {kind: amount.reshape(*batch, amount.shape[-1]) for kind, amount in found.items()}
-
-    def project(self, y: Tensor, *, base: bool = True, check: bool = True) -> NoReturn:
-        raise ForesolveError(
-            "the projection onto the polytope of forests is not offered: it has a constraint for every set of nodes. "
-            "Use methods that only maximise over it, such as the greedy algorithm, or a laminar matroid"
-        )
-
-    def rows(self) -> NoReturn:
-        raise ForesolveError(
-            "the polytope of forests has a constraint for every set of nodes, too many for a list of rows. "
-            "Use `maximize` to optimise over it, and `excess` to see whether a point is inside"
-        )
+            amounts["base"] = (flat.sum(-1, keepdim=True) - self.rank).abs()
+        return {kind: amount.reshape(*batch, amount.shape[-1]) for kind, amount in amounts.items()}
 
     def _forest(self, allowed: Tensor, order: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Kruskal's algorithm: the edges taken `(B, n)` of those allowed, and the component of each node."""

@@ -30,12 +30,12 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.sets.matroids.matroid import Matroid, Projection
+from foresolve.sets.matroids.matroid import MatroidProjection, PolyhedralMatroid
 from foresolve.sets.matroids.nested import Level, grow
 from foresolve.solvers.submodular.waterfill import fill_units, waterfill
 
 
-class LaminarMatroid(Matroid):
+class LaminarMatroid(PolyhedralMatroid):
     r"""At most `capacities[s]` items from each of `sets`, any two of which are nested or disjoint.
 
     Parameters
@@ -59,9 +59,9 @@ class LaminarMatroid(Matroid):
 
     def __init__(self, n: int, sets: Iterable[Iterable[int]], capacities: int | Sequence[int]) -> None:
         self.n = checks.positive_int("n", n)
-        self._found([_items(self.n, s, items) for s, items in enumerate(sets)], capacities)
+        self._build([_items(self.n, s, items) for s, items in enumerate(sets)], capacities)
 
-    def _found(self, sets: list[np.ndarray], capacities: Any) -> None:
+    def _build(self, sets: list[np.ndarray], capacities: Any) -> None:
         self.sets, self.device = tuple(sets), torch.device("cpu")
         self.capacities = _capacities(capacities, len(sets))
         forest = grow(self.n, self.sets, self.capacities)
@@ -106,23 +106,23 @@ class LaminarMatroid(Matroid):
 
     def excess(self, x: Tensor, *, base: bool = True) -> dict[str, Tensor]:
         flat, batch = self._take("x", x, check=False)
-        found = {"lower": -flat, "upper": flat - 1, "sets": self._totals(flat) - self._limits}
+        amounts = {"lower": -flat, "upper": flat - 1, "sets": self._totals(flat) - self._limits}
         if base:
-            found["base"] = (flat.sum(-1, keepdim=True) - self.rank).abs()
-        return {kind: amount.reshape(*batch, amount.shape[-1]) for kind, amount in found.items()}
+            amounts["base"] = (flat.sum(-1, keepdim=True) - self.rank).abs()
+        return {kind: amount.reshape(*batch, amount.shape[-1]) for kind, amount in amounts.items()}
 
     def maximize(self, gains: Tensor, *, base: bool = True, check: bool = True) -> Tensor:
         gains = checks.as_tensor("gains", gains)
         flat, batch = self._take("gains", gains, check=check)
         # The greedy algorithm, one level of sets at a time: an item is refused by a set that is full of items that come
         # before it, and these are the best that remain of what the inner sets let through.
-        kept = torch.ones_like(flat, dtype=torch.bool) if base else flat > 0
+        taken = torch.ones_like(flat, dtype=torch.bool) if base else flat > 0
         by_gain = flat.argsort(dim=1, descending=True, stable=True)
         for level in self._levels:
-            kept = _best(kept, by_gain, level)
-        return kept.reshape(*batch, self.n).to(gains.dtype)
+            taken = _best(taken, by_gain, level)
+        return taken.reshape(*batch, self.n).to(gains.dtype)
 
-    def project(self, y: Tensor, *, base: bool = True, check: bool = True) -> Projection:
+    def project(self, y: Tensor, *, base: bool = True, check: bool = True) -> MatroidProjection:
         y = checks.as_tensor("y", y)
         flat, batch = self._take("y", y, check=check)
         x, price = torch.ones_like(flat), torch.full_like(flat, -torch.inf)
@@ -143,7 +143,7 @@ class LaminarMatroid(Matroid):
         free = (x > 0) & (x < 1)
         shape = (*batch, self.n)
         x, price = x.to(y.dtype).reshape(shape), price.to(y.dtype).reshape(shape)
-        return Projection(x, price, group.reshape(shape), free.reshape(shape), len(self.sets))
+        return MatroidProjection(x, price, group.reshape(shape), free.reshape(shape), len(self.sets))
 
     def _totals(self, x: Tensor) -> Tensor:
         """`(B, sets)`: `x(S)` for each set of the family."""
@@ -154,10 +154,10 @@ class LaminarMatroid(Matroid):
         return weights.new_zeros(len(weights), self.n).index_add(1, self._item, weights.index_select(1, self._set))
 
     def _exchanges(self, first: Tensor, second: Tensor, item: Tensor) -> Tensor:
-        one, two = (self._totals(mask[:, : self.n].double()) >= self._limits for mask in (first, second))
+        left, right = (self._totals(mask[:, : self.n].double()) >= self._limits for mask in (first, second))
         holds = self._totals(torch.zeros_like(first, dtype=torch.float64).scatter(1, item[:, None], 1.0)) > 0
         # `f` must be in the full sets of `second` that hold `item`, and in no full set of `first` that does not.
-        tight, barred = (two & holds).double(), (one & ~holds).double()
+        tight, barred = (right & holds).double(), (left & ~holds).double()
         fillers = (0, first.shape[1] - self.n)
         inside = torch.nn.functional.pad(self._holders(tight), fillers)
         outside = torch.nn.functional.pad(self._holders(barred), fillers)
@@ -184,7 +184,7 @@ class UniformMatroid(LaminarMatroid):
         self.n, self.k = checks.positive_int("n", n), checks.positive_int("k", k, zero=True)
         if self.k > self.n:
             raise checks.fail("k", f"at most `n` ({n})", str(k))
-        self._found([np.arange(self.n)], [self.k])
+        self._build([np.arange(self.n)], [self.k])
 
     def config(self) -> dict[str, Any]:
         """The two numbers."""
@@ -212,7 +212,7 @@ class PartitionMatroid(LaminarMatroid):
 
     def __init__(self, groups: Any, capacities: int | Sequence[int]) -> None:
         self.n, sets = _partition(groups, capacities)
-        self._found(sets, capacities)
+        self._build(sets, capacities)
 
     def config(self) -> dict[str, Any]:
         """The items of each group, and the capacities."""
@@ -227,35 +227,35 @@ class PartitionMatroid(LaminarMatroid):
         return f"PartitionMatroid(n={self.n}, groups={len(self.sets)}, rank={self.rank})"
 
 
-def _best(kept: Tensor, by_gain: Tensor, level: Level) -> Tensor:
-    """Of the items kept so far, the first `c` of each set in the order of `by_gain`; `(B, n)` boolean."""
+def _best(taken: Tensor, by_gain: Tensor, level: Level) -> Tensor:
+    """Of the items taken so far, the first `c` of each set in the order of `by_gain`; `(B, n)` boolean."""
     segments = level.segments
     if not segments.whole:
         name = torch.where(level.group >= 0, level.group, torch.iinfo(torch.int64).max)
         place = name[by_gain].argsort(dim=1, stable=True)[:, : segments.items.numel()]
         by_gain = by_gain.gather(1, place)
-    mine = kept.gather(1, by_gain)
+    mine = taken.gather(1, by_gain)
     count = mine.cumsum(1)
     if not segments.whole:
         before = count.index_select(1, (segments.start - 1).clamp_min(0)) * (segments.start > 0)
         count = count - segments.spread(before)
-    return kept.scatter(1, by_gain, mine & (count <= segments.spread(level.totals[None])))
+    return taken.scatter(1, by_gain, mine & (count <= segments.spread(level.totals[None])))
 
 
 def _items(n: int, s: int, items: Iterable[int]) -> np.ndarray:
     """The items of set `s` as an array, or an error."""
-    found = np.asarray(items.cpu() if isinstance(items, Tensor) else list(items))
-    if found.size == 0:
+    array = np.asarray(items.cpu() if isinstance(items, Tensor) else list(items))
+    if array.size == 0:
         return np.zeros(0, dtype=np.int64)
-    if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise checks.fail(f"sets[{s}]", "a list of item numbers", f"{found.dtype} of shape {found.shape}")
-    if found.min() < 0 or found.max() >= n:
-        bad = found[(found < 0) | (found >= n)][0]
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise checks.fail(f"sets[{s}]", "a list of item numbers", f"{array.dtype} of shape {array.shape}")
+    if array.min() < 0 or array.max() >= n:
+        bad = array[(array < 0) | (array >= n)][0]
         raise checks.fail(f"sets[{s}]", f"of items from 0 to {n - 1}", f"item {bad}")
-    values, counts = np.unique(found, return_counts=True)
+    values, counts = np.unique(array, return_counts=True)
     if counts.max() > 1:
         raise checks.fail(f"sets[{s}]", "without repetitions", f"item {values[counts.argmax()]} twice")
-    return found.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _capacities(capacities: Any, count: int) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from foresolve.errors import ForesolveError
 
 
 @dataclass(frozen=True)
-class Projection:
+class MatroidProjection:
     """The nearest point of a matroid polytope, and what its derivative needs.
 
     Attributes
@@ -71,11 +71,6 @@ class Matroid(ABC):
     rank: int
     device: torch.device
 
-    @cached_property
-    def center(self) -> Tensor:
-        """The point of the base polytope nearest to the origin `(n,)`, float64: where solves start."""
-        return self.project(torch.zeros(self.n, dtype=torch.float64, device=self.device)).x
-
     @abstractmethod
     def independent(self, mask: Tensor) -> Tensor:
         """Whether sets given as 0/1 or boolean `(*batch, n)` are independent, `(*batch,)`."""
@@ -100,25 +95,9 @@ class Matroid(ABC):
         """
 
     @abstractmethod
-    def project(self, y: Tensor, *, base: bool = True, check: bool = True) -> Projection:
-        r"""The nearest point of the base polytope (or of the independence polytope: `base=False`) to `y` `(*batch, n)`.
-
-        .. math::
-            \min_x \; \tfrac12 |x - y|^2 \quad \text{s.t.} \quad x(S) \le r(S) \;\forall S, \; x \ge 0 \;
-            (\text{and } x(E) = r(E) \text{ on the base polytope})
-
-        `check` says whether to look for NaN and infinities, for which the CPU waits for a GPU. The result is not
-        attached to a graph: its derivative is `Projection.tangent`.
-        """
-
-    @abstractmethod
     def excess(self, x: Tensor, *, base: bool = True) -> dict[str, Tensor]:
         """By how much `x` `(*batch, n)` breaks each constraint (negative: slack), `(*batch, count)` for each kind:
         `lower`, `upper`, `sets` and, for a base, `base`."""
-
-    @abstractmethod
-    def rows(self) -> tuple[scipy.sparse.csr_array, np.ndarray]:
-        """`A`, `b` with the independence polytope = `{0 <= x <= 1, A x <= b}`."""
 
     @abstractmethod
     def to(self, device: torch.device | str) -> Self:
@@ -142,9 +121,9 @@ class Matroid(ABC):
         candidates = second & ~first
         row, f = candidates.nonzero(as_tuple=True)
         pair, e = torch.arange(len(row), device=row.device), item[row]
-        one, two = first[row], second[row]
-        one[pair, e], one[pair, f], two[pair, f], two[pair, e] = False, True, False, True
-        sound = self.independent(one[:, : self.n]) & self.independent(two[:, : self.n])
+        left, right = first[row], second[row]
+        left[pair, e], left[pair, f], right[pair, f], right[pair, e] = False, True, False, True
+        sound = self.independent(left[:, : self.n]) & self.independent(right[:, : self.n])
         return candidates.index_put((row, f), sound)
 
     def _take(self, name: str, value: Any, *, check: bool) -> tuple[Tensor, torch.Size]:
@@ -169,3 +148,28 @@ class Matroid(ABC):
         if value.device != self.device:
             remedy = f"Move one of them, for example with `matroid.to({str(value.device)!r})`"
             raise checks.fail(name, f"on the matroid's device ({self.device})", str(value.device), remedy)
+
+
+class PolyhedralMatroid(Matroid):
+    """A matroid whose polytope is a short list of rows: it can be projected on, and written into a linear program."""
+
+    @cached_property
+    def center(self) -> Tensor:
+        """The point of the base polytope nearest to the origin `(n,)`, float64: where solves start."""
+        return self.project(torch.zeros(self.n, dtype=torch.float64, device=self.device)).x
+
+    @abstractmethod
+    def project(self, y: Tensor, *, base: bool = True, check: bool = True) -> MatroidProjection:
+        r"""The nearest point of the base polytope (or of the independence polytope: `base=False`) to `y` `(*batch, n)`.
+
+        .. math::
+            \min_x \; \tfrac12 |x - y|^2 \quad \text{s.t.} \quad x(S) \le r(S) \;\forall S, \; x \ge 0 \;
+            (\text{and } x(E) = r(E) \text{ on the base polytope})
+
+        `check` says whether to look for NaN and infinities, for which the CPU waits for a GPU. The result is not
+        attached to a graph: its derivative is `MatroidProjection.tangent`.
+        """
+
+    @abstractmethod
+    def rows(self) -> tuple[scipy.sparse.csr_array, np.ndarray]:
+        """`A`, `b` with the independence polytope = `{0 <= x <= 1, A x <= b}`."""

@@ -26,7 +26,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Forest:
+class LaminarFamily:
     """What is known of a laminar family.
 
     Attributes
@@ -43,7 +43,7 @@ class Forest:
     covered: bool
 
 
-def grow(n: int, sets: Sequence[np.ndarray], capacities: Sequence[int]) -> Forest:
+def grow(n: int, sets: Sequence[np.ndarray], capacities: Sequence[int]) -> LaminarFamily:
     """The forest of a family of sets, or an error that names two that cross.
 
     Bottom up, `rank(S) = min(c_S, sum of the children's ranks + items in no child)`. Where `c_S` is not the smaller of
@@ -80,7 +80,7 @@ def grow(n: int, sets: Sequence[np.ndarray], capacities: Sequence[int]) -> Fores
         members = np.flatnonzero(binds & (height == h)).tolist()
         levels.append(_level(n, [sets[s] for s in members], members, [capacities[s] for s in members]))
         covered[np.concatenate([sets[s] for s in members])] = True
-    return Forest(int(rank[tops].sum()) + len(loose), order, tuple(levels), bool(covered.all()))
+    return LaminarFamily(int(rank[tops].sum()) + len(loose), order, tuple(levels), bool(covered.all()))
 
 
 def _level(n: int, sets: Sequence[np.ndarray], names: Sequence[int], capacities: Sequence[int]) -> Level:

@@ -105,7 +105,7 @@ class _Search:
         self.parts, self.bases, self.gap, self.deadline = parts, bases, gap, time.monotonic() + time_limit
         self.best, self.value = start.astype(bool), float(parts.values(start.astype(bool)).sum())
         self.most = parts.values(np.ones(parts.n, dtype=bool))
-        self.scale = SCALE / max(float(self.most.sum()), np.finfo(np.float64).tiny)
+        self.scale = SCALE / max(float(self.most.sum()), 1e-300)  # whose inverse is still a number
         self.rows: list[tuple[scipy.sparse.csr_array, np.ndarray]] = []
 
     def run(self) -> np.ndarray:

@@ -21,10 +21,10 @@ VALUE_COST = 1e4
 class Increments(ABC):
     """The gains of single items over sets that grow, in float64.
 
-    A set is known by its state, a row of `m` numbers. Of several instances, row `b` of the states belongs to instance
-    `b`; of one instance, all rows do. On a GPU arrays are tensors there, else of NumPy.
+    A set is known by its state, a row of `m` numbers. Greedy choices hold one set of each of `count` instances; branch
+    and bound holds many sets of one. Arrays are NumPy's, or, where increments live on a GPU, tensors.
 
-    A class of one's own gives `n`, `empty`, `gains` and `grown`; the rest makes it faster.
+    A class of one's own gives `n`, `empty`, `gains` and `grown` of one instance; the rest makes it faster.
 
     Attributes
     ----------
@@ -32,6 +32,25 @@ class Increments(ABC):
     n: items.
     empty: `(count, m)`, the states of empty sets.
     favor: all gains at once cost as much as this share of them picked out; 0: always all of them.
+
+    Examples
+    --------
+    The root of a sum; the state of a set is its sum:
+
+    >>> import numpy as np
+    >>> from foresolve.sets import Increments
+    >>> class Root(Increments):
+    ...     def __init__(self, theta):
+    ...         self.theta, self.n, self.empty = theta, len(theta), np.zeros((1, 1))
+    ...     def gains(self, states):
+    ...         return np.sqrt(states + self.theta) - np.sqrt(states)
+    ...     def grown(self, states, items):
+    ...         return states + self.theta[items, None]
+    >>> root = Root(np.array([1.0, 4.0, 9.0]))
+    >>> root.gains(root.empty).tolist()
+    [[1.0, 2.0, 3.0]]
+    >>> root.grown(root.empty, np.array([2])).tolist()
+    [[9.0]]
     """
 
     count: int = 1

@@ -124,8 +124,8 @@ def fill_units(y: Tensor, k: int) -> tuple[Tensor, Tensor]:
     gap = point[:, :-1] - point[:, 1:]
     reached = (count[:, :-1] * gap).cumsum(1)
     flat = (count[:, 2 * k - 1 : 2 * k] == 0) & (gap[:, 2 * k - 1 : 2 * k] > 0)
-    found = torch.where(flat, 2 * k - 1, (reached < k).sum(1, keepdim=True))
-    high = point.gather(1, found)
+    place = torch.where(flat, 2 * k - 1, (reached < k).sum(1, keepdim=True))
+    high = point.gather(1, place)
     near = y - high
     many = ((near >= 0) & (near < 1)).sum(1, keepdim=True)
     level = (near.clamp(0, 1).sum(1, keepdim=True) - k) / many.clamp_min(1)
@@ -169,6 +169,6 @@ def _piece(y: Tensor, bound: Tensor, close: Tensor, segments: Segments, total: T
         first = last.new_full((len(y), segments.count), 2 * m)
         first = first.scatter_reduce(1, label.expand(len(y), -1), torch.where(level, slots, 2 * m), "amin")
     flat = first < 2 * m
-    found = torch.minimum(ends + segments.sum((reached < goal).to(torch.int64), label), last)
-    found = torch.where(flat, first, found)
-    return point.gather(1, found), point.gather(1, torch.minimum(found + 1, last)), flat
+    place = torch.minimum(ends + segments.sum((reached < goal).to(torch.int64), label), last)
+    place = torch.where(flat, first, place)
+    return point.gather(1, place), point.gather(1, torch.minimum(place + 1, last)), flat

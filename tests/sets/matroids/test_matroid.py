@@ -9,10 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import InvalidInputError
 from foresolve.sets.matroids.graphic import GraphicMatroid
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
 from sets.families import KINDS, draw_matroid, draw_point, matroids, subsets
 
 ALL = (*KINDS, "graphic")
@@ -87,18 +87,10 @@ def test_excess_of_points_inside_and_outside(matroid: Matroid, seed: int) -> Non
 
 
 @given(matroids())
-def test_rows_describe_the_independent_sets(matroid: Matroid) -> None:
+def test_rows_describe_the_independent_sets(matroid: PolyhedralMatroid) -> None:
     A, b = matroid.rows()
     every = subsets(matroid.n)
     assert torch.equal(matroid.independent(every), torch.from_numpy((every.numpy() @ A.T <= b).all(1)))
-
-
-def test_excess_of_forests_is_that_of_the_worst_set_of_edges() -> None:
-    triangle = GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 3)])
-    x = torch.tensor([[0.9, 0.9, 0.9, 0.2, 0.0], [0.5, 0.5, 1.0, 1.0, 0.0], [0.5, 0.5, 1.0, 1.0, 0.25]])
-    assert triangle.rank == 3
-    expected = torch.tensor([[0.7], [0.0], [0.25]], dtype=torch.float64)
-    torch.testing.assert_close(triangle.excess(x, base=False)["sets"], expected, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -163,11 +155,3 @@ def test_groups_in_either_form() -> None:
 def test_bad_input(make, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         make()
-
-
-def test_forests_have_no_projection() -> None:
-    tree = GraphicMatroid([(0, 1)])
-    with pytest.raises(ForesolveError, match="not offered"):
-        tree.project(torch.zeros(1))
-    with pytest.raises(ForesolveError, match="too many"):
-        tree.rows()

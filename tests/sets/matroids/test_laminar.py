@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Projection
+from foresolve.sets.matroids.matroid import MatroidProjection
 from sets.families import KINDS, draw_matroid, draw_targets, matroids, nearest
 
 seeds, flags = st.integers(0, 100_000), st.booleans()
@@ -22,7 +22,7 @@ def test_against_another_solver(matroid: LaminarMatroid, seed: int, base: bool, 
     torch.testing.assert_close(matroid.project(y, base=base).x, nearest(matroid, y, base), atol=2e-6, rtol=0)
 
 
-def optimal(matroid: LaminarMatroid, y: Tensor, found: Projection, base: bool, tol: float) -> None:
+def optimal(matroid: LaminarMatroid, y: Tensor, found: MatroidProjection, base: bool, tol: float) -> None:
     """Feasible, `x = clip(y - price)`, and the price a sum of multipliers of tight sets, >= 0 but for the outermost."""
     for amount in matroid.excess(found.x, base=base).values():
         assert amount.numel() == 0 or amount.max() <= tol

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import scipy.optimize
 import scipy.sparse
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch import Tensor
 
 from foresolve.errors import SolverError
@@ -23,7 +22,7 @@ from foresolve.sets.matroids.graphic import GraphicMatroid
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
 from foresolve.sets.matroids.matroid import Matroid
 from foresolve.solvers.submodular.branch import branch_and_bound
-from foresolve.solvers.submodular.cuts import Bases, Parts, maximize_by_cuts
+from foresolve.solvers.submodular.cuts import Bases, maximize_by_cuts
 from problems.conformance import conform, seeds
 from problems.test_submodular import FUNCTIONS, MATROIDS, TARGETS, N, brute_force, draw_theta, every_base
 
@@ -65,15 +64,6 @@ def test_routes_reach_the_best_of_all_bases(
     theta = draw_theta((), seed)
     best = brute_force(SubmodularProblem(function, matroid), theta)
     assert route(function, matroid, theta) == pytest.approx(best, rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("function", FUNCTIONS[:2], ids=lambda f: type(f).__name__)
-@settings(max_examples=150, deadline=None)
-@given(seed=seeds)
-def test_branching_never_drops_the_best(function: SetFunction, seed: int) -> None:
-    theta, matroid = draw_theta((), seed), LAMINAR[seed % 3]
-    best = brute_force(SubmodularProblem(function, matroid), theta)
-    assert by_branching(function, matroid, theta) == pytest.approx(best, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
@@ -128,27 +118,6 @@ def test_routes_match_a_mixed_integer_program(coverage: bool, seed: int) -> None
         assert by_cuts(function, matroid, theta) == pytest.approx(expected, rel=1e-6)
 
 
-def sets_and_values(function: SetFunction, theta: Tensor) -> tuple[Tensor, Parts]:
-    masks = torch.cartesian_prod(*[torch.tensor([False, True])] * N)
-    return masks, function.cuts(theta[None], N)
-
-
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: type(f).__name__)
-@conform
-@given(seed=seeds)
-def test_cuts_bound_every_set_and_touch_their_own(function: SetFunction, seed: int) -> None:
-    theta = draw_theta((), seed)
-    masks, parts = sets_and_values(function, theta)
-    values = np.stack([parts.values(mask) for mask in masks.numpy()])
-    rng = np.random.default_rng(seed)
-    own = rng.random(N) < 0.4
-    here = parts.at_set(own)
-    for constants, slopes in [*here, *parts.at_point(rng.random(N) * (rng.random(N) < 0.7))]:
-        bounds = constants + masks.numpy() @ slopes.T
-        assert (values <= bounds + 1e-12).all()
-    np.testing.assert_allclose(here[0][0] + here[0][1] @ own, parts.values(own), atol=1e-12)
-
-
 def test_cuts_take_over_where_branching_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     theta = draw_theta((4,), 2)
     for function in FUNCTIONS:
@@ -170,24 +139,11 @@ def test_graphs_have_branching_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         problem.solve(theta)
 
 
-def test_a_time_limit_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_limit_is_an_error_that_says_so() -> None:
     problem = SubmodularProblem(FacilityLocation(), MATROIDS[0], "exact", time_limit=1e-9)
     with pytest.raises(SolverError, match=r"instance 0: .*time limit.*best set so far has the value") as error:
         problem.solve(draw_theta((2,), 2))
     assert error.value.instances == (0,)
-    monkeypatch.setattr("foresolve.solvers.submodular.cuts.MOST_ROUNDS", 1)
-    monkeypatch.setattr("foresolve.solvers.submodular.cuts.MOST_LINEAR", 0)
-    parts = ProbabilisticCoverage().cuts(draw_theta((1,), 2), N)
-    start = every_base(MATROIDS[0])[0].bool().numpy()
-    with pytest.raises(SolverError, match=r"1 rounds of cuts before it could prove an optimum of at most"):
-        maximize_by_cuts(parts, Bases(*MATROIDS[0].rows(), 3), start, 1e-9, 60.0)
-
-
-def test_branching_gives_up_after_its_work() -> None:
-    increments = FacilityLocation().increments(draw_theta((1,), 2), N)
-    start = every_base(MATROIDS[0])[0].bool().numpy()
-    assert branch_and_bound(increments, 3, start, gap=1e-9, work=10.0) is None
-    assert branch_and_bound(increments, 3, start, gap=1e-9, deadline=time.monotonic() - 1) is None
 
 
 @pytest.mark.parametrize("method", ["greedy", "continuous_greedy", "ascent", "exact"])
