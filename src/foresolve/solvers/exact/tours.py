@@ -196,5 +196,5 @@ class TourPool:
                 future.result()
         if failed:
             where = sorted(failed)
-            raise SolverError(f"{failed[where[0]]}, for {instance_names(where, batch)}", where)
+            raise SolverError(f"{failed[where[0]]}, for {{instances}}", where, instance_names(where, batch))
         return x
