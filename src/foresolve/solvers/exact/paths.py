@@ -205,7 +205,7 @@ class PathSolver:
         route = " -> ".join(self.name(i) for i in reversed(cycle))
         raise UnboundedError(
             "a cycle has negative cost, so that no path is shortest, in {instances}: "
-            f"{route} costs {total:.6g}{' in the first' if len(instances) > 1 else ''}. Keep costs non-negative "
+            f"{route} costs {total:.6g} {'in the first' if len(instances) > 1 else 'there'}. Keep costs non-negative "
             "(`torch.nn.functional.softplus`), or use an acyclic graph",
             instances,
             instance_names(instances, batch),
