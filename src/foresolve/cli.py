@@ -222,11 +222,11 @@ def _data_commands() -> "Typer":
         """Print which data sets can be used, and on what terms."""
         from rich.console import Console
 
-        from foresolve.data.real.sources import SOURCES
+        from foresolve.data.real.registry import SOURCES
 
         console = Console()
         for source in SOURCES.values():
-            files = ", ".join(file.name for file in source.files if not file.optional)
+            files = ", ".join(file.title for file in source.needed)
             console.print(f"[bold]{source.name}[/bold]: {source.title}", highlight=False)
             lines = (source.description, f"Files: {source.folder}/ with {files}", f"Terms: {source.terms}", source.url)
             for line in filter(None, lines):
@@ -238,7 +238,8 @@ def _data_commands() -> "Typer":
         data: Annotated[Path | None, folder] = None,
     ) -> None:
         """Download data sets, check them, and put them into the data folder."""
-        from foresolve.data.real.sources import fetch_source, find_source
+        from foresolve.data.real.registry import find_source
+        from foresolve.data.real.sources import fetch_source
 
         place = _data_folder(data)
         for name in names:
@@ -254,7 +255,8 @@ def _data_commands() -> "Typer":
         data: Annotated[Path | None, folder] = None,
     ) -> None:
         """Say of each file whether it is there, is the published one, and can be read; exit status 1 if not."""
-        from foresolve.data.real.sources import SOURCES, check_source
+        from foresolve.data.real.registry import SOURCES
+        from foresolve.data.real.sources import check_source
 
         place = _data_folder(data)
         findings = [(name, finding) for name in names or SOURCES for finding in check_source(name, place)]

@@ -9,12 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.generated.budget import read_edges
+from foresolve.data import read_edges
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.evaluation import evaluate
 from foresolve.report.records import Config
 from foresolve.reproduce.domains import budget, matching, recommendation
-from foresolve.reproduce.domains.domain import find_files
 from foresolve.reproduce.domains.methods import Instances, Rule
 from foresolve.reproduce.runs import trial
 
@@ -110,19 +109,6 @@ def test_other_budgets_have_the_same_instances() -> None:
         one, two = (trial.ALL[domain].build(trial.plan(domain, quick=True, ks=ks)) for ks in ([3], [2, 5]))
         assert torch.equal(one.theta, two.theta)
         assert torch.equal(one.features, two.features)
-
-
-def test_files_are_looked_for_in_the_folder_and_in_those_it_has(tmp_path: Path) -> None:
-    inner = tmp_path / "b"
-    inner.mkdir()
-    (tmp_path / "x.dat").touch()
-    assert find_files(tmp_path, ("a", "b"), ("y.dat", "x.*")) == [tmp_path / "x.dat"]
-    (inner / "x.txt").touch()
-    assert find_files(tmp_path, ("a", "b"), ("y.dat", "x.*")) == [inner / "x.txt"]
-    (inner / "y.dat").mkdir()  # no file
-    assert find_files(tmp_path, ("a", "b"), ("y.dat", "x.*")) == [inner / "x.txt"]
-    with pytest.raises(InvalidInputError, match=r"`data` must be a folder with z\.dat, in it or in a or b; got"):
-        find_files(tmp_path, ("a", "b"), ("z.dat",))
 
 
 def test_a_data_set_may_be_given_by_its_own_folder(tmp_path: Path) -> None:

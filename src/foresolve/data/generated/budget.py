@@ -8,7 +8,7 @@ a random network; the task is to predict the row and to choose `k` channels that
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve.data.real.edges import as_pairs, read_edges
 
 MOST_LIKELY = 0.2
 LAYERS = 5
@@ -98,7 +99,7 @@ def budget_from_edges(
     >>> data.theta.shape
     torch.Size([4, 2, 2])
     """
-    pairs = read_edges(edges, columns) if isinstance(edges, str | Path) else _listed(edges)
+    pairs = read_edges(edges, columns) if isinstance(edges, str | Path) else as_pairs(edges)
     left, right = ({label: i for i, label in enumerate(dict.fromkeys(column))} for column in zip(*pairs))
     places = [left[u] for u, _ in pairs], [right[v] for _, v in pairs]
     graph = sp.csr_array((np.ones(len(pairs), dtype=bool), places), shape=(len(left), len(right)))
@@ -144,54 +145,3 @@ def _instances(
         made[i] = hidden @ weights[-1]
     scale = made.square().mean().sqrt()  # one number for all: comparisons between rows stay what they are
     return BudgetInstances(made / scale if scale > 0 else made, theta)
-
-
-def _listed(edges: Any) -> list[tuple[Any, Any]]:
-    listed = edges.tolist() if isinstance(edges, Tensor | np.ndarray) else list(edges)
-    for i, edge in enumerate(listed):
-        if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
-            raise checks.fail("edges", "pairs (channel, customer)", f"{edge!r} at {i}")
-    if not listed:
-        raise checks.fail("edges", "at least one pair (channel, customer)", "none")
-    return list(dict.fromkeys((u, v) for u, v in listed))
-
-
-def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tuple[str, str]]:
-    """The pairs in two columns of a text file, each once, as labels.
-
-    Columns are separated by "::", tabs, commas or spaces; lines that start with # or %, empty ones and a header are
-    passed over; columns of numbers must hold numbers throughout.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise checks.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is no file")
-    pairs: dict[tuple[str, str], None] = {}
-    separator = first = None
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(map(str.strip, lines), 1):
-            if not line or line.startswith(("#", "%")):
-                continue
-            if first is None:
-                separator = next((mark for mark in ("::", "\t", ",") if mark in line), None)
-            cells = line.split(separator)
-            fields = [cells[place].strip() for place in columns if place < len(cells)]
-            if len(fields) < 2 or not all(fields):
-                expected = f"a file with {max(columns) + 1} columns separated by {separator or ' '!r}"
-                raise checks.fail("edges", expected, f"line {number} of {path}: {line[:60]!r}")
-            kinds = [_is_number(field) for field in fields]
-            if first is None or (first == [False, False] and len(pairs) == 1 and kinds != first):
-                first, pairs = kinds, {}  # what came before was a header
-            elif any(before and not now for before, now in zip(first, kinds)):
-                raise checks.fail("edges", "numbers throughout", f"line {number} of {path}: {line[:60]!r}")
-            pairs[fields[0], fields[1]] = None
-    if not pairs:
-        raise checks.fail("edges", "a file with at least one edge", f"none in {path}")
-    return list(pairs)
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

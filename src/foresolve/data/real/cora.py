@@ -19,10 +19,9 @@ from torch.nn import functional
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.real.partition import adjacency, balanced_parts, bisection
+from foresolve.data.real.registry import locate
 from foresolve.errors import InvalidInputError
 from foresolve.problems.matching import BipartiteMatching
-
-CONTENT, CITES = "cora.content", "cora.cites"
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,9 @@ def load_cora(folder: str | Path) -> CitationGraph:
     folder: holds `cora.content` (a line for each paper: id, a 0 or 1 for each word, class; separated by tabs) and
         `cora.cites` (a line for each citation: two ids), or has a subfolder `cora` that does.
     """
-    place = _find(Path(folder))
-    words, classes, ids = _read_content(place / CONTENT)
-    edges, repeated, loops = _read_cites(place / CITES, {name: i for i, name in enumerate(ids)})
+    content, cites = locate("cora", folder)
+    words, classes, ids = _read_content(content)
+    edges, repeated, loops = _read_cites(cites, {name: i for i, name in enumerate(ids)})
     return CitationGraph(words, edges, classes, ids, repeated, loops)
 
 
@@ -105,9 +104,9 @@ def citation_instances(
     links = adjacency(graph.edges, count)
     seeds = np.random.SeedSequence(seed).generate_state(parts)  # the search in one part is not that in the next
     nodes, theta = [], []
-    for part, own in zip(chosen, seeds):
+    for part, part_seed in zip(chosen, seeds):
         inside = torch.from_numpy(links[part.numpy()][:, part.numpy()].toarray())
-        left, right = bisection(inside, int(own), restarts)
+        left, right = bisection(inside, int(part_seed), restarts)
         nodes.append(torch.cat([part[left], part[right]]))
         theta.append(inside[left][:, right].float().flatten())
     table = torch.stack(nodes)
@@ -162,14 +161,6 @@ class TfIdfSimilarity:
         return (a @ b.mT).flatten(-2)
 
 
-def _find(folder: Path) -> Path:
-    for place in (folder, folder / "cora"):
-        if (place / CONTENT).is_file() and (place / CITES).is_file():
-            return place
-    expected = f"a folder with {CONTENT} and {CITES}, or with a subfolder cora that has them"
-    raise checks.fail("folder", expected, repr(str(folder)), "`foresolve data fetch cora` gets them")
-
-
 def _read_content(path: Path) -> tuple[Tensor, tuple[str, ...], tuple[str, ...]]:
     """Words, classes and ids of the papers, in the order of the file."""
     ids: dict[str, int] = {}
@@ -192,7 +183,7 @@ def _read_content(path: Path) -> tuple[Tensor, tuple[str, ...], tuple[str, ...]]
         classes.append(subject.decode("utf-8", "replace"))
         rows.append(row)
     if not rows:
-        raise checks.fail(CONTENT, "a file with a line for each paper", f"none in {path}")
+        raise checks.fail(path.name, "a file with a line for each paper", f"none in {path}")
     table = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1) - ord("0")
     return torch.from_numpy(table.astype(np.float32)), tuple(classes), tuple(ids)
 
@@ -210,14 +201,16 @@ def _read_cites(path: Path, number_of: dict[str, int]) -> tuple[Tensor, int, int
         lines += 1
         for paper in papers:
             if paper not in number_of:
-                raise _bad(path, number, f"ids of papers in {CONTENT}", repr(paper), "Take both files from one source")
+                raise _bad(
+                    path, number, "ids of papers in cora.content", repr(paper), "Take both files from one source"
+                )
         i, j = sorted(number_of[paper] for paper in papers)
         if i == j:
             loops += 1
         else:
             pairs.add((i, j))
     if not pairs:
-        raise checks.fail(CITES, "a file with at least one citation", f"none in {path}")
+        raise checks.fail(path.name, "a file with at least one citation", f"none in {path}")
     return torch.tensor(sorted(pairs)), lines - loops - len(pairs), loops
 
 

@@ -18,13 +18,11 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.real.registry import locate
 from foresolve.errors import InvalidInputError
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.matroids.laminar import UniformMatroid
-
-FOLDER = "hetrec2011-movielens-2k"
-RATINGS, ACTORS, MOVIES = "user_ratedmovies.dat", "movie_actors.dat", "movies.dat"
 
 
 @dataclass(frozen=True)
@@ -92,12 +90,12 @@ def load_movielens(folder: str | Path) -> MovieTable:
     ...     load_movielens(folder)
     MovieTable(3 movies, 2 ratings by 2 users, 1 actors)
     """
-    base = _folder(Path(folder))
-    user, rated, rating = _columns(base / RATINGS, ("userID", "movieID", "rating"))
-    played, actor = _columns(base / ACTORS, ("movieID", "actorID"))
-    further = _columns(base / MOVIES, ("id",))[0] if (base / MOVIES).is_file() else []
+    ratings_file, actors_file, *movies_file = locate("movielens", folder)
+    user, rated, rating = _columns(ratings_file, ("userID", "movieID", "rating"))
+    played, actor = _columns(actors_file, ("movieID", "actorID"))
+    further = _columns(movies_file[0], ("id",))[0] if movies_file else []
     movies, users, actors = _positions([*rated, *played, *further]), _positions(user), _positions(actor)
-    ratings = _matrix((rated, movies), (user, users), _numbers(base / RATINGS, rating))
+    ratings = _matrix((rated, movies), (user, users), _numbers(ratings_file, rating))
     plays = _matrix((played, movies), (actor, actors), np.ones(len(actor), dtype=np.float32))
     return MovieTable(ratings, plays, tuple(movies), tuple(users), tuple(actors))
 
@@ -161,19 +159,6 @@ def most_rated(features: Tensor, topics: int = 500) -> Tensor:
     share = (features != 0).to(torch.get_default_dtype()).mean(-1, keepdim=True)
     share /= max(1, features.shape[-2])
     return share.repeat(*(1 for _ in features.shape[:-1]), checks.positive_int("topics", topics))
-
-
-def _folder(folder: Path) -> Path:
-    for base in (folder, folder / FOLDER):
-        if (base / RATINGS).is_file() and (base / ACTORS).is_file():
-            return base
-    missing = [name for name in (RATINGS, ACTORS) if not (folder / name).is_file()]
-    raise checks.fail(
-        "folder",
-        f"a folder with {RATINGS} and {ACTORS}, or one whose subfolder {FOLDER} has them",
-        f"{str(folder)!r}, " + (f"without {' and '.join(missing)}" if folder.is_dir() else "which is no folder"),
-        "`foresolve data fetch movielens` gets them where there is a network",
-    )
 
 
 def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:

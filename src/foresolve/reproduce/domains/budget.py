@@ -9,13 +9,15 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.randomness import generator
-from foresolve.data.generated.budget import budget_from_edges, generate_budget, read_edges
+from foresolve.data.generated.budget import budget_from_edges, generate_budget
+from foresolve.data.real.edges import read_edges
+from foresolve.data.real.registry import YAHOO, locate
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.losses.prediction import MSE
 from foresolve.models.forest import RandomForest
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.coverage import annealing, drawn, network, problems, random_sets, through_layer
-from foresolve.reproduce.domains.domain import Domain, find_files
+from foresolve.reproduce.domains.domain import Domain
 from foresolve.reproduce.domains.methods import Best, Chance, Forest, Instances, Method, Network, Rule
 
 INFO = DomainInfo(
@@ -42,14 +44,11 @@ INFO = DomainInfo(
     heuristics=("Longest features",),
 )
 CHANNELS, CUSTOMERS = 100, 500
-YAHOO = "ydata-ysm-advertiser-bids-v1_0.txt"
-EDGES = ("edges.*", YAHOO, "ratings.dat")
-FOLDERS = ("edges", "yahoo-a1")
 
 
 def files(data: Path) -> list[Path]:
     """The edge list in a folder of real data."""
-    return find_files(data, FOLDERS, EDGES)
+    return locate("edges", data, "data")
 
 
 def read(data: Path) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from foresolve._base import checks
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.methods import Instances, Method
 
@@ -30,15 +29,3 @@ class Domain:
     build: Callable[[Config], Instances]
     methods: Callable[[Config], dict[str, Method]]
     optional: bool = False
-
-
-def find_files(data: Path, folders: Sequence[str], patterns: Sequence[str]) -> list[Path]:
-    """The first file of a pattern, in the folder itself or in one of the folders in it."""
-    places = [data / folder for folder in folders if (data / folder).is_dir()] + [data]
-    for place in places:
-        for pattern in patterns:
-            found = sorted(path for path in place.glob(pattern) if path.is_file())
-            if found:
-                return found[:1]
-    expected = f"a folder with {' or '.join(patterns)}, in it or in {' or '.join(folders)}"
-    raise checks.fail("data", expected, str(data), "`foresolve data list` says what is looked for")

@@ -14,6 +14,7 @@ from foresolve._base.extras import need
 from foresolve._base.randomness import generator
 from foresolve.data.generated.citations import generate_citations
 from foresolve.data.real.cora import TfIdfSimilarity, citation_instances, load_cora, tfidf
+from foresolve.data.real.registry import locate
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import Relative
 from foresolve.learning.steps import Schedule
@@ -27,7 +28,7 @@ from foresolve.models.similarity import CosinePairs
 from foresolve.problems.base import Problem
 from foresolve.problems.matching import BipartiteMatching
 from foresolve.report.records import Config, DomainInfo
-from foresolve.reproduce.domains.domain import Domain, find_files
+from foresolve.reproduce.domains.domain import Domain
 from foresolve.reproduce.domains.methods import Best, Chance, Forest, Instances, Method, Network, Rule, Setting
 from foresolve.reproduce.domains.networks import Calibrated, EvenRows, Squashed
 from foresolve.reproduce.domains.pair_forest import PairForest
@@ -64,7 +65,7 @@ FOLDS = 2  # each trains on half of the few instances, so that all of them valid
 
 def files(data: Path) -> list[Path]:
     """The published files in a folder of real data."""
-    return [find_files(data, ("cora",), (name,))[0] for name in ("cora.content", "cora.cites")]
+    return locate("cora", data, "data")
 
 
 def read(data: Path) -> str:

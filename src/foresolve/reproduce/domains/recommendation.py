@@ -11,12 +11,13 @@ from foresolve._base import checks
 from foresolve._base.randomness import generator
 from foresolve.data.generated.movies import generate_movies
 from foresolve.data.real.movielens import load_movielens, most_rated, movie_instances
+from foresolve.data.real.registry import locate
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.losses.prediction import CrossEntropy, PredictionLoss
 from foresolve.models.forest import RandomForest
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.coverage import annealing, drawn, network, problems, random_sets, through_layer
-from foresolve.reproduce.domains.domain import Domain, find_files
+from foresolve.reproduce.domains.domain import Domain
 from foresolve.reproduce.domains.methods import Best, Chance, Forest, Instances, Method, Network, Rule
 
 INFO = DomainInfo(
@@ -45,10 +46,7 @@ TOPICS, FEWEST = 500, 1000  # ten instances: fewer leave nothing to split
 
 def files(data: Path) -> list[Path]:
     """The published files in a folder of real data."""
-    places = ("hetrec2011-movielens-2k", "hetrec2011-movielens-2k-v2")
-    found = [find_files(data, places, (name,))[0] for name in ("user_ratedmovies.dat", "movie_actors.dat")]
-    movies = found[0].parent / "movies.dat"  # only in the published archive
-    return [*found, movies] if movies.is_file() else found
+    return locate("movielens", data, "data")
 
 
 def read(data: Path) -> str:
