@@ -165,13 +165,11 @@ def _figures(run: RunView) -> list[str]:
         ),
     }
     try:
-        drawn = figures.draw(run)
-        prefix = f"{run.config.domain}-{run.config.protocol}"
-        return [
-            html.figure(figures.to_svg(figure, f"{prefix}-{name}-"), captions[name]) for name, figure in drawn.items()
-        ]
+        svgs = figures.svgs(run)
     except MissingExtraError as error:
         return [html.paragraph(f"There are no figures: {error}. The same command then draws them without new work.")]
+    prefix = f"{run.config.domain}-{run.config.protocol}"
+    return [html.figure(figures.prefixed(svg, f"{prefix}-{name}-"), captions[name]) for name, svg in svgs.items()]
 
 
 def _details(run: RunView) -> str:
