@@ -113,14 +113,14 @@ def _exchange(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     """Best exchanges until none adds anything, for every row of `left` and `right`, in place."""
     active = np.arange(len(left))
     while len(active):
-        own, other = left[active], right[active]
+        first, second = left[active], right[active]
         side = np.ones((len(active), len(matrix)))
-        np.put_along_axis(side, other, -1.0, axis=1)
+        np.put_along_axis(side, second, -1.0, axis=1)
         gain = side * (side @ matrix)  # edges inside minus edges across
         total = (
-            np.take_along_axis(gain, own, 1)[:, :, None]
-            + np.take_along_axis(gain, other, 1)[:, None, :]
-            + 2.0 * matrix[own[:, :, None], other[:, None, :]]
+            np.take_along_axis(gain, first, 1)[:, :, None]
+            + np.take_along_axis(gain, second, 1)[:, None, :]
+            + 2.0 * matrix[first[:, :, None], second[:, None, :]]
         ).reshape(len(active), -1)
         best = total.argmax(1)
         better = total[np.arange(len(active)), best] > 1e-9
@@ -130,12 +130,12 @@ def _exchange(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
 
 def _metis(graph: sp.csr_array, parts: int, seed: int) -> np.ndarray:
     pymetis = need("pymetis", "cutting a graph into parts", "reproduce")
-    whole = pymetis.zero_copy_dtype()
-    links = pymetis.CSRAdjacency(np.array(graph.indptr, dtype=whole), np.array(graph.indices, dtype=whole))
+    integer = pymetis.zero_copy_dtype()
+    links = pymetis.CSRAdjacency(np.array(graph.indptr, dtype=integer), np.array(graph.indices, dtype=integer))
     # Its default method (k-way). The C library takes the seeds 0 and 1 for the same, and METIS none above 2^31.
     options = pymetis.Options(seed=seed % (2**31 - 1) + 1)
-    found = pymetis.part_graph(parts, links, options=options, recursive=False)
-    return np.asarray(found.vertex_part, dtype=np.int64)
+    cut = pymetis.part_graph(parts, links, options=options, recursive=False)
+    return np.asarray(cut.vertex_part, dtype=np.int64)
 
 
 def _repaired(graph: sp.csr_array, labels: np.ndarray, parts: int, size: int) -> np.ndarray:
