@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.real.partition import adjacency, balanced_parts, bisection
 from foresolve.data.real.registry import locate
@@ -86,7 +87,7 @@ def load_cora(folder: str | Path) -> CitationGraph:
 
 
 def citation_instances(
-    graph: CitationGraph, *, parts: int = 27, size: int = 100, seed: int = 0, restarts: int = 50
+    graph: CitationGraph, *, parts: int = 27, size: int = 100, seed: Seed = 0, restarts: int = 50
 ) -> CitationInstances:
     """The graph in parts of `size` papers, each in two halves with as many citations between them as can be found.
 
@@ -94,12 +95,12 @@ def citation_instances(
     ----------
     parts, size: of `balanced_parts`; papers that are too many are left out, and so are citations between parts and
         inside halves.
-    seed: of the parts and of the halves. Papers stand in random order in their half.
+    seed: of the parts and of the halves, an integer or a generator. Papers stand in random order in their half.
     restarts: of `bisection`.
     """
     if checks.positive_int("size", size) % 2:
         raise checks.fail("size", "even, for two halves", str(size))
-    count = len(graph.words)
+    count, seed = len(graph.words), as_seed("seed", seed)
     chosen = balanced_parts(graph.edges, count, parts, size, seed)
     links = adjacency(graph.edges, count)
     seeds = np.random.SeedSequence(seed).generate_state(parts)  # the search in one part is not that in the next

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.real.registry import locate
 from foresolve.errors import InvalidInputError
@@ -101,7 +102,7 @@ def load_movielens(folder: str | Path) -> MovieTable:
 
 
 def movie_instances(
-    table: MovieTable, *, instances: int = 101, size: int = 100, topics: int = 500, seed: int = 0
+    table: MovieTable, *, instances: int = 101, size: int = 100, topics: int = 500, seed: Seed = 0
 ) -> MovieInstances:
     """Instances of different movies, drawn at random; movies that do not fill an instance are left out.
 
@@ -110,7 +111,7 @@ def movie_instances(
     instances: how many; fewer where the table has fewer than `instances * size` movies.
     size: movies in an instance.
     topics: the actors with the most movies in the table; among equals, the first by name.
-    seed: decides which movies come together, and which are left out.
+    seed: an integer or a generator, decides which movies come together, and which are left out.
     """
     for name, value in (("instances", instances), ("size", size), ("topics", topics)):
         checks.positive_int(name, value)
@@ -120,7 +121,7 @@ def movie_instances(
     if topics > actors:
         raise checks.fail("topics", f"at most the number of actors ({actors})", str(topics))
     count = min(instances, movies // size)
-    order = torch.randperm(movies, generator=torch.Generator().manual_seed(seed))[: count * size]
+    order = torch.randperm(movies, generator=as_generator("seed", seed, cpu=True))[: count * size]
     chosen = table.actors[:, frequent_actors(table, topics)]
     features, theta = (
         torch.from_numpy(part[order.numpy()].toarray().astype(np.float32)).reshape(count, size, -1)
