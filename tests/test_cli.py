@@ -16,6 +16,7 @@ import foresolve
 from foresolve import MissingExtraError
 from foresolve.cli import build, main
 from foresolve.data.real import sources
+from foresolve.data.real.registry import SOURCES
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
 from foresolve.reproduce.domains.domain import Domain
@@ -207,7 +208,7 @@ def test_bad_arguments_are_refused(arguments: list[str], planner: Planner) -> No
 def test_data_list() -> None:
     result = invoke("data", "list")
     assert result.exit_code == 0
-    for source in sources.SOURCES.values():
+    for source in SOURCES.values():
         assert f"{source.name}: {source.title}" in result.stdout
         assert source.terms in result.stdout
 
@@ -221,7 +222,7 @@ def test_data_check_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mon
     result = invoke("data", "check", "edges", "--data", str(tmp_path / "pairs.txt"))
     assert result.exit_code == 0
     assert result.stdout.startswith("ok   edges/pairs.txt")
-    assert len(invoke("data", "check").stdout.splitlines()) == sum(len(s.files) for s in sources.SOURCES.values())
+    assert len(invoke("data", "check").stdout.splitlines()) == sum(len(s.files) for s in SOURCES.values())
 
 
 def test_data_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

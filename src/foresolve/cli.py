@@ -212,23 +212,32 @@ def _data_commands() -> "Typer":
     import typer
 
     app = typer.Typer(no_args_is_help=True, help="Real data: what there is, how to get it, whether it is right.")
-    some = typer.Argument(help="Names as `foresolve data list` has them.", show_default="all")
     folder = typer.Option(help="Folder of real data.", show_default=DATA)
+    _add_list(app)
+    _add_fetch(app, folder)
+    _add_check(app, folder)
+    return app
 
+
+def _add_list(app: "Typer") -> None:
     @app.command("list")
-    def listed() -> None:
+    def list_sources() -> None:
         """Print which data sets can be used, and on what terms."""
         from rich.console import Console
 
-        from foresolve.data.real.sources import SOURCES
+        from foresolve.data.real.registry import SOURCES
 
         console = Console()
         for source in SOURCES.values():
-            files = ", ".join(file.name for file in source.files if not file.optional)
+            files = ", ".join(file.title for file in source.needed)
             console.print(f"[bold]{source.name}[/bold]: {source.title}", highlight=False)
             lines = (source.description, f"Files: {source.folder}/ with {files}", f"Terms: {source.terms}", source.url)
             for line in filter(None, lines):
                 console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _add_fetch(app: "Typer", folder: Any) -> None:
+    import typer
 
     @app.command()
     def fetch(
@@ -236,23 +245,31 @@ def _data_commands() -> "Typer":
         data: Annotated[Path | None, folder] = None,
     ) -> None:
         """Download data sets, check them, and put them into the data folder."""
-        from foresolve.data.real.sources import fetch_source, find_source
+        from foresolve.data.real.registry import find_source
+        from foresolve.data.real.sources import fetch_source
 
         place = _data_folder(data)
         for name in names:
             find_source(name)
         for name in names:
             with reporting(None, name, unit="bytes", patience=0.0) as progress:
-                place_of_source = fetch_source(name, place, progress)
-            typer.echo(f"{name}: {place_of_source}")
+                target = fetch_source(name, place, progress)
+            typer.echo(f"{name}: {target}")
+
+
+def _add_check(app: "Typer", folder: Any) -> None:
+    import typer
 
     @app.command()
     def check(
-        names: Annotated[list[str] | None, some] = None,
+        names: Annotated[
+            list[str] | None, typer.Argument(help="Names as `foresolve data list` has them.", show_default="all")
+        ] = None,
         data: Annotated[Path | None, folder] = None,
     ) -> None:
         """Say of each file whether it is there, is the published one, and can be read; exit status 1 if not."""
-        from foresolve.data.real.sources import SOURCES, check_source
+        from foresolve.data.real.registry import SOURCES
+        from foresolve.data.real.sources import check_source
 
         place = _data_folder(data)
         findings = [(name, finding) for name in names or SOURCES for finding in check_source(name, place)]
@@ -260,8 +277,6 @@ def _data_commands() -> "Typer":
             typer.echo(f"{'ok ' if finding.ok else 'BAD'}  {name}/{finding.file}: {finding.message}")
         if not all(finding.ok for _, finding in findings):
             raise typer.Exit(1)
-
-    return app
 
 
 def _data_folder(given: Path | None) -> Path:

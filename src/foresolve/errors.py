@@ -18,11 +18,35 @@ class MissingExtraError(ForesolveError, ImportError):
 
 
 class SolverError(ForesolveError):
-    """A solver could not give an answer. `instances` lists the positions in the (flattened) batch."""
+    """A solver could not give an answer.
 
-    def __init__(self, message: str, instances: Sequence[int] = ()) -> None:
-        super().__init__(message)
-        self.instances = tuple(instances)
+    Parameters
+    ----------
+    message: what went wrong; `{instances}` in it stands for their names.
+    instances: positions in the (flattened) batch.
+    names: of the instances, for the message.
+
+    Examples
+    --------
+    >>> error = SolverError("no path leads through {instances}", [0], "instance 0")
+    >>> print(error)
+    no path leads through instance 0
+    >>> print(error.renamed("training {instances}", [17], "instance 17"))
+    training instance 17: no path leads through the instance
+    """
+
+    def __init__(self, message: str, instances: Sequence[int] = (), names: str = "the instance") -> None:
+        super().__init__(message.replace("{instances}", names))
+        self.message, self.instances = message, tuple(instances)
+
+    def renamed(self, place: str, instances: Sequence[int], names: str, remedy: str = "") -> SolverError:
+        """The same error, told of instances by their positions elsewhere: in the data set that the batch came from.
+
+        `place` says where; a class that is not foresolve's own may take other arguments and becomes a `SolverError`.
+        """
+        kind = type(self) if type(self) in (InfeasibleError, UnboundedError) else SolverError
+        reason = self.message.replace("{instances}", "these instances" if len(self.instances) > 1 else "the instance")
+        return kind(f"{place}: {reason}" + (f". {remedy}" if remedy else ""), instances, names)
 
 
 class InfeasibleError(SolverError):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve._base.randomness import Seeded, as_generator, begin_epoch, generator, own_randomness
+from foresolve._base.randomness import Seeded, as_generator, as_seed, begin_epoch, generator, own_randomness
 from foresolve.errors import InvalidInputError
 
 
@@ -48,6 +48,16 @@ def test_a_generator_is_used_and_advanced() -> None:
 def test_what_is_no_seed_is_refused(seed: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got"):
         as_generator("seed", seed)
+
+
+def test_seeds_for_what_is_not_torch() -> None:
+    assert as_seed("seed", np.int64(5)) == 5
+    mine = torch.Generator().manual_seed(0)
+    seeds = [as_seed("seed", mine) for _ in range(3)]
+    assert len(set(seeds)) == 3
+    assert seeds[0] == as_seed("seed", torch.Generator().manual_seed(0))
+    with pytest.raises(InvalidInputError, match="`seed` must be an integer >= 0"):
+        as_seed("seed", -1)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -67,7 +67,7 @@ class Squares(Loss):
         index = [-1] * len(batch) if batch.index is None else batch.index.tolist()
         bad = [row for row, i in enumerate(index) if i in self.fails]
         if bad:
-            raise SolverError(f"instance {bad[0]} is beyond me", bad if self.names else ())
+            raise SolverError("{instances} is beyond me", bad if self.names else (), f"instance {bad[0]}")
         losses = (theta_hat - batch.theta).square().mean(-1)
         scale = torch.tensor([float("nan") if i in self.nan else 1.0 for i in index])
         return losses * scale

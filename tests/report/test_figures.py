@@ -17,6 +17,7 @@ from foresolve.report.figures import (
     draw,
     heat_maps,
     out_weights,
+    prefixed,
     r_squared,
     to_png,
     to_svg,
@@ -103,7 +104,7 @@ def test_the_chart_has_means_intervals_and_published_figures() -> None:
 
 
 def test_svg_is_sound_repeatable_and_its_names_are_its_own(pictures: dict[str, dict[str, np.ndarray]]) -> None:
-    texts = [to_svg(heat_maps(pictures, rows="papers", columns="others"), "a-") for _ in range(2)]
+    texts = [prefixed(to_svg(heat_maps(pictures, rows="papers", columns="others")), "a-") for _ in range(2)]
     assert texts[0] == texts[1]
     tree = ElementTree.fromstring(texts[0])
     names = [node.get("id", "a-") for node in tree.iter()]

@@ -77,7 +77,7 @@ def last_dim(name: str, value: Tensor, size: int, what: str = "the problem") -> 
 def last_dims(name: str, value: Tensor, shape: Sequence[int | None], what: str = "the problem") -> None:
     """`value` must be `(*batch, *shape)`; `None` stands for any size."""
     tail = value.shape[value.ndim - len(shape) :]
-    if value.ndim >= len(shape) and all(size in (None, own) for size, own in zip(shape, tail)):
+    if value.ndim >= len(shape) and all(size in (None, actual) for size, actual in zip(shape, tail)):
         return
     sizes = "".join(f", {'...' if size is None else size}" for size in shape)
     raise fail(name, f"(*batch{sizes}) to match {what}", str(tuple(value.shape)))

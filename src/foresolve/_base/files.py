@@ -112,8 +112,8 @@ def field(document: Any, name: str, kind: type | tuple[type, ...], path: Path) -
     """An entry of a document, of the type it must have."""
     if not isinstance(document, dict) or name not in document or not isinstance(document[name], kind):
         kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
-        found = type(document[name]).__name__ if isinstance(document, dict) and name in document else "nothing"
-        raise ForesolveError(f"{path} is damaged: `{name}` must be {kinds}; got {found}")
+        actual = type(document[name]).__name__ if isinstance(document, dict) and name in document else "nothing"
+        raise ForesolveError(f"{path} is damaged: `{name}` must be {kinds}; got {actual}")
     return document[name]
 
 

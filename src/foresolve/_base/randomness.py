@@ -33,6 +33,14 @@ def as_generator(name: str, seed: Any, *, cpu: bool = False) -> torch.Generator:
     return torch.Generator().manual_seed(int(seed))
 
 
+def as_seed(name: str, seed: Any) -> int:
+    """An integer for what draws otherwise than with torch: the seed itself, or one that the generator draws."""
+    if isinstance(seed, torch.Generator):
+        return int(torch.randint(2**63 - 1, (), generator=seed, device=seed.device))
+    as_generator(name, seed)
+    return int(seed)
+
+
 class Seeded(nn.Module):
     """A module that draws from a generator of its own.
 

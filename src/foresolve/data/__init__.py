@@ -2,7 +2,7 @@
 
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.budget import budget_data, read_edges
+from foresolve.data.generated.budget import budget_data
 from foresolve.data.generated.citations import citation_data
 from foresolve.data.generated.facility_location import facility_location_data
 from foresolve.data.generated.knapsack import knapsack_data
@@ -11,8 +11,10 @@ from foresolve.data.generated.polynomial import PolynomialDataset, PolynomialRul
 from foresolve.data.generated.shortest_path import shortest_path_data
 from foresolve.data.generated.travelling_salesman import travelling_salesman_data
 from foresolve.data.real.cora import CitationGraph, cora_data, load_cora
+from foresolve.data.real.edges import read_edges
 from foresolve.data.real.movielens import MovieTable, load_movielens, movielens_data
-from foresolve.data.real.sources import SOURCES, check_source, fetch_source
+from foresolve.data.real.registry import SOURCES
+from foresolve.data.real.sources import check_source, fetch_source
 
 __all__ = [
     "Batch",

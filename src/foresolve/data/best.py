@@ -61,23 +61,21 @@ def _solve_some(problem: Problem, theta: Tensor, index: Tensor) -> tuple[Tensor,
         pieces[-1] = (rest[:0], errors)
     failed = {i: error for _, errors in pieces.values() for i, error in errors.items()}
     width = max(part.shape[-1] for part, _ in pieces.values())
-    found = theta.new_zeros(len(index), width)
+    decisions = theta.new_zeros(len(index), width)
     for row, i in enumerate(index.tolist()):
         if i not in failed:
-            found[row] = pieces[i][0][0]
-    return found, failed
+            decisions[row] = pieces[i][0][0]
+    return decisions, failed
 
 
 def failure(failed: dict[int, SolverError], count: int) -> SolverError:
     """One error that names the instances of the data set, and the reason of the first."""
     where = sorted(failed)
-    first = failed[where[0]]
-    kind = type(first) if type(first) in {SolverError, *SolverError.__subclasses__()} else SolverError
-    reason = str(first).replace("instance 0", "the instance")
-    return kind(
-        f"no best decision under the truth for {checks.instance_names(where, (count,))} of the data set: {reason}. "
-        'With `data.solve(on_failure="skip")` such instances are left out and counted',
+    return failed[where[0]].renamed(
+        "no best decision under the truth for {instances} of the data set",
         where,
+        checks.instance_names(where, (count,)),
+        'With `data.solve(on_failure="skip")` such instances are left out and counted',
     )
 
 

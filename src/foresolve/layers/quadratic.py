@@ -122,9 +122,10 @@ class QuadraticRelaxation(SmoothedLayer):
         infeasible = sorted(infeasible + [i for i in doubtful if not is_feasible(polytope.detach(), i)])
         if infeasible:
             raise InfeasibleError(
-                f"no decision satisfies the constraints of {checks.instance_names(infeasible, batch)}. "
+                "no decision satisfies the constraints of {instances}. "
                 "Check the right-hand sides and bounds (`problem.check(x)` says what a given x breaks)",
                 infeasible,
+                checks.instance_names(infeasible, batch),
             )
         worst = float(result.face.residual.max())
         checks.warn(

@@ -52,9 +52,9 @@ class Checkpoint:
         self._compare(files.field(document, "identity", dict, self.path))
         return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)
 
-    def _compare(self, found: dict[str, Any]) -> None:
+    def _compare(self, identity: dict[str, Any]) -> None:
         for section, mine in self.identity.items():
-            theirs = files.field(found, section, dict, self.path)
+            theirs = files.field(identity, section, dict, self.path)
             for name in [*mine, *(set(theirs) - set(mine))]:
                 if mine.get(name) != theirs.get(name):
                     expected = f"one of the same {section}, with {name} = {_shown(mine.get(name))}"

@@ -13,6 +13,7 @@ import numpy as np
 from foresolve._base import checks
 from foresolve._base.bootstrap import intervals
 from foresolve._base.extras import need
+from foresolve._base.randomness import Seed, as_seed
 from foresolve._base.table import Table
 from foresolve.learning.report import Report, check_columns
 
@@ -92,7 +93,7 @@ def compare(
     test: str = "wilcoxon",
     bootstrap: int = 1000,
     confidence: float = 0.95,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Comparison:
     """Compare reports of the same instances, paired: what varies between instances cancels.
 
@@ -124,7 +125,7 @@ def compare(
     check_columns(reports, measure)
     columns = {name: report.instances[measure].astype(float) for name, report in reports.items()}
     differences = {name: column - columns[reference] for name, column in columns.items()}
-    settings = {"resamples": bootstrap, "confidence": confidence, "seed": seed}
+    settings = {"resamples": bootstrap, "confidence": confidence, "seed": as_seed("seed", seed)}
     pairs = {name: (r.instances["regret"], np.abs(r.instances["optimum"])) for name, r in reports.items()}
     normalized = intervals(pairs, **settings)
     paired = intervals({name: (difference, None) for name, difference in differences.items()}, **settings)

@@ -21,7 +21,6 @@ from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
 from foresolve.learning.prediction import Model, inference, predict
 from foresolve.learning.report import Report
-from foresolve.learning.steps import kind_of
 from foresolve.problems.base import Problem
 
 Rule = Callable[[Tensor, Problem], Tensor]
@@ -97,7 +96,7 @@ def _named(error: SolverError, batch: Batch) -> SolverError:
     """With the positions in the data set."""
     rows = [row for row in error.instances if row < len(batch)] or range(len(batch))
     where = list(rows) if batch.index is None else batch.index[list(rows)].tolist()
-    return kind_of(error)(f"no decision for {checks.instance_names(where, [0])} of the data: {error}", where)
+    return error.renamed("no decision for {instances} of the data", where, checks.instance_names(where, [0]))
 
 
 class _Scorer:

@@ -118,7 +118,6 @@ class Trainer:
     def _named(self, error: SolverError, theta_hat: Tensor, batch: Batch) -> SolverError:
         """The error with the instance in it, by its place in the training data: the first that fails alone too."""
         suspects = [row for row in error.instances if row < len(batch)]
-        kind = kind_of(error)
         assert batch.index is not None
         for row, single in self._single(batch, [*suspects, *(i for i in range(len(batch)) if i not in suspects)]):
             try:
@@ -126,11 +125,10 @@ class Trainer:
                     self.loss(theta_hat[row : row + 1], single)
             except SolverError as alone:
                 where = int(batch.index[row])
-                reason = str(alone).replace("instance 0", "the instance")
                 remedy = 'With on_failure="skip" such instances are left out and counted'
-                return kind(f"training instance {where}: {reason}. {remedy}", [where])
+                return alone.renamed("training {instances}", [where], f"instance {where}", remedy)
         where = batch.index.tolist()
-        return kind(f"training {checks.instance_names(where, [len(self.train)])}: {error}", where)
+        return error.renamed("training {instances}", where, checks.instance_names(where, [len(self.train)]))
 
     def _anneal(self, epoch: int) -> None:
         progress = epoch / max(self.options.epochs - 1, 1)
@@ -206,11 +204,6 @@ class Trainer:
             self.scheduler.load_state_dict(state["scheduler"])
         losses = state["losses"]
         self.loss.load_state_dict(losses[self.group.rank if self.group.rank < len(losses) else 0])
-
-
-def kind_of(error: SolverError) -> type[SolverError]:
-    """Its class, if that is one of foresolve's own, which take a message and positions."""
-    return type(error) if type(error) in {SolverError, *SolverError.__subclasses__()} else SolverError
 
 
 _REMEDY = "The weights are those before this batch: look at the instances, lower `lr` or set `clip`"

@@ -191,7 +191,7 @@ class OracleProblem(Problem):
             first = failed[where[0]]
             reason = str(first) if isinstance(first, _BadDecision) else f"it raised {type(first).__name__}: {first}"
             raise SolverError(
-                f"the oracle failed for {checks.instance_names(where, batch)}: {reason}", where
+                f"the oracle failed for {{instances}}: {reason}", where, checks.instance_names(where, batch)
             ) from first
         return np.stack(rows) if rows else np.zeros((0, width or 0))
 

@@ -29,27 +29,36 @@ Picture = Mapping[str, np.ndarray]
 
 
 def draw(run: RunView) -> dict[str, Figure]:
-    """All figures of a run that its records and pictures allow, by the name of their file.
+    """All figures of a run that its records and pictures allow, by the name of their file; drawn once for each view.
 
     "values": Table 1 as a chart. "heat-maps": Figure 1 of the paper. "out-weights": Figure 2 of the paper.
     """
-    found: dict[str, Figure] = {}
+    return run.once("figures", _draw)
+
+
+def svgs(run: RunView) -> dict[str, str]:
+    """The figures of `draw` as SVG, worked out once for each view."""
+    return run.once("figures as SVG", lambda run: {name: to_svg(figure) for name, figure in draw(run).items()})
+
+
+def _draw(run: RunView) -> dict[str, Figure]:
+    drawn: dict[str, Figure] = {}
     if any(row.method != OPT for row in run.rows):
-        found["values"] = value_chart(run)
+        drawn["values"] = value_chart(run)
     pictures = {method: run.pictures[method] for method in run.info.figure_methods if method in run.pictures}
     if pictures:
-        found["heat-maps"] = heat_maps(pictures, rows=run.info.rows, columns=run.info.columns)
-        found["out-weights"] = out_weights(pictures, rows=run.info.rows)
-    return found
+        drawn["heat-maps"] = heat_maps(pictures, rows=run.info.rows, columns=run.info.columns)
+        drawn["out-weights"] = out_weights(pictures, rows=run.info.rows)
+    return drawn
 
 
 def write_figures(run: RunView, folder: Path) -> list[Path]:
     """Draw and write every figure as PNG and SVG into a folder; give the paths back."""
-    found: list[Path] = []
-    for name, figure in draw(run).items():
-        found.append(files.write_bytes(folder / f"{name}.png", to_png(figure)))
-        found.append(files.write_text(folder / f"{name}.svg", to_svg(figure)))
-    return found
+    paths: list[Path] = []
+    for name, svg in svgs(run).items():
+        paths.append(files.write_bytes(folder / f"{name}.png", to_png(draw(run)[name])))
+        paths.append(files.write_text(folder / f"{name}.svg", svg))
+    return paths
 
 
 def heat_maps(pictures: Mapping[str, Picture], *, rows: str, columns: str) -> Figure:
@@ -155,8 +164,8 @@ def to_png(figure: Figure) -> bytes:
     return stream.getvalue()
 
 
-def to_svg(figure: Figure, prefix: str = "") -> str:
-    """The figure as an SVG element that can stand in a page; `prefix` keeps the names of two figures in it apart."""
+def to_svg(figure: Figure) -> str:
+    """The figure as an SVG element that can stand in a page."""
     matplotlib = need("matplotlib", "a figure", "plot")
     stream = io.StringIO()
     # Text stays text, and names of shapes come from the shapes rather than from chance.
@@ -166,8 +175,12 @@ def to_svg(figure: Figure, prefix: str = "") -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
-    text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
-    return re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}", text)
+    return re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", text)
+
+
+def prefixed(svg: str, prefix: str) -> str:
+    """With a prefix before every name in it: the names of two figures on a page must differ."""
+    return re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}", svg)
 
 
 def _figure(size: tuple[float, float]) -> Any:
@@ -184,11 +197,11 @@ def _value_line(axis: Axes, run: RunView, method: str, k: int | None, height: in
     """One method's mean with its interval, and the paper's beside it."""
     row, paper = run.row(method, k), run.published(method, k)
     if row is not None:
-        found = row.shown(run.scored)
+        ours = row.shown(run.scored)
         color = GREEN if method in run.info.heuristics else _color(method)
-        if found.low is not None and found.high is not None:
-            axis.plot([found.low, found.high], [height, height], color=color, linewidth=2, solid_capstyle="butt")
-        axis.plot([found.mean], [height], "o", color=color, markersize=5)
+        if ours.low is not None and ours.high is not None:
+            axis.plot([ours.low, ours.high], [height, height], color=color, linewidth=2, solid_capstyle="butt")
+        axis.plot([ours.mean], [height], "o", color=color, markersize=5)
     if paper is not None:
         axis.plot([paper.mean], [height], "D", markerfacecolor="none", markeredgecolor="#222222", markersize=6)
 

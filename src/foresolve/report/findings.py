@@ -27,27 +27,27 @@ def difference_sentences(differences: Iterable[Difference], places: int = 2) -> 
     groups: dict[tuple[str, str, str], list[Difference]] = {}
     for difference in differences:
         groups.setdefault((difference.method, difference.reference, difference.verdict), []).append(difference)
-    said: list[str] = []
+    sentences: list[str] = []
     for (method, reference, verdict), group in groups.items():
         sizes = _listed([f"{_size(difference, places)}{_at(difference.k)}" for difference in group])
         match verdict:
             case "ahead":
-                said.append(f"{method} is ahead of {reference} by {sizes}.")
+                sentences.append(f"{method} is ahead of {reference} by {sizes}.")
             case "behind":
-                said.append(f"{method} is behind {reference} by {sizes}.")
+                sentences.append(f"{method} is behind {reference} by {sizes}.")
             case "not told apart":
-                said.append(f"{method} and {reference} are not told apart: {sizes}.")
+                sentences.append(f"{method} and {reference} are not told apart: {sizes}.")
             case _:
-                said.append(f"{method} minus {reference}: {sizes}; one split has no interval.")
-    return said
+                sentences.append(f"{method} minus {reference}: {sizes}; one split has no interval.")
+    return sentences
 
 
-def comparison_sentences(found: Iterable[tuple[str, int | None, Comparison]], places: int = 2) -> list[str]:
+def comparison_sentences(figures: Iterable[tuple[str, int | None, Comparison]], places: int = 2) -> list[str]:
     """Ours beside the published figures in words; budgets with the same verdict share a sentence."""
     groups: dict[tuple[str, str], list[tuple[int | None, Comparison]]] = {}
-    for method, k, comparison in found:
+    for method, k, comparison in figures:
         groups.setdefault((method, comparison.verdict), []).append((k, comparison))
-    said: list[str] = []
+    sentences: list[str] = []
     for (method, verdict), group in groups.items():
         parts: list[str] = []
         for k, comparison in group:
@@ -58,12 +58,12 @@ def comparison_sentences(found: Iterable[tuple[str, int | None, Comparison]], pl
             parts.append(f"{gap}{_at(k)} {both}" if verdict in ("above", "below") else f"{_at(k)} {both}".strip())
         match verdict:
             case "above" | "below":
-                said.append(f"{method} is {verdict} the published figure {_listed(parts)}.")
+                sentences.append(f"{method} is {verdict} the published figure {_listed(parts)}.")
             case "not told apart":
-                said.append(f"{method} is not told apart from the published figure {_listed(parts)}.")
+                sentences.append(f"{method} is not told apart from the published figure {_listed(parts)}.")
             case _:
-                said.append(f"{method} beside the published figure {_listed(parts)}: one split has no interval.")
-    return said
+                sentences.append(f"{method} beside the published figure {_listed(parts)}: one split has no interval.")
+    return sentences
 
 
 def headline(run: RunView) -> list[str]:
@@ -81,46 +81,48 @@ def choices(run: RunView) -> list[str]:
     counts: dict[int | None, Counter[str]] = {}
     for record in chosen(run.records, run.config.methods):
         counts.setdefault(record.k, Counter())[record.setting["method"]] += 1
-    said: list[str] = []
+    sentences: list[str] = []
     for k, counter in counts.items():
         times = ", ".join(f"{method} in {count}" for method, count in counter.most_common())
-        said.append(f"Chosen on validation data{_at(k)}: {times} of {sum(counter.values())} splits.")
-    return said
+        sentences.append(f"Chosen on validation data{_at(k)}: {times} of {sum(counter.values())} splits.")
+    return sentences
 
 
 def shortfalls(run: RunView) -> list[str]:
     """All that falls short of the paper, of two-stage training or of a heuristic, and what limits the figures."""
     places = digits(run)
-    below = (found for found in comparisons(run) if found[0] != RANDOM and _below(found[2]))
+    below = (figure for figure in comparisons(run) if figure[0] != RANDOM and _below(figure[2]))
     behind = (d for d in run.differences if d.verdict in ("behind", "not told apart") or _maybe_behind(d))
     return [*comparison_sentences(below, places), *difference_sentences(behind, places), *_below_heuristics(run)]
 
 
 def limits(run: RunView) -> list[str]:
     """What the figures cannot say, because of what was run."""
-    said: list[str] = []
+    sentences: list[str] = []
     if run.config.quick:
-        said.append("Instances or models are small (--quick): these figures are not the paper's task.")
+        sentences.append("Instances or models are small (--quick): these figures are not the paper's task.")
     if run.config.data is None and run.config.domain in published.DOMAINS:
-        said.append("The data are generated, not the paper's.")
+        sentences.append("The data are generated, not the paper's.")
     if run.config.splits < 2:
-        said.append("One split has no interval: nothing can be told apart.")
+        sentences.append("One split has no interval: nothing can be told apart.")
     elif run.config.splits < FEW:
-        said.append(
+        sentences.append(
             f"{run.config.splits} splits are few: bootstrapped intervals are then too narrow, and verdicts only a hint."
         )
     for row in run.rows:
         if row.method != CHOSEN and row.value.splits < run.config.splits:
-            said.append(f"{row.method}{_at(row.k)}: {row.value.splits} of {run.config.splits} splits are finished.")
+            sentences.append(
+                f"{row.method}{_at(row.k)}: {row.value.splits} of {run.config.splits} splits are finished."
+            )
     missing = [method for method in run.config.methods if method not in run.methods]
     if missing:
-        said.append(f"Without any finished split: {', '.join(missing)}.")
-    return said
+        sentences.append(f"Without any finished split: {', '.join(missing)}.")
+    return sentences
 
 
 def alikeness(run: RunView) -> list[str]:
     """How our data compare with the paper's, by the value of random decisions, which depends on nothing else."""
-    return comparison_sentences((found for found in comparisons(run) if found[0] == RANDOM), digits(run))
+    return comparison_sentences((figure for figure in comparisons(run) if figure[0] == RANDOM), digits(run))
 
 
 def _below(comparison: Comparison) -> bool:
@@ -139,21 +141,21 @@ def _best(run: RunView, k: int | None) -> str | None:
         return None
     protocol, places = run.scored, digits(run)
     row = max(rows, key=lambda row: row.shown(protocol).mean)
-    others = [
-        f"{name} {found.shown(protocol).mean:.{places}f}"
+    references = [
+        f"{name} {reference.shown(protocol).mean:.{places}f}"
         for name in (*run.info.heuristics, RANDOM, OPT)
-        if (found := run.row(name, k)) is not None
+        if (reference := run.row(name, k)) is not None
     ]
     share = row.share(protocol)
     near = "" if share is None else f" ({100 * share:.1f} % of the best decisions known)"
-    beside = f"; beside it {', '.join(dict.fromkeys(others))}" if others else ""
+    beside = f"; beside it {', '.join(dict.fromkeys(references))}" if references else ""
     ours = row.shown(protocol)
     return f"The largest mean of what is learned{_at(k)} is {row.method}'s, {ours.mean:.{places}f}{near}{beside}."
 
 
 def _below_heuristics(run: RunView) -> list[str]:
     """Where no learned method has the mean of a heuristic, whether or not there is a chosen one."""
-    said: list[str] = []
+    sentences: list[str] = []
     protocol, places = run.scored, digits(run)
     for name in run.info.heuristics:
         for k in run.ks:
@@ -164,20 +166,20 @@ def _below_heuristics(run: RunView) -> list[str]:
             best = max(rows, key=lambda r: r.shown(protocol).mean)
             ours, theirs = best.shown(protocol).mean, row.value.mean
             if ours < theirs:
-                said.append(
+                sentences.append(
                     f"No learned method reaches the heuristic {name}{_at(k)}: {best.method} has "
                     f"{ours:.{places}f}, {name} {theirs:.{places}f}."
                 )
-    return said
+    return sentences
 
 
 def _size(difference: Difference, places: int) -> str:
     """How far apart, without a sign where the words have it."""
-    found = difference.estimate
+    gap = difference.estimate
     if difference.verdict not in ("ahead", "behind"):
         return signed(difference, places).text
-    low, high = sorted((abs(found.low or 0.0), abs(found.high or 0.0)))
-    return f"{abs(found.mean):.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+    low, high = sorted((abs(gap.low or 0.0), abs(gap.high or 0.0)))
+    return f"{abs(gap.mean):.{places}f} [{low:.{places}f}, {high:.{places}f}]"
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -87,16 +87,16 @@ def command(run: RunView) -> str:
 def _short(runs: Sequence[RunView]) -> list[str]:
     pieces: list[str] = []
     for run in runs:
-        said = findings.headline(run)
-        pieces += [html.subheading(run.info.title), html.bullets(said or ["There are no records yet."])]
+        sentences = findings.headline(run)
+        pieces += [html.subheading(run.info.title), html.bullets(sentences or ["There are no records yet."])]
     return pieces
 
 
 def _short_of(runs: Sequence[RunView]) -> list[str]:
     pieces = [html.paragraph(RULES)]
     for run in runs:
-        said = findings.shortfalls(run) or ["Nothing, by these rules."]
-        pieces += [html.subheading(run.info.title), html.bullets([*said, *findings.limits(run)])]
+        sentences = findings.shortfalls(run) or ["Nothing, by these rules."]
+        pieces += [html.subheading(run.info.title), html.bullets([*sentences, *findings.limits(run)])]
     return pieces
 
 
@@ -130,8 +130,8 @@ def _domain(run: RunView) -> list[str]:
         pieces += [html.subheading("Beside the published figures"), *_published(run)]
     if run.differences:
         pieces += _table(tables.difference_table([run]))
-        said = findings.difference_sentences(run.differences, tables.digits(run))
-        pieces.append(html.folded("The same in words", [html.bullets(said)]))
+        sentences = findings.difference_sentences(run.differences, tables.digits(run))
+        pieces.append(html.folded("The same in words", [html.bullets(sentences)]))
     accuracy = tables.table2([run])
     if accuracy.blocks:
         pieces += _table(accuracy)
@@ -140,10 +140,10 @@ def _domain(run: RunView) -> list[str]:
 
 
 def _published(run: RunView) -> list[str]:
-    learned = (found for found in findings.comparisons(run) if run.learned(found[0]))
-    said = findings.comparison_sentences(learned, tables.digits(run))
+    learned = (figure for figure in findings.comparisons(run) if run.learned(figure[0]))
+    sentences = findings.comparison_sentences(learned, tables.digits(run))
     alike = findings.alikeness(run)
-    pieces = [html.bullets(said)] if said else []
+    pieces = [html.bullets(sentences)] if sentences else []
     if alike:
         pieces.append(html.paragraph("Whether the data are alike, by random decisions: " + " ".join(alike)))
     return pieces
@@ -165,13 +165,11 @@ def _figures(run: RunView) -> list[str]:
         ),
     }
     try:
-        drawn = figures.draw(run)
-        prefix = f"{run.config.domain}-{run.config.protocol}"
-        return [
-            html.figure(figures.to_svg(figure, f"{prefix}-{name}-"), captions[name]) for name, figure in drawn.items()
-        ]
+        svgs = figures.svgs(run)
     except MissingExtraError as error:
         return [html.paragraph(f"There are no figures: {error}. The same command then draws them without new work.")]
+    prefix = f"{run.config.domain}-{run.config.protocol}"
+    return [html.figure(figures.prefixed(svg, f"{prefix}-{name}-"), captions[name]) for name, svg in svgs.items()]
 
 
 def _details(run: RunView) -> str:

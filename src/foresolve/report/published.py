@@ -104,12 +104,12 @@ RF-2Stage     0.0354e-02 4.17e-06  0.693 0.000  0.500 0.000  0.689 0.000  0.500 
 
 def _read(rows: str) -> dict[str, list[Published]]:
     """Each method's figures, from left to right."""
-    found: dict[str, list[Published]] = {}
+    figures: dict[str, list[Published]] = {}
     for line in rows.strip().splitlines():
         method, *numbers = line.split()
         values = [float(number) for number in numbers]
-        found[method] = [Published(mean, half) for mean, half in zip(values[::2], values[1::2], strict=True)]
-    return found
+        figures[method] = [Published(mean, half) for mean, half in zip(values[::2], values[1::2], strict=True)]
+    return figures
 
 
 TABLE1: dict[tuple[str, str, int | None], Published] = {

@@ -33,7 +33,7 @@ def table1(runs: Sequence[RunView]) -> BlockTable:
     columns = ("domain", "protocol", "method", "k", "splits", *_names("value"), *_names("fractional"), "optimum",
                "shown", "published", "published_half_width", "seconds")  # fmt: skip
     lines = [_line1(run, row) for run in runs for row in run.rows]
-    blocks = tuple(_block1(run) for run in runs)
+    blocks = tuple(run.once("block of Table 1", _block1) for run in runs)
     return BlockTable("Table 1: solution quality", caption, blocks, Table(columns, lines))
 
 
@@ -54,7 +54,8 @@ def table2(runs: Sequence[RunView]) -> BlockTable:
         for run in runs for row in _accurate(run) for measure, ours in row.measures.items()
         if measure in run.info.measures
     ]  # fmt: skip
-    return BlockTable("Table 2: accuracy", caption, tuple(_block2(run) for run in runs), Table(columns, lines))
+    blocks = tuple(run.once("block of Table 2", _block2) for run in runs)
+    return BlockTable("Table 2: accuracy", caption, blocks, Table(columns, lines))
 
 
 def difference_table(runs: Sequence[RunView]) -> BlockTable:
@@ -70,7 +71,7 @@ def difference_table(runs: Sequence[RunView]) -> BlockTable:
          d.basis, d.verdict)
         for run in runs for d in run.differences
     ]  # fmt: skip
-    blocks = tuple(_difference_block(run) for run in runs)
+    blocks = tuple(run.once("block of differences", _difference_block) for run in runs)
     return BlockTable("Paired differences", caption, blocks, Table(columns, lines))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from foresolve.report import published
 from foresolve.report.published import Published
 from foresolve.report.records import Config, DomainInfo, Protocol, Record
 from foresolve.report.summary import CHOSEN, OPT, RANDOM, Difference, Row, differences, summary
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,18 @@ class RunView:
         strangers = {record.domain for record in self.records} - {self.config.domain}
         if strangers:
             raise fail("records", f"of the domain {self.config.domain}", ", ".join(sorted(strangers)))
+
+    @cached_property
+    def _results(self) -> dict[str, Any]:
+        return {}
+
+    def once(self, name: str, work: Callable[[RunView], T]) -> T:
+        """What `work` makes of this view, worked out at the first call of this name, for tables and figures are shown
+        in several places.
+        """
+        if name not in self._results:
+            self._results[name] = work(self)
+        return self._results[name]
 
     @cached_property
     def rows(self) -> list[Row]:

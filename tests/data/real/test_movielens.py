@@ -181,3 +181,14 @@ def test_reference_points_of_the_real_data() -> None:
         assert data.values.mean().item() == pytest.approx(best, rel=0.02)
         heuristic = data.problem.objective(data.problem.solve(most_rated(whole.features)), whole.theta)
         assert heuristic.mean().item() == pytest.approx(rated, rel=0.05)
+
+
+def test_a_generator_will_do_for_a_seed(tmp_path: Path) -> None:
+    ratings = "userID\tmovieID\trating\n" + "".join(f"1\t{i}\t3\n" for i in range(40))
+    (tmp_path / "user_ratedmovies.dat").write_text(ratings)
+    (tmp_path / "movie_actors.dat").write_text("movieID\tactorID\n3\tann\n")
+    table = load_movielens(tmp_path)
+    draw = torch.Generator().manual_seed(5)
+    first, second = (movielens_data(table, 1, size=20, topics=1, seed=draw).labels["movies"] for _ in range(2))
+    assert torch.equal(first, movielens_data(table, 1, size=20, topics=1, seed=5).labels["movies"])
+    assert not torch.equal(first, second)

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from foresolve.data.real import archives
-from foresolve.data.real.sources import SOURCES, DataFile, Source, check_source, fetch_source
+from foresolve.data.real.registry import SOURCES, DataFile, Source
+from foresolve.data.real.sources import check_source, fetch_source
 from foresolve.errors import ForesolveError, InvalidInputError
 
 DATA = Path(os.environ.get("FORESOLVE_DATA", "nowhere"))
@@ -197,7 +198,7 @@ def test_fetch_into_what_is_no_folder(server: Server, tmp_path: Path) -> None:
 
 
 def test_sources_without_an_address_or_a_name(tmp_path: Path) -> None:
-    with pytest.raises(ForesolveError, match=r"no address to fetch from\. Put ratings\.dat into"):
+    with pytest.raises(ForesolveError, match=r"no address to fetch from\. Put edges\.\* or .* or ratings\.dat into"):
         fetch_source("edges", tmp_path)
     for call in (check_source, fetch_source):
         with pytest.raises(InvalidInputError, match="one of 'cora', 'movielens', 'edges'"):
@@ -257,7 +258,7 @@ def test_the_registry_is_complete() -> None:
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs the real data: FORESOLVE_DATA")
-@pytest.mark.parametrize("name", ["cora", "movielens", "edges"])
+@pytest.mark.parametrize("name", ["cora", "movielens", "edges", "movietweetings"])
 def test_real_data(name: str) -> None:
     if not (DATA / SOURCES[name].folder).is_dir():
         pytest.skip(f"no {SOURCES[name].folder} in FORESOLVE_DATA")

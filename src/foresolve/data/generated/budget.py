@@ -22,6 +22,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.real.edges import as_pairs, read_edges
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.matroids.laminar import UniformMatroid
@@ -86,7 +87,7 @@ def budget_data(
     if edges is None:
         draw = partial(_random_graph, channels, customers, generator)
     else:
-        pairs = read_edges(edges, columns) if isinstance(edges, str | Path) else _listed(edges)
+        pairs = read_edges(edges, columns) if isinstance(edges, str | Path) else as_pairs(edges)
         draw = partial(_part_of, _bipartite(pairs, channels, customers), channels, customers, generator)
     problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(channels, k))
     theta, rows = _instances(draw, count, (channels, customers, width), generator)
@@ -140,54 +141,3 @@ def _instances(
         features[i] = hidden @ weights[-1]
     scale = features.square().mean().sqrt()  # one number for all: comparisons between rows stay what they are
     return theta, features / scale if scale > 0 else features
-
-
-def _listed(edges: Any) -> list[tuple[Any, Any]]:
-    listed = edges.tolist() if isinstance(edges, Tensor | np.ndarray) else list(edges)
-    for i, edge in enumerate(listed):
-        if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
-            raise checks.fail("edges", "pairs (channel, customer)", f"{edge!r} at {i}")
-    if not listed:
-        raise checks.fail("edges", "at least one pair (channel, customer)", "none")
-    return list(dict.fromkeys((u, v) for u, v in listed))
-
-
-def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tuple[str, str]]:
-    """The pairs in two columns of a text file, each once, as labels.
-
-    Columns are separated by "::", tabs, commas or spaces; lines that start with # or %, empty ones and a header are
-    passed over; columns of numbers must hold numbers throughout.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise checks.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is no file")
-    pairs: dict[tuple[str, str], None] = {}
-    separator = first = None
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(map(str.strip, lines), 1):
-            if not line or line.startswith(("#", "%")):
-                continue
-            if first is None:
-                separator = next((mark for mark in ("::", "\t", ",") if mark in line), None)
-            cells = line.split(separator)
-            fields = [cells[place].strip() for place in columns if place < len(cells)]
-            if len(fields) < 2 or not all(fields):
-                expected = f"a file with {max(columns) + 1} columns separated by {separator or ' '!r}"
-                raise checks.fail("edges", expected, f"line {number} of {path}: {line[:60]!r}")
-            kinds = [_is_number(field) for field in fields]
-            if first is None or (first == [False, False] and len(pairs) == 1 and kinds != first):
-                first, pairs = kinds, {}  # what came before was a header
-            elif any(before and not now for before, now in zip(first, kinds)):
-                raise checks.fail("edges", "numbers throughout", f"line {number} of {path}: {line[:60]!r}")
-            pairs[fields[0], fields[1]] = None
-    if not pairs:
-        raise checks.fail("edges", "a file with at least one edge", f"none in {path}")
-    return list(pairs)
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

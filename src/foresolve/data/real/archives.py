@@ -47,7 +47,7 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
     A name of ours is the only path that is written to: paths and links of the archive never are. Where a name occurs
     several times, the shortest path counts. `origin` is what messages call the archive.
     """
-    found = set()
+    extracted: set[str] = set()
     try:
         with _opened(archive) as members:
             for name in names:
@@ -58,10 +58,10 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
                 if stream is not None:
                     with stream, (folder / name).open("wb") as out:
                         _copy(stream, out, f"{name} in {origin}")
-                    found.add(name)
+                    extracted.add(name)
     except (tarfile.TarError, zipfile.BadZipFile, BadGzipFile, zlib.error, EOFError, RuntimeError) as error:
         raise ForesolveError(f"what came from {origin} is no sound zip or tar archive: {error}. Try again") from error
-    return found
+    return extracted
 
 
 def move_all(folder: Path, target: Path) -> None:

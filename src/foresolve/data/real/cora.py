@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.real.partition import adjacency, balanced_parts, bisection
+from foresolve.data.real.registry import locate
 from foresolve.errors import InvalidInputError
 from foresolve.problems.matching import BipartiteMatching
-
-CONTENT, CITES = "cora.content", "cora.cites"
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ def load_cora(folder: str | Path) -> CitationGraph:
     folder: holds `cora.content` (a line for each paper: id, a 0 or 1 for each word, class; separated by tabs) and
         `cora.cites` (a line for each citation: two ids), or has a subfolder `cora` that does.
     """
-    place = _find(Path(folder))
-    words, classes, ids = _read_content(place / CONTENT)
-    edges, repeated, loops = _read_cites(place / CITES, {name: i for i, name in enumerate(ids)})
+    content, cites = locate("cora", folder)
+    words, classes, ids = _read_content(content)
+    edges, repeated, loops = _read_cites(cites, {name: i for i, name in enumerate(ids)})
     return CitationGraph(words, edges, classes, ids, repeated, loops)
 
 
 def cora_data(
-    graph: CitationGraph | str | Path, count: int = 27, *, size: int = 100, seed: int = 0, restarts: int = 50
+    graph: CitationGraph | str | Path, count: int = 27, *, size: int = 100, seed: Seed = 0, restarts: int = 50
 ) -> DecisionDataset:
     """The graph in parts of `size` papers, each in two halves with as many citations between them as can be found.
 
@@ -69,8 +69,7 @@ def cora_data(
     graph: of papers, or the folder that `load_cora` reads one from.
     count, size: of the parts, see `balanced_parts`; papers that are too many are left out, and so are citations between
         parts and inside halves.
-    seed: of the parts and of the halves, a number: METIS takes no generator. Papers stand in random order in their
-        half.
+    seed: of the parts and of the halves, an integer or a generator. Papers stand in random order in their half.
     restarts: of `bisection`.
 
     Returns
@@ -82,6 +81,7 @@ def cora_data(
         raise checks.fail("size", "even, for two halves", str(size))
     graph = graph if isinstance(graph, CitationGraph) else load_cora(graph)
     nodes = len(graph.words)
+    seed = as_seed("seed", seed)
     parts = balanced_parts(graph.edges, nodes, count, size, seed)
     links = adjacency(graph.edges, nodes)
     seeds = np.random.SeedSequence(seed).generate_state(count)  # the search in one part is not that in the next
@@ -95,14 +95,6 @@ def cora_data(
     features = {name: graph.words[half] for name, half in zip(("left", "right"), table.split(size // 2, dim=1))}
     problem = BipartiteMatching(size // 2, size // 2)
     return DecisionDataset(features, torch.stack(theta), problem, labels={"papers": table})
-
-
-def _find(folder: Path) -> Path:
-    for place in (folder, folder / "cora"):
-        if (place / CONTENT).is_file() and (place / CITES).is_file():
-            return place
-    expected = f"a folder with {CONTENT} and {CITES}, or with a subfolder cora that has them"
-    raise checks.fail("folder", expected, repr(str(folder)), "`foresolve data fetch cora` gets them")
 
 
 def _read_content(path: Path) -> tuple[Tensor, tuple[str, ...], tuple[str, ...]]:
@@ -127,7 +119,7 @@ def _read_content(path: Path) -> tuple[Tensor, tuple[str, ...], tuple[str, ...]]
         classes.append(subject.decode("utf-8", "replace"))
         rows.append(row)
     if not rows:
-        raise checks.fail(CONTENT, "a file with a line for each paper", f"none in {path}")
+        raise checks.fail(path.name, "a file with a line for each paper", f"none in {path}")
     table = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1) - ord("0")
     return torch.from_numpy(table.astype(np.float32)), tuple(classes), tuple(ids)
 
@@ -145,14 +137,16 @@ def _read_cites(path: Path, number_of: dict[str, int]) -> tuple[Tensor, int, int
         lines += 1
         for paper in papers:
             if paper not in number_of:
-                raise _bad(path, number, f"ids of papers in {CONTENT}", repr(paper), "Take both files from one source")
+                raise _bad(
+                    path, number, "ids of papers in cora.content", repr(paper), "Take both files from one source"
+                )
         i, j = sorted(number_of[paper] for paper in papers)
         if i == j:
             loops += 1
         else:
             pairs.add((i, j))
     if not pairs:
-        raise checks.fail(CITES, "a file with at least one citation", f"none in {path}")
+        raise checks.fail(path.name, "a file with at least one citation", f"none in {path}")
     return torch.tensor(sorted(pairs)), lines - loops - len(pairs), loops
 
 

@@ -18,13 +18,11 @@ import torch
 from foresolve._base import checks
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.real.registry import locate
 from foresolve.errors import InvalidInputError
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.matroids.laminar import UniformMatroid
-
-FOLDER = "hetrec2011-movielens-2k"
-RATINGS, ACTORS, MOVIES = "user_ratedmovies.dat", "movie_actors.dat", "movies.dat"
 
 
 @dataclass(frozen=True)
@@ -71,12 +69,12 @@ def load_movielens(folder: str | Path) -> MovieTable:
     ...     load_movielens(folder)
     MovieTable(3 movies, 2 ratings by 2 users, 1 actors)
     """
-    base = _folder(Path(folder))
-    user, rated, rating = _columns(base / RATINGS, ("userID", "movieID", "rating"))
-    played, actor = _columns(base / ACTORS, ("movieID", "actorID"))
-    further = _columns(base / MOVIES, ("id",))[0] if (base / MOVIES).is_file() else []
+    ratings_file, actors_file, *movies_file = locate("movielens", folder)
+    user, rated, rating = _columns(ratings_file, ("userID", "movieID", "rating"))
+    played, actor = _columns(actors_file, ("movieID", "actorID"))
+    further = _columns(movies_file[0], ("id",))[0] if movies_file else []
     movies, users, actors = _positions([*rated, *played, *further]), _positions(user), _positions(actor)
-    ratings = _matrix((rated, movies), (user, users), _numbers(base / RATINGS, rating))
+    ratings = _matrix((rated, movies), (user, users), _numbers(ratings_file, rating))
     plays = _matrix((played, movies), (actor, actors), np.ones(len(actor), dtype=np.float32))
     return MovieTable(ratings, plays, tuple(movies), tuple(users), tuple(actors))
 
@@ -127,19 +125,6 @@ def frequent_actors(table: MovieTable, count: int) -> np.ndarray:
     """Columns of the `count` actors with the most movies, most first; among equals, the first by name."""
     played = np.asarray(table.actors.sum(0)).ravel()
     return np.argsort(-played, kind="stable")[:count]
-
-
-def _folder(folder: Path) -> Path:
-    for base in (folder, folder / FOLDER):
-        if (base / RATINGS).is_file() and (base / ACTORS).is_file():
-            return base
-    missing = [name for name in (RATINGS, ACTORS) if not (folder / name).is_file()]
-    raise checks.fail(
-        "folder",
-        f"a folder with {RATINGS} and {ACTORS}, or one whose subfolder {FOLDER} has them",
-        f"{str(folder)!r}, " + (f"without {' and '.join(missing)}" if folder.is_dir() else "which is no folder"),
-        "`foresolve data fetch movielens` gets them where there is a network",
-    )
 
 
 def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:

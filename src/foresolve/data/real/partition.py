@@ -11,9 +11,10 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.extras import need
+from foresolve._base.randomness import Seed, as_seed
 
 
-def balanced_parts(edges: Any, nodes: int, parts: int, size: int, seed: int) -> Tensor:
+def balanced_parts(edges: Any, nodes: int, parts: int, size: int, seed: Seed) -> Tensor:
     """Parts of exactly `size` nodes each, with few edges between them; nodes that are too many belong to none.
 
     METIS cuts the graph into `parts` of roughly one size. Then, one step at a time, a node of a part that is too large
@@ -44,7 +45,7 @@ def balanced_parts(edges: Any, nodes: int, parts: int, size: int, seed: int) -> 
         remedy = "Ask for fewer or smaller parts"
         raise checks.fail("nodes", f"at least {parts * size} for {parts} parts of {size}", str(nodes), remedy)
     graph = adjacency(edges, nodes)
-    labels = _repaired(graph, _metis(graph, parts, checks.positive_int("seed", seed, zero=True)), parts, size)
+    labels = _repaired(graph, _metis(graph, parts, as_seed("seed", seed)), parts, size)
     return torch.from_numpy(np.stack([np.flatnonzero(labels == part) for part in range(parts)]))
 
 
@@ -64,7 +65,7 @@ def adjacency(edges: Any, nodes: int) -> sp.csr_array:
     return graph
 
 
-def bisection(adjacency: Any, seed: int, restarts: int = 50) -> tuple[Tensor, Tensor]:
+def bisection(adjacency: Any, seed: Seed, restarts: int = 50) -> tuple[Tensor, Tensor]:
     r"""Two halves of a graph with as many edges between them as a local search finds.
 
     Moving node `i` to the other side adds `d_i`, its edges inside minus those across; exchanging `i` and `j` of
@@ -99,7 +100,7 @@ def bisection(adjacency: Any, seed: int, restarts: int = 50) -> tuple[Tensor, Te
         raise checks.fail("adjacency", "a square matrix with an even number of nodes", f"shape {matrix.shape}")
     if not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():
         raise checks.fail("adjacency", "symmetric with a zero diagonal", "another matrix", "Give every edge both ways")
-    random = np.random.default_rng(checks.positive_int("seed", seed, zero=True))
+    random = np.random.default_rng(as_seed("seed", seed))
     n = len(matrix)
     starts = random.permuted(np.tile(np.arange(n), (checks.positive_int("restarts", restarts), 1)), axis=1)
     left, right = starts[:, : n // 2].copy(), starts[:, n // 2 :].copy()

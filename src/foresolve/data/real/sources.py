@@ -1,60 +1,18 @@
-"""Real data sets: where they come from, on what terms, whether the files at hand are the published ones."""
+"""Real data sets: fetched from where they are published, and checked against what was published."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from foresolve._base import checks
 from foresolve._base.files import sha256
 from foresolve.data.real.archives import Progress, download, extract, move_all
+from foresolve.data.real.edges import split_rows
+from foresolve.data.real.registry import DataFile, Source, find_source
 from foresolve.errors import ForesolveError
-
-
-@dataclass(frozen=True)
-class DataFile:
-    """A file of a source.
-
-    Attributes
-    ----------
-    columns: names that its first line must have; without them there is no header, and `width` columns are asked for.
-    width: the least number of columns in every row; 0 for a file that is not a table.
-    rows: as published, a header not counted.
-    sha256: of the published file, where it is known.
-    separator: `None` for an edge list: the first of "::", tab, comma and spaces that its first line has, where lines
-        that start with # or % are passed over.
-    optional: nothing needs it.
-    """
-
-    name: str
-    columns: tuple[str, ...] = ()
-    width: int = 0
-    rows: int | None = None
-    sha256: str | None = None
-    separator: str | None = "\t"
-    optional: bool = False
-
-
-@dataclass(frozen=True)
-class Source:
-    """A data set that others publish.
-
-    Attributes
-    ----------
-    folder: the subfolder of the data folder in which its files are looked for, and to which they are fetched.
-    url: of an archive with the files; `None` where there is none to fetch.
-    terms: on which its publishers hand it out, in a few words.
-    """
-
-    name: str
-    title: str
-    description: str
-    folder: str
-    files: tuple[DataFile, ...]
-    url: str | None
-    terms: str
 
 
 @dataclass(frozen=True)
@@ -64,66 +22,6 @@ class Finding:
     file: str
     ok: bool
     message: str
-
-
-SOURCES: dict[str, Source] = {
-    source.name: source
-    for source in (
-        Source(
-            name="cora",
-            title="Cora citations",
-            description="2,708 papers on machine learning with 1,433 words each and 5,429 citations among them.",
-            folder="cora",
-            files=(
-                DataFile(
-                    "cora.content",
-                    width=1435,
-                    rows=2708,
-                    sha256="b8ebed0fd45e53995abafd1b70cf6a9fcc8f86abc5826d69b97fe6ca46e9c8ee",
-                ),
-                DataFile(
-                    "cora.cites",
-                    width=2,
-                    rows=5429,
-                    sha256="ec1a372391b7f0f60a6aff0084e8abd8f19f0faa7e1f2441a41c492042d5945e",
-                ),
-            ),
-            url="https://linqs-data.soe.ucsc.edu/public/lbc/cora.tgz",
-            terms="none stated; widely used for research",
-        ),
-        Source(
-            name="movielens",
-            title="MovieLens, HetRec 2011",
-            description="855,598 ratings of 10,197 movies by 2,113 users, and the 95,321 actors of the movies.",
-            folder="hetrec2011-movielens-2k",
-            files=(
-                DataFile("user_ratedmovies.dat", columns=("userID", "movieID", "rating"), rows=855598),
-                DataFile("movie_actors.dat", columns=("movieID", "actorID"), rows=231742),
-                DataFile("movies.dat", columns=("id",), optional=True),
-                DataFile("readme.txt", optional=True),
-            ),
-            url="https://files.grouplens.org/datasets/hetrec2011/hetrec2011-movielens-2k-v2.zip",
-            terms="non-commercial use; cite MovieLens (GroupLens), IMDb and Rotten Tomatoes",
-        ),
-        Source(
-            name="edges",
-            title="Any bipartite edge list, for example MovieTweetings 100K",
-            description="Pairs (channel, customer), one in a line, for budget allocation. The paper's Yahoo graph is "
-            "licensed: ask Yahoo Webscope for A1, or take any other file of pairs.",
-            folder="movietweetings-100k",
-            files=(DataFile("ratings.dat", width=2, rows=100000, separator=None),),
-            url=None,
-            terms="those of the file; MovieTweetings: MIT",
-        ),
-    )
-}
-
-
-def find_source(name: str) -> Source:
-    """The source of this name, or an error that lists them."""
-    if name not in SOURCES:
-        raise checks.fail("name", f"one of {', '.join(map(repr, SOURCES))}", repr(name))
-    return SOURCES[name]
 
 
 def check_source(name: str, folder: str | Path) -> list[Finding]:
@@ -146,8 +44,9 @@ def check_source(name: str, folder: str | Path) -> list[Finding]:
     source, folder = find_source(name), Path(folder)
     if folder.is_file() and len(source.files) == 1:
         return [_examine(replace(source.files[0], name=folder.name, rows=None), folder)]
-    base = _located(source, folder)
-    return [_examine(file, base / file.name) for file in source.files]
+    places = [place for place in source.places(folder) if any(file.find(place) for file in source.needed)]
+    base = (places or [folder / source.folder])[0]
+    return [_examine(file, file.find(base) or base / file.name) for file in source.files]
 
 
 def fetch_source(name: str, folder: str | Path, progress: Progress | None = None) -> Path:
@@ -162,7 +61,7 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
     progress: called with the bytes that have come and the bytes that will come, if the server says.
     """
     source, folder = find_source(name), Path(folder)
-    target, names = folder / source.folder, " and ".join(file.name for file in source.files if not file.optional)
+    target, names = folder / source.folder, " and ".join(file.title for file in source.needed)
     if source.url is None:
         raise ForesolveError(f"{source.title} has no address to fetch from. Put {names} into {target} yourself")
     there = [file.name for file in source.files if (target / file.name).exists()]
@@ -181,8 +80,8 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
         by_hand = f"You can also download it on another machine and put {names} into {target}"
         download(source.url, archive, progress, by_hand)
         files.mkdir()
-        found = extract(archive, [file.name for file in source.files], files, source.url)
-        lacking = [file.name for file in source.files if file.name not in found and not file.optional]
+        extracted = extract(archive, [file.name for file in source.files], files, source.url)
+        lacking = [file.name for file in source.needed if file.name not in extracted]
         if lacking:
             raise ForesolveError(f"the archive of {source.url} has no {lacking[0]}: it is not the one expected")
         _verify(source, files)
@@ -190,12 +89,6 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return target
-
-
-def _located(source: Source, folder: Path) -> Path:
-    own = folder / source.folder
-    here = any((folder / file.name).is_file() for file in source.files if not file.optional)
-    return folder if here and not own.is_dir() else own
 
 
 def _examine(file: DataFile, path: Path) -> Finding:
@@ -208,7 +101,7 @@ def _examine(file: DataFile, path: Path) -> Finding:
     if fault:
         return Finding(file.name, False, fault)
     known = "no published checksum is known" if file.sha256 is None else "differs from the published file"
-    if not file.columns and not file.width:
+    if not file.is_table:
         return Finding(file.name, True, f"there; {known}")
     if file.rows is None:
         counted = f"{rows:,} rows"
@@ -221,24 +114,29 @@ def _examine(file: DataFile, path: Path) -> Finding:
 
 def _rows(file: DataFile, path: Path) -> tuple[int, str]:
     """How many rows a table has, and what is wrong with it, if anything."""
-    rows, needed, separator = 0, file.width, file.separator
+    rows, needed = 0, file.width
     with path.open(encoding="latin-1") as lines:
         if file.columns:
-            titles = [title.strip() for title in lines.readline().split(separator)]
+            titles = [title.strip() for title in lines.readline().split(file.separator)]
             missing = [title for title in file.columns if title not in titles]
             if missing:
                 return 0, f"its first line must name the columns {', '.join(file.columns)}; {missing[0]} is missing"
             needed = 1 + max(titles.index(title) for title in file.columns)
-        for number, line in enumerate(lines, 2 if file.columns else 1):
-            if not line.strip() or (file.separator is None and line.startswith(("#", "%"))):
-                continue
-            if separator is None:
-                separator = next((mark for mark in ("::", "\t", ",") if mark in line), " ")
-            found = len(line.split()) if separator == " " else line.count(separator) + 1
-            if found < needed:
-                return rows, f"line {number} has too few columns: {found}, and {needed} are needed"
+        for number, width in _widths(file, lines):
+            if width < needed:
+                return rows, f"line {number} has too few columns: {width}, and {needed} are needed"
             rows += 1
     return rows, "" if rows or not needed else "there are no rows in it"
+
+
+def _widths(file: DataFile, lines: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Line numbers and numbers of columns; lines without anything are passed over."""
+    if file.separator is None:
+        yield from ((row.number, len(row.cells)) for row in split_rows(lines))
+        return
+    for number, line in enumerate(lines, 2 if file.columns else 1):
+        if line.strip():
+            yield number, line.count(file.separator) + 1
 
 
 def _verify(source: Source, folder: Path) -> None:
@@ -247,10 +145,11 @@ def _verify(source: Source, folder: Path) -> None:
         if not path.is_file():
             continue
         if file.sha256 is not None:
-            found = sha256(path)
-            if found != file.sha256:
+            actual = sha256(path)
+            if actual != file.sha256:
                 raise ForesolveError(
-                    f"{file.name} from {source.url} is not the published file: its sha256 is {found}, not {file.sha256}"
+                    f"{file.name} from {source.url} is not the published file: its sha256 is {actual}, not "
+                    f"{file.sha256}"
                 )
             continue
         rows, fault = _rows(file, path)

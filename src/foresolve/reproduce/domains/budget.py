@@ -10,12 +10,14 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.randomness import generator
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.budget import budget_data, read_edges
+from foresolve.data.generated.budget import budget_data
+from foresolve.data.real.edges import read_edges
+from foresolve.data.real.registry import YAHOO, locate
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.losses.prediction import MSE
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.coverage import annealing, budgeted, drawn, forest, network, random_sets, through_layer
-from foresolve.reproduce.domains.domain import Domain, RealData, find_files
+from foresolve.reproduce.domains.domain import Domain, RealData
 from foresolve.reproduce.domains.methods import (
     BestMethod,
     ForestMethod,
@@ -50,14 +52,11 @@ INFO = DomainInfo(
 )
 CHANNELS, CUSTOMERS = 100, 500
 QUICK_CHANNELS = 50
-YAHOO = "ydata-ysm-advertiser-bids-v1_0.txt"
-EDGES = ("edges.*", YAHOO, "ratings.dat")
-FOLDERS = ("edges", "yahoo-a1")
 
 
 def files(folder: Path) -> list[Path]:
     """The edge list in a folder of real data."""
-    return find_files(folder, FOLDERS, EDGES)
+    return locate("edges", folder, "data")
 
 
 def read(folder: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,15 +76,3 @@ class Domain:
         if self.table is not None:
             return self.table(theta)
         return theta if theta.ndim == 3 else None
-
-
-def find_files(data: Path, folders: Sequence[str], patterns: Sequence[str]) -> list[Path]:
-    """The first file of a pattern, in the folder itself or in one of the folders in it."""
-    places = [data / folder for folder in folders if (data / folder).is_dir()] + [data]
-    for place in places:
-        for pattern in patterns:
-            paths = sorted(path for path in place.glob(pattern) if path.is_file())
-            if paths:
-                return paths[:1]
-    expected = f"a folder with {' or '.join(patterns)}, in it or in {' or '.join(folders)}"
-    raise checks.fail("data", expected, str(data), "`foresolve data list` says what is looked for")

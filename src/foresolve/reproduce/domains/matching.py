@@ -16,6 +16,7 @@ from foresolve._base.randomness import generator
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.generated.citations import citation_data
 from foresolve.data.real.cora import cora_data, load_cora
+from foresolve.data.real.registry import locate
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import RelativeGamma
 from foresolve.learning.options import Schedule
@@ -29,7 +30,7 @@ from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, tfidf
 from foresolve.problems.base import Problem
 from foresolve.problems.matching import BipartiteMatching
 from foresolve.report.records import Config, DomainInfo
-from foresolve.reproduce.domains.domain import Domain, RealData, find_files
+from foresolve.reproduce.domains.domain import Domain, RealData
 from foresolve.reproduce.domains.methods import (
     BestMethod,
     ForestMethod,
@@ -74,7 +75,7 @@ FOLDS = 2  # each trains on half of the few instances, so that all of them valid
 
 def files(folder: Path) -> list[Path]:
     """The published files in a folder of real data."""
-    return [find_files(folder, ("cora",), (name,))[0] for name in ("cora.content", "cora.cites")]
+    return locate("cora", folder, "data")
 
 
 def read(folder: Path) -> str:

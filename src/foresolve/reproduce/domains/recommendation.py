@@ -12,12 +12,13 @@ from foresolve._base.randomness import generator
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.generated.movies import movie_data
 from foresolve.data.real.movielens import load_movielens, movielens_data
+from foresolve.data.real.registry import locate
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.losses.prediction import CrossEntropy, PredictionLoss
 from foresolve.models.similarity import most_rated
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.coverage import annealing, budgeted, drawn, forest, network, random_sets, through_layer
-from foresolve.reproduce.domains.domain import Domain, RealData, find_files
+from foresolve.reproduce.domains.domain import Domain, RealData
 from foresolve.reproduce.domains.methods import (
     BestMethod,
     ForestMethod,
@@ -54,10 +55,7 @@ QUICK_MOVIES = 50
 
 def files(folder: Path) -> list[Path]:
     """The published files in a folder of real data."""
-    places = ("hetrec2011-movielens-2k", "hetrec2011-movielens-2k-v2")
-    paths = [find_files(folder, places, (name,))[0] for name in ("user_ratedmovies.dat", "movie_actors.dat")]
-    movies = paths[0].parent / "movies.dat"  # only in the published archive
-    return [*paths, movies] if movies.is_file() else paths
+    return locate("movielens", folder, "data")
 
 
 def read(folder: Path) -> str:

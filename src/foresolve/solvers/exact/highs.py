@@ -165,20 +165,24 @@ def _failure(failed: Mapping[str, list[int]], batch: Sequence[int], polytope: Po
     if INFEASIBLE in failed:
         where = sorted(failed[INFEASIBLE])
         return InfeasibleError(
-            f"no decision satisfies the constraints of {instance_names(where, batch)}. Relax the right-hand sides or "
+            "no decision satisfies the constraints of {instances}. Relax the right-hand sides or "
             "bounds that contradict each other; `problem.check(x)` lists what a decision breaks",
             where,
+            instance_names(where, batch),
         )
     if UNBOUNDED in failed:
         where = sorted(failed[UNBOUNDED])
         free = np.isinf(_numpy(polytope.lower)).any() or np.isinf(_numpy(polytope.upper)).any()
         hint = "Give finite `bounds` to the variables" if free else "Check the constraints"
         return UnboundedError(
-            f"the objective grows without limit for {instance_names(where, batch)}. {hint}, or the right `sense`", where
+            f"the objective grows without limit for {{instances}}. {hint}, or the right `sense`",
+            where,
+            instance_names(where, batch),
         )
     status, where = min(((status, sorted(where)) for status, where in failed.items()), key=lambda item: item[1][0])
     return SolverError(
-        f"HiGHS stopped without an optimum for {instance_names(where, batch)} (status: {status!r}). Raise the limit "
+        f"HiGHS stopped without an optimum for {{instances}} (status: {status!r}). Raise the limit "
         "that it met, or rescale constraints whose entries differ by many orders of magnitude",
         where,
+        instance_names(where, batch),
     )

@@ -182,10 +182,11 @@ class PathSolver:
         instances = [int(i) for i in where[bad]]
         route = " -> ".join(self.name(i) for i in reversed(cycle))
         raise UnboundedError(
-            f"a cycle has negative cost, so that no path is shortest, in {instance_names(instances, batch)}: "
-            f"{route} costs {total:.6g} in {instance_names(instances[:1], batch)}. Keep costs non-negative "
+            "a cycle has negative cost, so that no path is shortest, in {instances}: "
+            f"{route} costs {total:.6g} {'in the first' if len(instances) > 1 else 'there'}. Keep costs non-negative "
             "(`torch.nn.functional.softplus`), or use an acyclic graph",
             instances,
+            instance_names(instances, batch),
         )
 
 

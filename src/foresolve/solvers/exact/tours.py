@@ -181,7 +181,7 @@ class TourPool:
         failed = {i: tour for i, tour in enumerate(tours) if isinstance(tour, SolverError)}
         if failed:
             where = list(failed)
-            raise SolverError(f"{failed[where[0]]}, for {instance_names(where, batch)}", where)
+            raise SolverError(f"{failed[where[0]]}, for {{instances}}", where, instance_names(where, batch))
         return np.asarray(tours, dtype=np.float64).reshape(costs.shape)
 
 

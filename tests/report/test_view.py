@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from foresolve.report import figures, tables
+from foresolve.report.page import report_html
+from foresolve.report.view import RunView
+from reproduce.fakes import fake_run
+
+
+def test_what_is_worked_out_once_belongs_to_the_view() -> None:
+    run, calls = fake_run(splits=1), []
+
+    def count(seen: RunView) -> int:
+        calls.append(seen)
+        return len(calls)
+
+    assert [run.once("count", count) for _ in range(3)] == [1, 1, 1]
+    assert replace(run, seconds=1.0).once("count", count) == 2
+
+
+def test_tables_and_figures_are_made_once_for_files_page_and_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, made = fake_run(splits=2), []
+    for module, name in ((figures, "_draw"), (figures, "to_svg"), (tables, "_block1"), (tables, "_block2")):
+
+        def counted(*arguments: object, name: str = name, work: object = getattr(module, name)) -> object:
+            made.append(name)
+            return work(*arguments)  # type: ignore[operator]
+
+        monkeypatch.setattr(module, name, counted)
+    tables.write_tables([run], tmp_path)
+    figures.write_figures(run, tmp_path)
+    report_html([run])
+    tables.table1([run])
+    assert sorted(made) == ["_block1", "_block2", "_draw", "to_svg", "to_svg", "to_svg"]
