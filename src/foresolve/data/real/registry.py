@@ -185,10 +185,10 @@ def locate(name: str, folder: str | Path, argument: str = "folder") -> list[Path
     titles = " and ".join(file.title for file in source.needed)
     inner = " or ".join((source.folder, *source.other_folders))
     missing = " and ".join(file.title for file in source.needed if file.find(folder) is None)
-    fetch = f"`foresolve data fetch {name}` gets them where there is a network"
+    fetch = "" if source.url is None else f"`foresolve data fetch {name}` gets them where there is a network; "
     raise checks.fail(
         argument,
         f"a folder with {titles}, or with a subfolder {inner} that has them",
         f"{str(folder)!r}, " + (f"without {missing}" if folder.is_dir() else "which is no folder"),
-        "`foresolve data list` says what is looked for" if source.url is None else fetch,
+        f"{fetch}`foresolve data list` says what is looked for",
     )
