@@ -230,3 +230,16 @@ def test_what_is_refused(match: str) -> None:
 def test_what_reduces_variance_where_nothing_is_said() -> None:
     found = [PerturbedAdditive(samples=samples).variance_reduction for samples in (1, 3, 4)]
     assert found == ["control", "leave-one-out", "antithetic"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_stay_within_the_bounds_of_the_problem(kind) -> None:
+    """Probabilities: what a coverage problem refuses is not handed to it, nor need `bounds` be given."""
+    problem, theta = submodular()
+    assert problem.theta_bounds == (0.0, 1.0)
+    points, _ = kind(samples=20, sigma=2.0, seed=3).sample(theta, problem)
+    assert (float(points.min()), float(points.max())) == (pytest.approx(0.0, abs=1e-2), 1.0)
+    narrow, _ = kind(samples=20, sigma=2.0, seed=3, bounds=(0.25, 0.75)).sample(theta, problem)
+    assert (float(narrow.min()), float(narrow.max())) == (0.25, 0.75)
+    leaf = (theta + 1.0).requires_grad_()  # a prediction beyond the bounds is no error: its draws are clamped
+    assert torch.autograd.grad(kind()(leaf, problem).sum(), leaf)[0].shape == theta.shape

@@ -121,3 +121,13 @@ def test_bad_input() -> None:
         ScoreFunction(bounds=(1, 0))
     with pytest.raises(InvalidInputError, match=r"`bounds` must be \(low, high\) or None; got 3"):
         ScoreFunction(bounds=3)  # type: ignore[arg-type]
+
+
+def test_a_generator_may_be_given() -> None:
+    problem, theta = foresolve.TopK(4, 2), torch.rand(3, 4, generator=torch.Generator().manual_seed(0))
+    batch = Batch(None, theta, problem)
+    source = torch.Generator().manual_seed(7)
+    given, seeded = ScoreFunction(seed=source), ScoreFunction(seed=7)
+    for _ in range(2):
+        assert torch.equal(given(theta + 1, batch), seeded(theta + 1, batch))
+    assert given.generator is source

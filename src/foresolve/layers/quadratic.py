@@ -98,9 +98,9 @@ class QuadraticRelaxation(SmoothedLayer):
         multipliers = None if start is None else self._start(start, polytope, batch)
         numeric = polytope.numeric()
         result = project(to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers)
-        self._report(result, polytope, batch)
+        converged = self._report(result, polytope, batch)
         solved = _ProjectedBatch(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
-        if solved.differentiable and point.requires_grad and bool((result.status == int(Status.CONVERGED)).all()):
+        if converged and solved.differentiable and point.requires_grad:
             self._warn_if_stuck(solved.tangent)
         return solved
 
@@ -111,10 +111,10 @@ class QuadraticRelaxation(SmoothedLayer):
             raise checks.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", shapes)
         return to_array(start.multipliers.to(polytope.rhs))
 
-    def _report(self, result: Projection, polytope: Polytope, batch: torch.Size) -> None:
-        """Raise for infeasible instances, warn for those that ran out of iterations."""
+    def _report(self, result: Projection, polytope: Polytope, batch: torch.Size) -> bool:
+        """Whether all instances converged; raise for infeasible ones, warn for those that ran out of iterations."""
         if not bool((result.status != int(Status.CONVERGED)).any()):
-            return
+            return True
         status = to_tensor(result.status)
         doubtful = (status == int(Status.MAX_ITER)).nonzero().flatten().tolist()
         infeasible = (status == int(Status.INFEASIBLE)).nonzero().flatten().tolist()
@@ -131,6 +131,7 @@ class QuadraticRelaxation(SmoothedLayer):
             f"iterations (largest residual {worst:.2e}). Raise max_iter or gamma, or scale the constraints",
             ConvergenceWarning,
         )
+        return False
 
     def _warn_if_stuck(self, tangent: Tangent) -> None:
         """One warning in a layer's life, if a whole batch sits on vertices."""
