@@ -419,6 +419,8 @@ def test_warm_starts_are_explicit_and_change_only_the_work() -> None:
     torch.testing.assert_close(near.x, layer(theta + 1e-4, problem), atol=1e-9, rtol=0)
     with pytest.raises(foresolve.InvalidInputError, match="`start` must be a Solution of the same problem"):
         layer.solve(theta[:2], problem, start=cold)
+    with pytest.raises(foresolve.InvalidInputError, match=r"`start` must be a Solution .* got Tensor"):
+        layer.solve(theta, problem, start=cold.x)  # type: ignore[arg-type]
 
 
 def test_warm_started_solutions_carry_gradients() -> None:

@@ -105,10 +105,11 @@ class QuadraticRelaxation(SmoothedLayer):
         return solved
 
     def _start(self, start: Solution, polytope: Polytope, batch: torch.Size) -> Array:
-        expected = (batch.numel(), polytope.rows.m)
-        if tuple(start.multipliers.shape) != expected:
-            shapes = f"multipliers {tuple(start.multipliers.shape)} instead of {expected}"
-            raise checks.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", shapes)
+        expected, shape = f"a Solution of the same problem and batch {tuple(batch)}", (batch.numel(), polytope.rows.m)
+        if not isinstance(start, Solution):
+            raise checks.fail("start", expected, type(start).__name__)
+        if tuple(start.multipliers.shape) != shape:
+            raise checks.fail("start", expected, f"multipliers {tuple(start.multipliers.shape)} instead of {shape}")
         return to_array(start.multipliers.to(polytope.rhs))
 
     def _report(self, result: Projection, polytope: Polytope, batch: torch.Size) -> bool:
