@@ -74,9 +74,9 @@ def test_leading_dimensions_dtype_and_per_instance_problems() -> None:
     assert x.dtype == torch.float32
     assert theta.grad is not None
     assert theta.grad.dtype == torch.float32
-    own = foresolve.LinearProgram(A_ub=torch.ones(3, 1, 4), b_ub=torch.tensor([[1.0], [2.0], [3.0]]), bounds=(0, 1))
+    limited = foresolve.LinearProgram(A_ub=torch.ones(3, 1, 4), b_ub=torch.tensor([[1.0], [2.0], [3.0]]), bounds=(0, 1))
     shared = draw(4).abs().requires_grad_()
-    y = layer(shared, own)
+    y = layer(shared, limited)
     assert y.sum(-1).tolist() == [1.0, 2.0, 3.0]
     (y * draw(3, 4, seed=2)).sum().backward()
     assert shared.grad is not None

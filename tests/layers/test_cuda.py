@@ -36,16 +36,16 @@ def problems() -> list[foresolve.LinearProgram]:
 def test_cpu_and_gpu_agree(problem: foresolve.LinearProgram, gamma: float) -> None:
     generator = torch.Generator().manual_seed(0)
     theta, v = (torch.randn(20, problem.n, generator=generator, dtype=torch.float64) for _ in range(2))
-    found = []
+    results = []
     for device in ("cpu", "cuda"):
         layer, leaf = foresolve.QuadraticRelaxation(gamma), theta.to(device).requires_grad_()
         solution = layer.solve(leaf, problem.to(device))
         assert bool(solution.converged.all())
         assert solution.x.device == leaf.device
         (gradient,) = torch.autograd.grad((solution.x * v.to(device)).sum(), leaf)
-        found.append((solution.x.detach().cpu(), gradient.cpu()))
-    torch.testing.assert_close(found[0][0], found[1][0], atol=1e-9, rtol=0)
-    torch.testing.assert_close(found[0][1], found[1][1], atol=1e-6 / gamma, rtol=0)
+        results.append((solution.x.detach().cpu(), gradient.cpu()))
+    torch.testing.assert_close(results[0][0], results[1][0], atol=1e-9, rtol=0)
+    torch.testing.assert_close(results[0][1], results[1][1], atol=1e-6 / gamma, rtol=0)
 
 
 def test_theta_on_another_device_is_refused() -> None:

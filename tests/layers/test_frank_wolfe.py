@@ -75,11 +75,11 @@ def test_gradients_agree_with_the_quadratic_relaxation(problem, gamma: float) ->
     """Random points are smooth ones; the gradient for gamma too."""
     theta, v = draw(8, problem.n).requires_grad_(), draw(8, problem.n, seed=1)
     smoothing = torch.full((8,), gamma, dtype=torch.float64, requires_grad=True)
-    found, expected = (
+    outcome, expected = (
         torch.autograd.grad(layer(theta, problem), (theta, smoothing), v)
         for layer in (RegularizedFrankWolfe(smoothing), QuadraticRelaxation(smoothing))
     )
-    for ours, theirs in zip(found, expected):
+    for ours, theirs in zip(outcome, expected):
         torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-7)
 
 
@@ -113,10 +113,10 @@ def test_the_hull_of_integer_decisions_not_the_relaxation() -> None:
 
 def test_instances_with_problems_of_their_own_and_an_oracle() -> None:
     sizes = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
-    own = foresolve.LinearProgram(A_eq=torch.ones(3, 1, 5, dtype=torch.float64), b_eq=sizes, bounds=(0, 1))
+    limited = foresolve.LinearProgram(A_eq=torch.ones(3, 1, 5, dtype=torch.float64), b_eq=sizes, bounds=(0, 1))
     theta = draw(3, 5)
     expected = torch.stack([QuadraticRelaxation(0.4)(t, foresolve.TopK(5, k)) for k, t in zip((1, 2, 3), theta)])
-    torch.testing.assert_close(RegularizedFrankWolfe(0.4)(theta, own), expected)
+    torch.testing.assert_close(RegularizedFrankWolfe(0.4)(theta, limited), expected)
     cheapest = OracleProblem(lambda t: (t == t.min()).astype(float), n=5, sense="min")
     torch.testing.assert_close(
         RegularizedFrankWolfe(0.4)(theta, cheapest), QuadraticRelaxation(0.4)(-theta, foresolve.TopK(5, 1))

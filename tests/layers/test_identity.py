@@ -52,18 +52,18 @@ def test_the_gradient_is_that_of_the_projection(center: bool, normalize: bool) -
         return c / c.norm() if normalize else c
 
     jacobian = torch.stack([torch.autograd.functional.jacobian(projected, c) for c in -theta])  # type: ignore[arg-type]
-    found = pulled_back(IdentityProjection(center=center, normalize=normalize), theta, g, problem)
-    torch.testing.assert_close(found, -torch.einsum("bij,bi->bj", jacobian, g))
+    gradient = pulled_back(IdentityProjection(center=center, normalize=normalize), theta, g, problem)
+    torch.testing.assert_close(gradient, -torch.einsum("bij,bi->bj", jacobian, g))
     if center:
-        assert float(found.sum(-1).abs().max()) < 1e-12
+        assert float(gradient.sum(-1).abs().max()) < 1e-12
     if normalize:
-        assert float((found * theta).sum(-1).abs().max()) < 1e-12
+        assert float((gradient * theta).sum(-1).abs().max()) < 1e-12
 
 
 def test_flat_parameters_have_a_finite_gradient() -> None:
     problem, flat = foresolve.TopK(4, 2), torch.ones(2, 4, dtype=torch.float64)
-    found = pulled_back(IdentityProjection(center=True), flat, draw(2, 4), problem)
-    assert bool(torch.isfinite(found).all())
+    gradient = pulled_back(IdentityProjection(center=True), flat, draw(2, 4), problem)
+    assert bool(torch.isfinite(gradient).all())
 
 
 def test_what_it_refuses_and_keeps() -> None:

@@ -81,14 +81,14 @@ def test_without_noise_it_interpolates() -> None:
 
 def test_the_step_of_the_adaptive_layer_ignores_the_scale_of_the_loss() -> None:
     problem, theta, g = foresolve.TopK(6, 2), draw(4, 6), draw(4, 6, seed=1)
-    found = []
+    gradients = []
     for scale in (1.0, 1e-3):
         leaf = theta.clone().requires_grad_()
         AdaptiveIMLE(3, alpha=0.8, temperature=0.3)(leaf, problem).backward(scale * g)
         assert leaf.grad is not None
-        found.append(leaf.grad / scale)
-    torch.testing.assert_close(*found)
-    assert float(found[0].abs().max()) > 0
+        gradients.append(leaf.grad / scale)
+    torch.testing.assert_close(*gradients)
+    assert float(gradients[0].abs().max()) > 0
 
 
 def test_alpha_moves_until_gradients_are_as_dense_as_asked_for() -> None:
@@ -114,19 +114,19 @@ def test_no_gradient_comes_from_no_loss() -> None:
 @pytest.mark.parametrize("make", [lambda s: IMLE(3, seed=s), lambda s: AdaptiveIMLE(3, seed=s)])
 def test_training_resumes_bit_for_bit(make) -> None:
     def steps(layer: IMLE) -> list[Tensor]:
-        found = []
+        gradients = []
         for step in range(3):
             leaf = draw(4, 20, seed=step).requires_grad_()
             layer(leaf, foresolve.TopK(20, 5)).backward(draw(4, 20, seed=9))
             assert leaf.grad is not None
-            found.append(leaf.grad)
-        return found
+            gradients.append(leaf.grad)
+        return gradients
 
-    layer, other = make(1), make(2)
+    layer, twin = make(1), make(2)
     first = steps(layer)
-    other.load_state_dict(copy.deepcopy(layer.state_dict()))
+    twin.load_state_dict(copy.deepcopy(layer.state_dict()))
     ahead = steps(layer)
-    assert all(torch.equal(a, b) for a, b in zip(ahead, steps(other)))
+    assert all(torch.equal(a, b) for a, b in zip(ahead, steps(twin)))
     assert not all(torch.equal(a, b) for a, b in zip(ahead, first))
 
 

@@ -35,8 +35,8 @@ def layer_of(gamma: float = 0.6, **settings: object) -> foresolve.MultilinearRel
 @functools.cache
 def smooth_cases(settings: str) -> list[tuple[foresolve.SubmodularProblem, Tensor]]:
     """Every closed form under every matroid, for a layer told by its `extra_repr`."""
-    found = dict(part.split("=") for part in settings.split(", "))
-    layer = layer_of(float(found["gamma"]), base=found["base"] == "True")
+    options = dict(part.split("=") for part in settings.split(", "))
+    layer = layer_of(float(options["gamma"]), base=options["base"] == "True")
     problems = [problem_of(*kinds) for kinds in itertools.product(FUNCTIONS, MATROIDS)]
     return [(problem, smooth_theta(layer, problem, 2, TARGETS)) for problem in problems]
 
@@ -322,12 +322,12 @@ def test_weights_of_each_instance(summed: bool) -> None:
     x.square().sum().backward()
     assert leaf.grad is not None
     for b in range(4):
-        one = theta[b].clone().requires_grad_()
-        alone = layer(one, problem(weights[b]))
+        single = theta[b].clone().requires_grad_()
+        alone = layer(single, problem(weights[b]))
         alone.square().sum().backward()
-        assert one.grad is not None
+        assert single.grad is not None
         torch.testing.assert_close(x[b], alone, atol=1e-9, rtol=0)
-        torch.testing.assert_close(leaf.grad[b], one.grad, atol=1e-7, rtol=0)
+        torch.testing.assert_close(leaf.grad[b], single.grad, atol=1e-7, rtol=0)
         for method in ("greedy", "exact"):
             assert torch.equal(together.solve(theta, method)[b], problem(weights[b]).solve(theta[b], method))
     assert layer(theta[0], together).shape == (4, N)  # one theta for all weights

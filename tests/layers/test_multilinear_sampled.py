@@ -35,13 +35,13 @@ def test_a_users_formula_gives_what_ours_gives(kind: str) -> None:
     )
     layer = foresolve.MultilinearRelaxation(0.6, tol=1e-12)
     theta = smooth_theta(layer, ours, 2, TARGETS)
-    found = []
+    estimates = []
     for problem in (ours, theirs):
         leaf = theta.clone().requires_grad_()
         x = layer(leaf, problem)
         (x * torch.linspace(-1, 1, 9, dtype=torch.float64)).sum().backward()
-        found.append((x.detach(), leaf.grad))
-    torch.testing.assert_close(found[0], found[1], atol=1e-8, rtol=1e-6)
+        estimates.append((x.detach(), leaf.grad))
+    torch.testing.assert_close(estimates[0], estimates[1], atol=1e-8, rtol=1e-6)
 
 
 def test_a_sampled_layer_agrees_with_the_exact_one_within_its_error() -> None:
@@ -66,8 +66,8 @@ def test_a_sampled_layer_agrees_with_the_exact_one_within_its_error() -> None:
         function = Plain(samples=256, seed=torch.Generator().manual_seed(seed))
         problem = foresolve.SubmodularProblem(function, foresolve.UniformMatroid(N, 2))
         draws.append(run(foresolve.MultilinearRelaxation(0.8, max_iter=60), problem))
-    for found, truth in zip(zip(*draws), expected):
-        sample = torch.stack(found)
+    for estimates, truth in zip(zip(*draws), expected):
+        sample = torch.stack(estimates)
         error = sample.std(0) / len(sample) ** 0.5
         bias = 0.02 * truth.abs().max()  # of a finite number of steps
         assert bool(((sample.mean(0) - truth).abs() <= 5 * error + bias).all())
@@ -78,10 +78,10 @@ def test_a_sampled_layer_repeats_itself() -> None:
     problem = foresolve.SubmodularProblem(Plain(samples=16), foresolve.UniformMatroid(N, 2))
     layer, theta = foresolve.MultilinearRelaxation(0.8, max_iter=10), draw_theta((2,), N, TARGETS, 0)
     assert torch.equal(layer(theta, problem), layer(theta, problem))
-    other = foresolve.SubmodularProblem(
+    reseeded = foresolve.SubmodularProblem(
         Plain(samples=16, seed=torch.Generator().manual_seed(7)), foresolve.UniformMatroid(N, 2)
     )
-    assert not torch.equal(layer(theta, problem), layer(theta, other))
+    assert not torch.equal(layer(theta, problem), layer(theta, reseeded))
 
 
 def influence(samples: int, seed: int = 0) -> foresolve.SubmodularProblem:

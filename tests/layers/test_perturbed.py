@@ -84,8 +84,8 @@ def test_mean_and_gradient_are_unbiased(kind: Kind, reduction) -> None:
     layer = kind(samples=4, sigma=SIGMA, variance_reduction=reduction)
     x = layer(THETA.expand(count, 3), foresolve.TopK(3, 1))
     assert float(((x.mean(0) - torch.from_numpy(chances(kind, THETA.numpy()))).abs() / x.std(0)).max()) < 5 / count**0.5
-    found = gradients(layer, count)
-    assert float(((found.mean(0) - torch.from_numpy(slopes(kind))).abs() / found.std(0)).max()) < 5 / count**0.5
+    estimates = gradients(layer, count)
+    assert float(((estimates.mean(0) - torch.from_numpy(slopes(kind))).abs() / estimates.std(0)).max()) < 5 / count**0.5
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -149,9 +149,9 @@ def test_shapes_and_dtypes(kind: Kind, dtype: torch.dtype) -> None:
 
 
 def test_instances_with_problems_of_their_own() -> None:
-    own = foresolve.LinearProgram(A_eq=torch.ones(3, 1, 4), b_eq=torch.tensor([[1.0], [2.0], [3.0]]), bounds=(0, 1))
+    limited = foresolve.LinearProgram(A_eq=torch.ones(3, 1, 4), b_eq=torch.tensor([[1.0], [2.0], [3.0]]), bounds=(0, 1))
     theta = draw(4).requires_grad_()
-    x = PerturbedAdditive()(theta, own)
+    x = PerturbedAdditive()(theta, limited)
     torch.testing.assert_close(x.sum(-1), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64))
     (x * draw(3, 4, seed=1)).sum().backward()
     assert theta.grad is not None
@@ -184,9 +184,9 @@ def test_state_can_be_saved_and_samples_resumed_bit_for_bit(kind: Kind) -> None:
     twin = copy.deepcopy(layer)
     ahead = sequence(layer, problem, 3)
     assert not torch.equal(ahead[0], ahead[1])
-    other = kind(samples=6, seed=99)
-    other.load_state_dict(saved)
-    for resumed in (sequence(other, problem, 3), sequence(twin, problem, 3)):
+    restored = kind(samples=6, seed=99)
+    restored.load_state_dict(saved)
+    for resumed in (sequence(restored, problem, 3), sequence(twin, problem, 3)):
         assert all(torch.equal(a, b) for a, b in zip(ahead, resumed))
     layer.reset(5)
     assert all(torch.equal(a, b) for a, b in zip(start, sequence(layer, problem, 2)))
@@ -228,5 +228,18 @@ def test_what_is_refused(match: str) -> None:
 
 
 def test_what_reduces_variance_where_nothing_is_said() -> None:
-    found = [PerturbedAdditive(samples=samples).variance_reduction for samples in (1, 3, 4)]
-    assert found == ["control", "leave-one-out", "antithetic"]
+    defaults = [PerturbedAdditive(samples=samples).variance_reduction for samples in (1, 3, 4)]
+    assert defaults == ["control", "leave-one-out", "antithetic"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_stay_within_the_bounds_of_the_problem(kind) -> None:
+    """Probabilities: what a coverage problem refuses is not handed to it, nor need `bounds` be given."""
+    problem, theta = submodular()
+    assert problem.theta_bounds == (0.0, 1.0)
+    points, _ = kind(samples=20, sigma=2.0, seed=3).sample(theta, problem)
+    assert (float(points.min()), float(points.max())) == (pytest.approx(0.0, abs=1e-2), 1.0)
+    narrow, _ = kind(samples=20, sigma=2.0, seed=3, bounds=(0.25, 0.75)).sample(theta, problem)
+    assert (float(narrow.min()), float(narrow.max())) == (0.25, 0.75)
+    leaf = (theta + 1.0).requires_grad_()  # a prediction beyond the bounds is no error: its draws are clamped
+    assert torch.autograd.grad(kind()(leaf, problem).sum(), leaf)[0].shape == theta.shape

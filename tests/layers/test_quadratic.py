@@ -160,8 +160,8 @@ def test_gradient_of_shared_data_is_the_sum_over_the_batch() -> None:
     layer = QuadraticRelaxation(instance.gamma)
     (together,) = torch.autograd.grad((layer(tensor(instance.theta), instance.problem(b_ub=side)) * v).sum(), side)
     parts = [
-        torch.autograd.grad((layer(tensor(theta), instance.problem(b_ub=side)) * one).sum(), side)[0]
-        for theta, one in zip(instance.theta, v)
+        torch.autograd.grad((layer(tensor(theta), instance.problem(b_ub=side)) * weights).sum(), side)[0]
+        for theta, weights in zip(instance.theta, v)
     ]
     torch.testing.assert_close(together, sum(parts))
     assert float(together.abs().max()) > 0
@@ -181,10 +181,10 @@ def test_predicted_rows_with_the_default_gamma_can_be_used_again() -> None:
     instance = draw(6, m_eq=0, m_ub=2)
     A_ub, theta = tensor(instance.A_ub).requires_grad_(), tensor(instance.theta).requires_grad_()
     problem = foresolve.LinearProgram(A_ub, instance.b_ub)  # no finite box: the default looks at the rows
-    layer, found = QuadraticRelaxation(), []
+    layer, gradients = QuadraticRelaxation(), []
     for _ in range(2):
-        found.append(torch.autograd.grad(layer(theta, problem).square().sum(), [theta, A_ub]))
-    for first, second in zip(*found):
+        gradients.append(torch.autograd.grad(layer(theta, problem).square().sum(), [theta, A_ub]))
+    for first, second in zip(*gradients):
         torch.testing.assert_close(first, second)
 
 
@@ -223,11 +223,11 @@ def test_dependent_rows_change_nothing(instance: Instance, gamma: float) -> None
     )
     layer = QuadraticRelaxation(gamma)
     layer._warned = True
-    one, two = layer(theta, instance.problem()), layer(theta, more)
-    torch.testing.assert_close(one, two, atol=1e-8, rtol=1e-8)
-    v = torch.randn(one.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    left, right = layer(theta, instance.problem()), layer(theta, more)
+    torch.testing.assert_close(left, right, atol=1e-8, rtol=1e-8)
+    v = torch.randn(left.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     assume(margin(instance.problem(), layer.solve(theta, instance.problem()), gamma) > 1e-4)
-    (first,), (second,) = (torch.autograd.grad((x * v).sum(), theta) for x in (one, two))
+    (first,), (second,) = (torch.autograd.grad((x * v).sum(), theta) for x in (left, right))
     torch.testing.assert_close(first, second, atol=1e-6 / gamma, rtol=1e-6)
 
 
@@ -341,8 +341,8 @@ def test_more_rows_than_variables() -> None:
     few = foresolve.LinearProgram(rows[tight], sides[tight], bounds=(None, None))
     torch.testing.assert_close(x, layer(theta, few), atol=1e-9, rtol=0)
     v = torch.ones_like(theta)
-    one, two = (torch.autograd.grad((layer(theta, p) * v).sum(), theta)[0] for p in (problem, few))
-    torch.testing.assert_close(one, two, atol=1e-7, rtol=0)
+    left, right = (torch.autograd.grad((layer(theta, p) * v).sum(), theta)[0] for p in (problem, few))
+    torch.testing.assert_close(left, right, atol=1e-7, rtol=0)
 
 
 def test_one_set_of_constraints_per_instance() -> None:
@@ -419,6 +419,8 @@ def test_warm_starts_are_explicit_and_change_only_the_work() -> None:
     torch.testing.assert_close(near.x, layer(theta + 1e-4, problem), atol=1e-9, rtol=0)
     with pytest.raises(foresolve.InvalidInputError, match="`start` must be a Solution of the same problem"):
         layer.solve(theta[:2], problem, start=cold)
+    with pytest.raises(foresolve.InvalidInputError, match=r"`start` must be a Solution .* got Tensor"):
+        layer.solve(theta, problem, start=cold.x)  # type: ignore[arg-type]
 
 
 def test_warm_started_solutions_carry_gradients() -> None:
@@ -427,9 +429,9 @@ def test_warm_started_solutions_carry_gradients() -> None:
     layer = QuadraticRelaxation(1.0)
     first = layer.solve(theta, problem)
     second = layer.solve(theta, problem, start=first)
-    one, two = (torch.autograd.grad((s.x * theta.detach()).sum(), theta)[0] for s in (first, second))
-    torch.testing.assert_close(one, two)
-    assert float(one.abs().max()) > 0
+    left, right = (torch.autograd.grad((s.x * theta.detach()).sum(), theta)[0] for s in (first, second))
+    torch.testing.assert_close(left, right)
+    assert float(left.abs().max()) > 0
 
 
 def test_free_counts_the_coordinates_that_can_move() -> None:

@@ -54,17 +54,17 @@ def relaxed(problem: foresolve.LinearProgram) -> foresolve.LinearProgram:
     )
 
 
-def check_projection(problem: foresolve.LinearProgram, x: Tensor, point: Tensor, found: Tensor) -> None:
+def check_projection(problem: foresolve.LinearProgram, x: Tensor, point: Tensor, projected: Tensor) -> None:
     """`found` is the projection onto the normal cone at `x` just if it lies there and the rest lies in its polar.
 
     In the cone, `x` is best for it, which HiGHS decides; in the polar, moving along the rest stays feasible.
     """
     size = 1 + point.norm(dim=-1)
     other = relaxed(problem)
-    lead = ((other.solve(found) - x) * found).sum(-1)
+    lead = ((other.solve(projected) - x) * projected).sum(-1)
     assert float((lead / size).abs().max()) < 1e-5
-    rest = point - found
-    assert float(((rest * found).sum(-1) / size**2).abs().max()) < 1e-5
+    rest = point - projected
+    assert float(((rest * projected).sum(-1) / size**2).abs().max()) < 1e-5
     step = 1e-4 / size.unsqueeze(-1)
     assert bool(other.check(x + step * rest, tol=1e-9).feasible.all())
 
@@ -74,9 +74,9 @@ def test_projection_onto_the_cones_of_the_catalogue(case) -> None:
     problem, truth, theta_hat, _ = case
     best, point = problem.solve(truth), problem.gain(theta_hat)
     cone = NormalCone.at(best, problem.polytope(torch.Size([3])))
-    found, converged = cone.project(point)
+    projected, converged = cone.project(point)
     assert bool(converged.all())
-    check_projection(problem, best, point, found)
+    check_projection(problem, best, point, projected)
 
 
 @given(st.integers(0, 10_000), st.booleans(), st.booleans(), st.booleans())
@@ -93,8 +93,8 @@ def test_projection_agrees_with_least_squares() -> None:
     problem = foresolve.TopK(6, 2)
     theta_hat, batch = instance(problem, 6)
     best = batch.best()[0]
-    found, _ = NormalCone.at(best, problem.polytope(torch.Size([4]))).project(theta_hat)
-    for x, point, projection in zip(best, theta_hat, found, strict=True):
+    projected, _ = NormalCone.at(best, problem.polytope(torch.Size([4]))).project(theta_hat)
+    for x, point, projection in zip(best, theta_hat, projected, strict=True):
         columns = torch.cat([torch.ones(6, 1), -torch.ones(6, 1), torch.diag(2 * x - 1)], -1).double().numpy()
         weights, _ = nnls(columns, point.numpy())
         np.testing.assert_allclose(columns @ weights, projection.numpy(), atol=1e-9)
@@ -160,15 +160,15 @@ def test_inner_points_are_inside(case, iterations: int) -> None:
 
 def test_hybrid_goes_on_from_where_it_was() -> None:
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
-    one, two = CaVE("hybrid", solve_ratio=0.5, seed=1), CaVE("hybrid", solve_ratio=0.5)
-    values = {float(one(theta_hat, batch).sum()) for _ in range(20)}
+    saved, restored = CaVE("hybrid", solve_ratio=0.5, seed=1), CaVE("hybrid", solve_ratio=0.5)
+    values = {float(saved(theta_hat, batch).sum()) for _ in range(20)}
     assert len(values) == 2
     file = io.BytesIO()
-    torch.save(one.state_dict(), file)
+    torch.save(saved.state_dict(), file)
     file.seek(0)
-    two.load_state_dict(torch.load(file, weights_only=True))
+    restored.load_state_dict(torch.load(file, weights_only=True))
     for _ in range(10):
-        assert torch.equal(one(theta_hat, batch), two(theta_hat, batch))
+        assert torch.equal(saved(theta_hat, batch), restored(theta_hat, batch))
 
 
 def test_bad_input() -> None:

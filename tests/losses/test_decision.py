@@ -139,10 +139,10 @@ def test_only_the_normalised_loss_needs_a_decision() -> None:
 
 def test_the_state_of_the_layer_is_that_of_the_loss() -> None:
     theta_hat, batch = instance(foresolve.TopK(6, 2), 6)
-    loss, other = DecisionLoss(PerturbedAdditive(seed=1)), DecisionLoss(PerturbedAdditive(seed=2))
+    loss, restored = DecisionLoss(PerturbedAdditive(seed=1)), DecisionLoss(PerturbedAdditive(seed=2))
     loss(theta_hat, batch)
-    other.load_state_dict(copy.deepcopy(loss.state_dict()))
-    assert torch.equal(loss(theta_hat, batch), other(theta_hat, batch))
+    restored.load_state_dict(copy.deepcopy(loss.state_dict()))
+    assert torch.equal(loss(theta_hat, batch), restored(theta_hat, batch))
 
 
 def test_what_is_refused() -> None:

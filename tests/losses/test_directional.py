@@ -57,8 +57,8 @@ def test_it_is_the_formula_over_all_decisions(case, sides, step: float) -> None:
         "central": (low - high) / (2 * step),
         "forward": (best(c_hat) - high) / step,
     }[sides]
-    found = PerturbationGradient(step, sides)(theta_hat, Batch(None, truth, problem))
-    torch.testing.assert_close(found, expected, atol=1e-8, rtol=1e-8)
+    value = PerturbationGradient(step, sides)(theta_hat, Batch(None, truth, problem))
+    torch.testing.assert_close(value, expected, atol=1e-8, rtol=1e-8)
 
 
 @given(drawn(), st.sampled_from([0.01, 0.5, 3.0]))

@@ -160,18 +160,18 @@ def test_the_gradient_is_the_mean_difference(kind) -> None:
 def test_a_learned_smoothing_gets_its_gradient() -> None:
     theta_hat, batch = instance(foresolve.TopK(6, 2), 6)
     gamma = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
-    (found,) = torch.autograd.grad(FenchelYoung(foresolve.QuadraticRelaxation(gamma))(theta_hat, batch).sum(), gamma)
+    (slope,) = torch.autograd.grad(FenchelYoung(foresolve.QuadraticRelaxation(gamma))(theta_hat, batch).sum(), gamma)
 
     def value(gamma: float) -> float:
         return float(FenchelYoung(foresolve.QuadraticRelaxation(gamma))(theta_hat, batch).sum())
 
-    assert float(found) == pytest.approx((value(0.5 + 1e-6) - value(0.5 - 1e-6)) / 2e-6, abs=1e-6)
+    assert float(slope) == pytest.approx((value(0.5 + 1e-6) - value(0.5 - 1e-6)) / 2e-6, abs=1e-6)
 
 
 def test_instances_with_problems_of_their_own() -> None:
     sizes = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
-    own = foresolve.LinearProgram(A_eq=torch.ones(3, 1, 5, dtype=torch.float64), b_eq=sizes, bounds=(0, 1))
-    theta_hat, batch = instance(own, 5, size=3)
+    limited = foresolve.LinearProgram(A_eq=torch.ones(3, 1, 5, dtype=torch.float64), b_eq=sizes, bounds=(0, 1))
+    theta_hat, batch = instance(limited, 5, size=3)
     for layer in (foresolve.QuadraticRelaxation(), RegularizedFrankWolfe(), PerturbedAdditive()):
         value = FenchelYoung(layer)(theta_hat, batch)
         assert value.shape == (3,)

@@ -103,13 +103,13 @@ def test_an_objective_without_derivatives() -> None:
 
 def test_it_goes_on_from_where_it_was() -> None:
     theta_hat, batch = two_items(0.4, 3)
-    one, two = ScoreFunction(seed=1), ScoreFunction(seed=2)
-    one(theta_hat, batch)
+    saved, restored = ScoreFunction(seed=1), ScoreFunction(seed=2)
+    saved(theta_hat, batch)
     file = io.BytesIO()
-    torch.save(one.state_dict(), file)
+    torch.save(saved.state_dict(), file)
     file.seek(0)
-    two.load_state_dict(torch.load(file, weights_only=True))
-    assert torch.equal(one(theta_hat, batch), two(theta_hat, batch))
+    restored.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(saved(theta_hat, batch), restored(theta_hat, batch))
 
 
 def test_bad_input() -> None:
@@ -121,3 +121,13 @@ def test_bad_input() -> None:
         ScoreFunction(bounds=(1, 0))
     with pytest.raises(InvalidInputError, match=r"`bounds` must be \(low, high\) or None; got 3"):
         ScoreFunction(bounds=3)  # type: ignore[arg-type]
+
+
+def test_a_generator_may_be_given() -> None:
+    problem, theta = foresolve.TopK(4, 2), torch.rand(3, 4, generator=torch.Generator().manual_seed(0))
+    batch = Batch(None, theta, problem)
+    source = torch.Generator().manual_seed(7)
+    given, seeded = ScoreFunction(seed=source), ScoreFunction(seed=7)
+    for _ in range(2):
+        assert torch.equal(given(theta + 1, batch), seeded(theta + 1, batch))
+    assert given.generator is source

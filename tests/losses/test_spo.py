@@ -105,9 +105,9 @@ def test_gradient_is_twice_the_difference_of_decisions() -> None:
     theta_hat, batch = instance(problem, 12, positive=True)
     leaf = theta_hat.clone().requires_grad_()
     SPOPlus()(leaf, batch).sum().backward()
-    found = problem.solve(2 * theta_hat - batch.theta)
+    beyond = problem.solve(2 * theta_hat - batch.theta)
     assert leaf.grad is not None
-    torch.testing.assert_close(leaf.grad, -2 * (found - batch.best()[0]))  # minus: costs
+    torch.testing.assert_close(leaf.grad, -2 * (beyond - batch.best()[0]))  # minus: costs
 
 
 def test_the_truth_costs_nothing() -> None:

@@ -112,7 +112,7 @@ class MultilinearRelaxation(SmoothedLayer):
         first = center if start is None else self._start(start, submodular, batch).to(flat)
         solved = _MaximizedBatch(self, submodular, flat, gamma, first, batch)
         self._report(solved, batch)
-        if solved.x.requires_grad and not bool(solved.free.any()) and solved.free.numel():
+        if solved.x.requires_grad and not self._warned and solved.free.numel() and not bool(solved.free.any()):
             self._warn_of_vertices()
         return solved.solution(batch, theta.dtype)
 
@@ -133,14 +133,17 @@ class MultilinearRelaxation(SmoothedLayer):
     def _report(self, solved: _MaximizedBatch, batch: torch.Size) -> None:
         if solved.problem.function.sampled:
             return
-        late = (solved.residual > self.tol).nonzero().flatten().tolist()
+        unfinished = solved.residual > self.tol
+        if not bool((unfinished | ~solved.definite).any()):
+            return
+        late = unfinished.nonzero().flatten().tolist()
         if late:
             checks.warn(
                 f"{checks.instance_names(late, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} "
                 f"iterations (largest residual {float(solved.residual.max()):.2e}). Raise max_iter or gamma",
                 ConvergenceWarning,
             )
-        saddles = (~solved.definite & (solved.residual <= self.tol)).nonzero().flatten().tolist()
+        saddles = (~solved.definite & ~unfinished).nonzero().flatten().tolist()
         if saddles:
             checks.warn(
                 f"{checks.instance_names(saddles, batch)} ended at a saddle point or a degenerate maximum, where the "

@@ -99,23 +99,24 @@ class QuadraticRelaxation(SmoothedLayer):
         multipliers = None if start is None else self._start(start, polytope, batch)
         numeric = polytope.numeric()
         result = project(to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers)
-        self._report(result, polytope, batch)
+        converged = self._report(result, polytope, batch)
         solved = _ProjectedBatch(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
-        if solved.differentiable and point.requires_grad and bool((result.status == int(Status.CONVERGED)).all()):
+        if converged and solved.differentiable and point.requires_grad:
             self._warn_if_stuck(solved.tangent)
         return solved
 
     def _start(self, start: Solution, polytope: Polytope, batch: torch.Size) -> Array:
-        expected = (batch.numel(), polytope.rows.m)
-        if tuple(start.multipliers.shape) != expected:
-            shapes = f"multipliers {tuple(start.multipliers.shape)} instead of {expected}"
-            raise checks.fail("start", f"a Solution of the same problem and batch {tuple(batch)}", shapes)
+        expected, shape = f"a Solution of the same problem and batch {tuple(batch)}", (batch.numel(), polytope.rows.m)
+        if not isinstance(start, Solution):
+            raise checks.fail("start", expected, type(start).__name__)
+        if tuple(start.multipliers.shape) != shape:
+            raise checks.fail("start", expected, f"multipliers {tuple(start.multipliers.shape)} instead of {shape}")
         return to_array(start.multipliers.to(polytope.rhs))
 
-    def _report(self, result: ProjectionResult, polytope: Polytope, batch: torch.Size) -> None:
-        """Raise for infeasible instances, warn for those that ran out of iterations."""
+    def _report(self, result: ProjectionResult, polytope: Polytope, batch: torch.Size) -> bool:
+        """Whether all instances converged; raise for infeasible ones, warn for those that ran out of iterations."""
         if not bool((result.status != int(Status.CONVERGED)).any()):
-            return
+            return True
         status = to_tensor(result.status)
         doubtful = (status == int(Status.MAX_ITER)).nonzero().flatten().tolist()
         infeasible = (status == int(Status.INFEASIBLE)).nonzero().flatten().tolist()
@@ -133,6 +134,7 @@ class QuadraticRelaxation(SmoothedLayer):
             f"iterations (largest residual {worst:.2e}). Raise max_iter or gamma, or scale the constraints",
             ConvergenceWarning,
         )
+        return False
 
     def _warn_if_stuck(self, tangent: Tangent) -> None:
         """One warning in a layer's life, if a whole batch sits on vertices."""

@@ -71,6 +71,12 @@ class SmoothedLayer(Layer):
         twin.gamma = gamma
         return twin
 
+    def _with_checked(self, gamma: Tensor) -> Self:
+        """The same with a `gamma` that came from this layer: asking a GPU again whether it is positive takes longer."""
+        twin = copy.copy(self)
+        twin._gamma = gamma
+        return twin
+
     def penalty(self, x: Tensor) -> Tensor:
         """What `gamma` multiplies, `(*batch,)`: `|x|^2`."""
         return x.square().sum(-1)
@@ -103,7 +109,7 @@ class SmoothedLayer(Layer):
         """`max_x [c'x - gamma penalty(x)] - [c'y - gamma penalty(y)]` for a linear objective, `gamma` of the truth."""
         theta, gamma = theta.double(), self.smoothing(truth.double(), problem)
         with torch.no_grad():
-            x = self.with_gamma(gamma.detach())(theta, problem)
+            x = self._with_checked(gamma.detach())(theta, problem)
         # x is best, so that by the envelope theorem it need not be differentiated.
         return (problem.gain(theta) * (x - y)).sum(-1) - gamma * (self.penalty(x) - self.penalty(y))
 

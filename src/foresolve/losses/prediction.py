@@ -104,7 +104,7 @@ class PredictionLoss(Loss):
         """Losses `(B,)`."""
         values = self.torch_loss(theta_hat, batch.theta.to(theta_hat.dtype))
         if not isinstance(values, Tensor) or values.shape[:1] != theta_hat.shape[:1]:
-            found = str(tuple(values.shape)) if isinstance(values, Tensor) else type(values).__name__
+            shape = str(tuple(values.shape)) if isinstance(values, Tensor) else type(values).__name__
             expected = f"a function that gives a number, or several, for each of the {len(theta_hat)} instances"
-            raise checks.fail("torch_loss", expected, found, 'With a torch loss, pass reduction="none"')
+            raise checks.fail("torch_loss", expected, shape, 'With a torch loss, pass reduction="none"')
         return _each(values)

@@ -39,9 +39,9 @@ class LocalLosses:
         """Those of some instances."""
         return LocalLosses(self.factors[index], self.ridge[index])
 
-    def join(self, other: LocalLosses) -> LocalLosses:
-        """These, then the others."""
-        return LocalLosses(torch.cat([self.factors, other.factors]), torch.cat([self.ridge, other.ridge]))
+    def join(self, more: LocalLosses) -> LocalLosses:
+        """These, then more."""
+        return LocalLosses(torch.cat([self.factors, more.factors]), torch.cat([self.ridge, more.ridge]))
 
     def to(self, device: torch.device) -> LocalLosses:
         """The same on another device."""
@@ -68,27 +68,27 @@ def fit_local(
     scaled = torch.where(mean > 0, targets / torch.where(mean > 0, mean, 1.0), 0.0)
     spread = errors.square().sum(-1).mean(0)
     spread = torch.where(spread > 0, spread, 1.0)
-    sides, own_ridge = 2 if directed else 1, ridge / spread
+    sides, scaled_ridge = 2 if directed else 1, ridge / spread
     if rank is None:
         start = (torch.ones(sides, dims).to(errors) / spread.sqrt()[:, None, None]).contiguous()
-        factors = _descend(start, _diagonal_misfit(errors, scaled, own_ridge, sides), steps)
+        factors = _descend(start, _diagonal_misfit(errors, scaled, scaled_ridge, sides), steps)
     else:
         start = torch.randn(sides, dims, rank, generator=generator).to(errors)
         start = start / (rank * spread).sqrt()[:, None, None, None]
 
         def misfit(factors: Tensor) -> Tensor:
-            return (LocalLosses(factors, own_ridge)(errors) - scaled).square().mean(0).sum()
+            return (LocalLosses(factors, scaled_ridge)(errors) - scaled).square().mean(0).sum()
 
         factors = _descend(start, misfit, steps)
 
     size = mean.sqrt().reshape(-1, *(1,) * (factors.ndim - 1))
-    return LocalLosses(factors * size, own_ridge * mean)
+    return LocalLosses(factors * size, scaled_ridge * mean)
 
 
 def split_signs(errors: Tensor, sides: int) -> Tensor:
     """`(*batch, d)` as `(*batch, sides, d)`: as it is, or its positive and its negative part."""
-    whole = errors.unsqueeze(-2)
-    return whole if sides == 1 else torch.cat([whole.clamp_min(0.0), whole.clamp_max(0.0)], -2)
+    rows = errors.unsqueeze(-2)
+    return rows if sides == 1 else torch.cat([rows.clamp_min(0.0), rows.clamp_max(0.0)], -2)
 
 
 def _diagonal_misfit(errors: Tensor, targets: Tensor, ridge: Tensor, sides: int) -> Callable[[Tensor], Tensor]:

@@ -1,0 +1,59 @@
+"""What smoothed layers answer: their penalty, their smoothing, and themselves with another one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+import foresolve
+from foresolve.layers import MultilinearRelaxation, QuadraticRelaxation, RegularizedFrankWolfe, RelativeGamma
+from foresolve.layers.smoothing import SmoothedLayer
+from submodular_instances import draw_theta
+
+KINDS = (QuadraticRelaxation, RegularizedFrankWolfe, MultilinearRelaxation)
+
+
+def case(kind: type[SmoothedLayer]) -> tuple[foresolve.Problem, Tensor]:
+    if kind is MultilinearRelaxation:
+        coverage = foresolve.ProbabilisticCoverage()
+        return foresolve.SubmodularProblem(coverage, foresolve.UniformMatroid(5, 2)), draw_theta((3,), 5, 4, 0)
+    theta = torch.rand(3, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return foresolve.TopK(6, 2), theta
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_number_is_the_smoothing_and_a_rule_follows_the_parameters(kind: type) -> None:
+    problem, theta = case(kind)
+    assert kind(0.5).smoothing(theta, problem).tolist() == 0.5
+    given = torch.tensor([0.5, 1.0, 2.0])
+    assert kind(given).smoothing(theta, problem).tolist() == given.tolist()
+    relative = kind(RelativeGamma(0.7)).smoothing(theta, problem)
+    assert relative.shape == (3,)
+    assert kind(RelativeGamma(0.7)).smoothing(theta[0], problem).tolist() == pytest.approx(float(relative[0]))
+    torch.testing.assert_close(kind(relative)(theta, problem), kind(RelativeGamma(0.7))(theta, problem))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_layer_with_another_gamma(kind: type) -> None:
+    problem, theta = case(kind)
+    layer = kind(0.5, tol=1e-9)
+    sharper = layer.with_gamma(0.2)
+    assert (layer.gamma, sharper.gamma, sharper.tol) == (0.5, 0.2, 1e-9)
+    assert torch.equal(sharper(theta, problem), kind(0.2, tol=1e-9)(theta, problem))
+    with pytest.raises(foresolve.InvalidInputError, match="gamma"):
+        layer.with_gamma(0.0)
+
+
+def test_the_penalty_is_what_gamma_multiplies() -> None:
+    x = torch.tensor([[0.5, 0.5, 1.0], [0.0, 1.0, 1.0]])
+    for kind in KINDS:
+        assert kind(0.5).penalty(x).tolist() == [1.5, 2.0]
+    assert RegularizedFrankWolfe(0.5, lambda x: x.pow(4).sum(-1)).penalty(x).tolist() == [1.125, 2.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_smoothing_of_a_problem_it_cannot_serve_is_refused(kind: type) -> None:
+    problem, theta = case(QuadraticRelaxation if kind is MultilinearRelaxation else MultilinearRelaxation)
+    with pytest.raises(foresolve.InvalidInputError, match="`problem` must be"):
+        kind().smoothing(theta, problem)
