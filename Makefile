@@ -46,16 +46,20 @@ types: $(STAMP)
 check: lint types test
 
 bench-linear: $(STAMP)
-	$(BIN)/python benchmarks/linear/run.py --foresolve-python $(BIN)/python $(ARGS)
-	$(BIN)/python benchmarks/linear/memory.py
+	$(BIN)/python -m benchmarks.linear.run --foresolve-python $(BIN)/python $(ARGS)
+	$(BIN)/python -m benchmarks.linear.memory
 
 bench-submodular: $(STAMP)
-	$(BIN)/python benchmarks/submodular/run.py --foresolve-python $(BIN)/python $(ARGS)
-	$(BIN)/python benchmarks/submodular/memory.py
-	$(BIN)/python benchmarks/submodular/scaling.py
+	$(BIN)/python -m benchmarks.submodular.run --foresolve-python $(BIN)/python $(ARGS)
+	$(BIN)/python -m benchmarks.submodular.memory
+	$(BIN)/python -m benchmarks.submodular.scaling
 
 bench-learning: $(STAMP)
-	$(BIN)/python benchmarks/learning/run.py --foresolve-python $(BIN)/python $(ARGS)
+	$(BIN)/python -m benchmarks.learning.run --foresolve-python $(BIN)/python $(ARGS)
+
+# `make bench-compare OLD=../before/src`: did this change make anything slower?
+bench-compare: $(STAMP)
+	$(BIN)/python benchmarks/compare.py $(OLD) src $(ARGS)
 
 clean:
-	rm -rf $(VENV) benchmarks/.envs foresolve-runs
+	rm -rf $(VENV) benchmarks/.envs benchmarks/.runs foresolve-runs
