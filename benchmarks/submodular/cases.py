@@ -25,6 +25,7 @@ from benchmarks.submodular.catalogue import (
     GreedyCase,
     K,
 )
+from benchmarks.submodular.heavy_tailed import heavy_tailed
 from benchmarks.submodular.instances import budget
 from benchmarks.submodular.peers.unrolled_ascent import ascend, residual
 
@@ -70,22 +71,6 @@ def reference(theta: np.ndarray, cotangent: np.ndarray) -> None:
         "free_coordinates": [int(free.min()), float(free.double().mean()), int(free.max())],
     }
     (CASES_DIR / "reference.json").write_text(json.dumps(record, indent=1) + "\n")
-
-
-def heavy_tailed(items: int, targets: int, nonzeros: int) -> sp.csr_matrix:
-    """Probabilities in [0, 0.2] at random positions, heavy-tailed in items and targets."""
-    rng = np.random.default_rng(2020)
-    shares = rng.weibull(0.665, items)
-    popular = rng.lognormal(0.0, 1.1, targets)
-    # A few pairs fall together: drawn until there are enough.
-    pairs = np.zeros(0, dtype=np.int64)
-    while len(pairs) < nonzeros:
-        rows = rng.choice(items, nonzeros // 2, p=shares / shares.sum())
-        columns = rng.choice(targets, nonzeros // 2, p=popular / popular.sum())
-        pairs = np.union1d(pairs, rows.astype(np.int64) * targets + columns)
-    pairs = np.sort(rng.choice(pairs, nonzeros, replace=False))
-    values = rng.uniform(0.0, 0.2, nonzeros)
-    return sp.csr_matrix((values, (pairs // targets, pairs % targets)), shape=(items, targets))
 
 
 def greedy_inputs(name: str, case: GreedyCase) -> None:
