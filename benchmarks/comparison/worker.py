@@ -23,7 +23,7 @@ LEAST_CALLS, MOST_CALLS = 3, 200
 def prepare(name: str, path: str) -> Step:
     step = CASES[name]()
     answers = {f"{key}_{draw}": value.numpy() for draw in range(DRAWS) for key, value in step(draw).items()}
-    np.savez(path, **answers)
+    np.savez(path, **answers)  # type: ignore[arg-type]
     return step
 
 

@@ -17,7 +17,7 @@ from foresolve.models.forest import RandomForest
 from foresolve.models.networks import MLP
 from learning.instances import top_k_data
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+pytestmark = pytest.mark.cuda
 
 
 def net(seed: int = 0) -> nn.Module:

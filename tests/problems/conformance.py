@@ -114,6 +114,7 @@ class ProblemConformance:
             assert problem.objective(x, theta).dtype == dtype
             assert problem.device.type == device
 
+    @pytest.mark.cuda
     def test_devices_agree(self) -> None:
         problem = self.make(4)
         theta = self.draw(problem, (5,), 4)
