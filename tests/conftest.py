@@ -59,4 +59,4 @@ class LongTests:
 def pytest_configure(config: pytest.Config) -> None:
     # With xdist the reports of all workers come together in the process that started them.
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(LongTests(config.getoption("--fail-long")), "long-tests")
+        config.pluginmanager.register(LongTests(bool(config.getoption("--fail-long"))), "long-tests")

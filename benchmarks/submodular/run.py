@@ -18,34 +18,23 @@ from benchmarks._harness.environments import Pythons
 from benchmarks._harness.processes import Limits, record_of, run_module
 from benchmarks._harness.tables import as_csv, as_text
 from benchmarks._harness.timing import medians
-from benchmarks.submodular.catalogue import (
-    BATCHES,
-    CASES_DIR,
-    CHANNELS,
-    CUSTOMERS,
-    ENVIRONMENTS,
-    GAMMA,
-    GREEDY_CASES,
-    GREEDY_PEERS,
-    PEERS,
-    QUICK_BATCHES,
-    QUICK_GREEDY,
-    K,
-)
+from benchmarks.submodular import catalogue
 from benchmarks.submodular.tables import all_rows, greedy_rows, layer_rows, page
 
 
 def parse() -> argparse.Namespace:
     parser = options(__doc__, "submodular", timeout=120.0)
-    parser.add_argument("--batches", type=int, nargs="+", metavar="B", help=f"at most {max(BATCHES)}")
-    parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
-    parser.add_argument("--greedy", nargs="*", choices=list(GREEDY_CASES), help="which greedy cases; none: `--greedy`")
+    parser.add_argument("--batches", type=int, nargs="+", metavar="B", help=f"at most {max(catalogue.BATCHES)}")
+    parser.add_argument("--peers", nargs="*", choices=list(catalogue.PEERS), default=list(catalogue.PEERS))
+    parser.add_argument(
+        "--greedy", nargs="*", choices=list(catalogue.GREEDY_CASES), help="which greedy cases; none: `--greedy`"
+    )
     args = parsed(parser)
-    args.batches = args.batches or (QUICK_BATCHES if args.quick else BATCHES)
-    if not all(1 <= batch <= max(BATCHES) for batch in args.batches):
-        raise SystemExit(f"the batch size must be between 1 and {max(BATCHES)}")
+    args.batches = args.batches or (catalogue.QUICK_BATCHES if args.quick else catalogue.BATCHES)
+    if not all(1 <= batch <= max(catalogue.BATCHES) for batch in args.batches):
+        raise SystemExit(f"the batch size must be between 1 and {max(catalogue.BATCHES)}")
     if args.greedy is None:
-        args.greedy = list(QUICK_GREEDY if args.quick else GREEDY_CASES)
+        args.greedy = list(catalogue.QUICK_GREEDY if args.quick else catalogue.GREEDY_CASES)
     if args.ours:
         args.peers = ["foresolve"]
     return args
@@ -89,8 +78,8 @@ def save(args: argparse.Namespace, report: dict[str, Any]) -> None:
 
 def main() -> None:
     args = parse()
-    pythons = Pythons(ENVIRONMENTS, args.foresolve_python, args.refresh)
-    if args.refresh or not (CASES_DIR / "complete").exists():
+    pythons = Pythons(catalogue.ENVIRONMENTS, args.foresolve_python, args.refresh)
+    if args.refresh or not (catalogue.CASES_DIR / "complete").exists():
         print("generating the inputs and the references ...", flush=True)
         run_module(pythons["foresolve"], "benchmarks.submodular.cases")
     report: dict[str, Any] = {
@@ -98,12 +87,12 @@ def main() -> None:
         "machine": machine(),
         "timeout": args.timeout,
         "threads": args.threads,
-        "items": CHANNELS,
-        "targets": CUSTOMERS,
-        "k": K,
-        "gamma": GAMMA,
-        "reference": json.loads((CASES_DIR / "reference.json").read_text()),
-        "settings": {name: peer.settings for name, peer in PEERS.items() if name in args.peers},
+        "items": catalogue.CHANNELS,
+        "targets": catalogue.CUSTOMERS,
+        "k": catalogue.K,
+        "gamma": catalogue.GAMMA,
+        "reference": json.loads((catalogue.CASES_DIR / "reference.json").read_text()),
+        "settings": {name: peer.settings for name, peer in catalogue.PEERS.items() if name in args.peers},
         "layer": [],
         "greedy": [],
     }
@@ -116,7 +105,7 @@ def main() -> None:
         print(as_text(f"forward and backward, per instance, batch {batch}", layer_rows(records)), flush=True)
         save(args, report)
     for case in args.greedy:
-        for peer in ("foresolve",) if args.ours else GREEDY_PEERS:
+        for peer in ("foresolve",) if args.ours else catalogue.GREEDY_PEERS:
             progress(f"greedy, {case}: {peer}")
             report["greedy"].append(measure_greedy(case, peer, pythons, args))
         save(args, report)
