@@ -5,13 +5,21 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: help demo test test-slow check lint format types bench-linear bench-submodular bench-learning clean
+DURATIONS ?= 25
+
+.PHONY: help demo test test-slow test-durations test-cuda test-lowest coverage check lint format types
+.PHONY: bench-linear bench-submodular bench-learning bench-compare house clean
 
 help:
 	@echo "demo          the paper's three domains in small, on embedded data: tables and a report"
 	@echo "test          the test suite            test-slow   the checks that take minutes"
+	@echo "test-cuda     what needs a GPU          test-durations   fails where a test over 5 s is not marked slow"
+	@echo "test-lowest   the test suite on the oldest versions that pyproject.toml allows"
+	@echo "coverage      the test suite, and how much of each floor it runs"
 	@echo "check         ruff, ruff format, pyright, tests"
 	@echo "bench-linear, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
+	@echo "bench-compare OLD=FOLDER   this tree and another one (its src), in turns: is anything slower?"
+	@echo "house         files, functions, names and duplicates of the source tree, counted"
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -21,8 +29,32 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/foresolve reproduce all --quick
 
+# Threads of torch and tests in parallel would wait for each other.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --durations=$(DURATIONS)
+
 test: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-durations: $(STAMP)
+	$(PYTEST) -m "not slow" --fail-long $(ARGS)
+
+# On one process: tests that share a GPU would measure each other's memory.
+test-cuda: $(STAMP)
+	$(BIN)/python -m pytest -m "cuda and not slow" -rs $(ARGS)
+
+# The oldest versions that pyproject.toml allows, on the oldest Python; what they warn of in each other is not ours.
+LOWEST := .venv-lowest
+test-lowest:
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable ".[dev]"
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n $(JOBS) -m "not slow" -W ignore::DeprecationWarning $(ARGS)
+
+coverage: $(STAMP)
+	$(PYTEST) -m "not slow" --cov --cov-report= $(ARGS)
+	$(BIN)/python -m coverage report --sort=cover
+	$(BIN)/python -m coverage json --quiet -o coverage.json
+	$(BIN)/python tools/floor_coverage.py coverage.json
 
 # Ray is an extra of its own, and only this target needs it.
 $(STAMP)-ray: $(STAMP)
@@ -30,7 +62,7 @@ $(STAMP)-ray: $(STAMP)
 	touch $(STAMP)-ray
 
 test-slow: $(STAMP)-ray
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow --durations=$(DURATIONS) $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -46,16 +78,23 @@ types: $(STAMP)
 check: lint types test
 
 bench-linear: $(STAMP)
-	$(BIN)/python benchmarks/linear/run.py --foresolve-python $(BIN)/python $(ARGS)
-	$(BIN)/python benchmarks/linear/memory.py
+	$(BIN)/python -m benchmarks.linear.run --foresolve-python $(BIN)/python $(ARGS)
+	$(BIN)/python -m benchmarks.linear.memory
 
 bench-submodular: $(STAMP)
-	$(BIN)/python benchmarks/submodular/run.py --foresolve-python $(BIN)/python $(ARGS)
-	$(BIN)/python benchmarks/submodular/memory.py
-	$(BIN)/python benchmarks/submodular/scaling.py
+	$(BIN)/python -m benchmarks.submodular.run --foresolve-python $(BIN)/python $(ARGS)
+	$(BIN)/python -m benchmarks.submodular.memory
+	$(BIN)/python -m benchmarks.submodular.scaling
 
 bench-learning: $(STAMP)
-	$(BIN)/python benchmarks/learning/run.py --foresolve-python $(BIN)/python $(ARGS)
+	$(BIN)/python -m benchmarks.learning.run --foresolve-python $(BIN)/python $(ARGS)
+
+# `make bench-compare OLD=../before/src`: did this change make anything slower?
+bench-compare: $(STAMP)
+	$(BIN)/python benchmarks/compare.py $(OLD) src $(ARGS)
+
+house:
+	$(PYTHON) tools/house_numbers.py $(if $(OLD),before=$(OLD)/foresolve after=)src/foresolve
 
 clean:
-	rm -rf $(VENV) benchmarks/.envs foresolve-runs
+	rm -rf $(VENV) $(LOWEST) benchmarks/.envs benchmarks/.runs foresolve-runs

@@ -20,6 +20,6 @@ def test_the_example_runs(path: Path, tmp_path: Path) -> None:
         pytest.skip("needs ortools, which cannot share an environment's process with highspy")
     environ = os.environ | {"OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "error::foresolve.ForesolveWarning", str(path)]
-    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "regret" in done.stdout
+    process = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=600)
+    assert process.returncode == 0, process.stderr[-2000:]
+    assert "regret" in process.stdout

@@ -1,13 +1,13 @@
-"""The instances, generated once and saved: `python cases.py SEED OUT.npz`, where foresolve is installed."""
+"""The instances, generated once and saved: `python -m benchmarks.learning.cases SEED OUT.npz`."""
 
 from __future__ import annotations
 
 import sys
 
 import numpy as np
-from catalogue import DEGREE, FEATURES, GRID, NOISE, TEST, TRAIN
 
-from foresolve.data.generated.shortest_path import shortest_path_data
+from benchmarks.learning.catalogue import DEGREE, FEATURES, GRID, NOISE, TEST, TRAIN
+from foresolve.data import shortest_path_data
 
 
 def main(seed: int, path: str) -> None:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from benchmarks._harness import places
 
-LEARNING = Path(__file__).resolve().parent
-BENCHMARKS = LEARNING.parent
-REPOSITORY = BENCHMARKS.parent
-CASES_DIR = BENCHMARKS / ".cases" / "learning"
-ENVS_DIR = BENCHMARKS / ".envs"
+CASES_DIR = places.cases("learning")
 
-sys.path.append(str(BENCHMARKS / "linear"))  # environments.py
-
-ENVIRONMENTS: dict[str, list[str]] = {
-    "foresolve": ["-e", str(REPOSITORY) + "[learn]"],
-    "pyepo": ["pyepo==2.2.7", "ortools==9.15.6755", "torch"],
-}
+ENVIRONMENTS: dict[str, tuple[str, ...]] = {"pyepo": ("pyepo==2.2.7", "ortools==9.15.6755", "torch")}
 
 GRID, FEATURES, DEGREE, NOISE = (5, 5), 5, 4, 0.5
 TRAIN, TEST = 1000, 1000
@@ -36,3 +26,4 @@ FORESOLVE = (
     "LODL weighted", "LODL quadratic", "score function", "true mean",
 )  # fmt: skip
 PYEPO = ("MSE", "SPOPlus", "FenchelYoung perturbed 3", "FenchelYoung perturbed 10", "Decision blackbox", "NCE")
+QUICK = ("MSE", "SPOPlus")

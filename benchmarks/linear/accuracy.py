@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from catalogue import CASES_DIR
+
+from benchmarks.linear.catalogue import CASES_DIR
 
 
 def compare(case: str, batch: int, results: Path) -> dict[str, float | int | None]:
@@ -16,8 +17,8 @@ def compare(case: str, batch: int, results: Path) -> dict[str, float | int | Non
     The error of an instance is the largest difference over the directions, relative to the root mean square
     of the reference's directional derivatives, which estimates the gradient's norm.
     """
-    with np.load(CASES_DIR / f"{case}.reference.npz") as reference, np.load(results) as found:
-        x, gradient = found["x"], found["gradient"]
+    with np.load(CASES_DIR / f"{case}.reference.npz") as reference, np.load(results) as saved:
+        x, gradient = saved["x"], saved["gradient"]
         distance = np.abs(x - reference["x"][: len(x), :batch]).max()
         pairs = reference["pairs"]
         seen = (pairs[:, 0] < len(x)) & (pairs[:, 1] < batch)

@@ -1,4 +1,4 @@
-"""Generate and save the benchmark's inputs: `python cases.py [NAME ...]` (numpy and scipy only).
+"""Generate and save the benchmark's inputs: `python -m benchmarks.linear.cases [NAME ...]` (numpy and scipy only).
 
 Every file holds the draws for the largest batch; batch 1 and 8 are its first instances, so that one
 reference serves all three.
@@ -11,38 +11,56 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from catalogue import BATCHES
-from inputs import Case, save
+
+from benchmarks.linear.catalogue import BATCHES
+from benchmarks.linear.inputs import Case, save
 
 # Draw 0 is the cold call, the others are the calls on fresh theta.
 DRAWS = 6
 
 
-def _cotangent(rng: np.random.Generator, n: int) -> np.ndarray:
-    return rng.standard_normal((max(BATCHES), n))
+def _case(
+    kind: str,
+    size: tuple[int, ...],
+    n: int,
+    draw: Callable[[tuple[int, ...]], np.ndarray],
+    rng: np.random.Generator,
+    *,
+    sense: str = "max",
+    gamma: float = 0.1,
+    upper_rows: tuple[sp.csr_matrix, np.ndarray] | None = None,
+    equal_rows: tuple[sp.csr_matrix, np.ndarray] | None = None,
+    independent: int = 0,
+) -> Case:
+    """A case on [0, 1]^n with draws of theta; the first `independent` equality rows are a basis of all of them."""
+    A_ub, b_ub = upper_rows or (sp.csr_matrix((0, n)), np.zeros(0))
+    A_eq, b_eq = equal_rows or (sp.csr_matrix((0, n)), np.zeros(0))
+    batch = max(BATCHES)
+    theta = draw((DRAWS, batch, n))
+    return Case(
+        name=f"{kind}-{size[0]}" if kind == "sparse" else f"{kind}-{'x'.join(map(str, size))}",
+        kind=kind,
+        size=size,
+        A_ub=A_ub,
+        b_ub=b_ub,
+        A_eq=A_eq,
+        b_eq=b_eq,
+        independent_eq=np.arange(independent),
+        lower=np.zeros(n),
+        upper=np.ones(n),
+        sense=sense,
+        gamma=gamma,
+        theta=theta,
+        cotangent=rng.standard_normal((batch, n)),
+    )
 
 
 def matching(left: int, right: int, seed: int) -> Case:
     rng = np.random.default_rng(seed)
-    n = left * right
     rows_left = sp.kron(sp.identity(left), np.ones((1, right)))
     rows_right = sp.kron(np.ones((1, left)), sp.identity(right))
-    return Case(
-        name=f"matching-{left}x{right}",
-        kind="matching",
-        size=(left, right),
-        A_ub=sp.vstack([rows_left, rows_right], format="csr"),
-        b_ub=np.ones(left + right),
-        A_eq=sp.csr_matrix((0, n)),
-        b_eq=np.zeros(0),
-        independent_eq=np.zeros(0, dtype=int),
-        lower=np.zeros(n),
-        upper=np.ones(n),
-        sense="max",
-        gamma=0.1,
-        theta=rng.uniform(0.0, 1.0, (DRAWS, max(BATCHES), n)),
-        cotangent=_cotangent(rng, n),
-    )
+    rows = sp.vstack([rows_left, rows_right], format="csr"), np.ones(left + right)
+    return _case("matching", (left, right), left * right, rng.random, rng, upper_rows=rows)
 
 
 def grid_arcs(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -70,22 +88,8 @@ def grid(height: int, width: int, seed: int) -> Case:
     ).tocsr()
     b_eq = np.zeros(nodes)
     b_eq[0], b_eq[-1] = 1.0, -1.0
-    return Case(
-        name=f"grid-{height}x{width}",
-        kind="grid",
-        size=(height, width),
-        A_ub=sp.csr_matrix((0, n)),
-        b_ub=np.zeros(0),
-        A_eq=A_eq,
-        b_eq=b_eq,
-        independent_eq=np.arange(nodes - 1),
-        lower=np.zeros(n),
-        upper=np.ones(n),
-        sense="min",
-        gamma=0.1,
-        theta=rng.uniform(0.0, 1.0, (DRAWS, max(BATCHES), n)),
-        cotangent=_cotangent(rng, n),
-    )
+    rows = A_eq, b_eq
+    return _case("grid", (height, width), n, rng.random, rng, sense="min", equal_rows=rows, independent=nodes - 1)
 
 
 def sparse(n: int, ub_rows: int, eq_rows: int, seed: int) -> Case:
@@ -93,22 +97,11 @@ def sparse(n: int, ub_rows: int, eq_rows: int, seed: int) -> Case:
     A_ub = sp.random(ub_rows, n, density=0.03, random_state=rng, data_rvs=rng.standard_normal).tocsr()
     A_eq = sp.random(eq_rows, n, density=0.03, random_state=rng, data_rvs=rng.standard_normal).tocsr()
     inside = rng.uniform(0.2, 0.8, n)
-    return Case(
-        name=f"sparse-{n}",
-        kind="sparse",
-        size=(n, ub_rows, eq_rows),
-        A_ub=A_ub,
-        b_ub=A_ub @ inside + rng.uniform(0.0, 0.5, ub_rows),
-        A_eq=A_eq,
-        b_eq=A_eq @ inside,
-        independent_eq=np.arange(eq_rows),
-        lower=np.zeros(n),
-        upper=np.ones(n),
-        sense="max",
-        gamma=0.5,
-        theta=rng.standard_normal((DRAWS, max(BATCHES), n)),
-        cotangent=_cotangent(rng, n),
-    )
+    upper_rows = A_ub, A_ub @ inside + rng.uniform(0.0, 0.5, ub_rows)
+    return _case(
+        "sparse", (n, ub_rows, eq_rows), n, rng.standard_normal, rng,
+        gamma=0.5, upper_rows=upper_rows, equal_rows=(A_eq, A_eq @ inside), independent=eq_rows,
+    )  # fmt: skip
 
 
 PROBLEMS: dict[str, Callable[[], Case]] = {

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
-LINEAR = Path(__file__).resolve().parent
-BENCHMARKS = LINEAR.parent
-REPOSITORY = BENCHMARKS.parent
-CASES_DIR = BENCHMARKS / ".cases" / "linear"
-ENVS_DIR = BENCHMARKS / ".envs"
+from benchmarks._harness import places
+
+CASES_DIR = places.cases("linear")
 
 BATCHES = (1, 8, 32)
 PROBLEMS = ("matching-10x10", "matching-20x20", "matching-50x50", "grid-5x5", "grid-30x30", "sparse-400")
@@ -17,13 +14,12 @@ QUICK_PROBLEMS = ("matching-10x10", "grid-5x5")
 QUICK_BATCHES = (1, 8)
 
 # What each environment is made of; constraints.txt holds the versions. qpth does not run on numpy 2.
-ENVIRONMENTS: dict[str, list[str]] = {
-    "reference": ["numpy", "scipy", "clarabel", "piqp", "matplotlib"],
-    "foresolve": ["-e", str(REPOSITORY)],
-    "qpth": ["torch", "qpth", "numpy<2", "scipy"],
-    "cvxpylayers": ["torch", "cvxpylayers", "clarabel", "scs", "numpy", "scipy"],
-    "proxsuite": ["torch", "proxsuite", "numpy", "scipy"],
-    "osqp": ["torch", "osqp", "numpy", "scipy"],
+ENVIRONMENTS: dict[str, tuple[str, ...]] = {
+    "reference": ("numpy", "scipy", "clarabel", "piqp", "matplotlib"),
+    "qpth": ("torch", "qpth", "numpy<2", "scipy"),
+    "cvxpylayers": ("torch", "cvxpylayers", "clarabel", "scs", "numpy", "scipy"),
+    "proxsuite": ("torch", "proxsuite", "numpy", "scipy"),
+    "osqp": ("torch", "osqp", "numpy", "scipy"),
 }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from inputs import Case
 from scipy.optimize import linprog
+
+from benchmarks.linear.inputs import Case
 
 TIGHT = 1e-9
 # The LP solver's tolerances are absolute: stationarity is measured in these units.
@@ -33,10 +34,10 @@ def distance_bound(case: Case, theta: np.ndarray, x: np.ndarray) -> float:
     costs[-1] = 1.0
     bounds = [(None, None)] * A.shape[0] + [(0.0, None)] * (C.shape[0] - A.shape[0] + 1)
     options = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
-    found = linprog(costs, A_ub=rows, b_ub=sides, bounds=bounds, method="highs", options=options)
-    if not found.success:
+    multipliers = linprog(costs, A_ub=rows, b_ub=sides, bounds=bounds, method="highs", options=options)
+    if not multipliers.success:
         return float("inf")
-    y = np.where(np.arange(C.shape[0]) < A.shape[0], found.x[:-1], np.maximum(found.x[:-1], 0.0))
+    y = np.where(np.arange(C.shape[0]) < A.shape[0], multipliers.x[:-1], np.maximum(multipliers.x[:-1], 0.0))
     r = UNIT * (slope - C.T @ y)
     violation = max(float(r[grows].max(initial=0.0)), float((-r[shrinks]).max(initial=0.0)))
     return violation * float(np.sqrt(case.n)) / (2.0 * case.gamma)

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from catalogue import CASES_DIR
+
+from benchmarks.linear.catalogue import CASES_DIR
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Shortest path on a 250 x 250 grid, forward and backward: seconds, and peak memory above the imports.
 
-Runs where foresolve is installed: `python benchmarks/linear/memory.py [--size 250] [--batch 1]`.
+Runs where foresolve is installed: `python -m benchmarks.linear.memory [--size 250] [--batch 1]`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import json
 import time
 
 import torch
-from memory_use import PeakMemory
 
 import foresolve
+from benchmarks._harness.memory import PeakMemory
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Dots per case and peer, log scale: `python plot.py results.json FOLDER` (matplotlib)."""
+"""Dots per case and peer, log scale: `python -m benchmarks.linear.plot results.json FOLDER` (matplotlib)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from tables import total
+
+from benchmarks.linear.tables import total
 
 # Okabe-Ito colours: told apart with every kind of colour vision.
 STYLES = {

@@ -1,4 +1,4 @@
-"""Answers to compare with: `python reference.py [NAME ...]`, after cases.py, in the reference environment.
+"""Answers to compare with: `python -m benchmarks.linear.reference [NAME ...]`, in the reference environment.
 
 x: Clarabel and PIQP at tight tolerances, checked against each other, then polished: once the active set is
 known, x is the projection of c / (2 gamma) onto an affine space, found by least squares to machine precision.
@@ -21,9 +21,10 @@ import clarabel
 import numpy as np
 import piqp
 import scipy.sparse as sp
-from catalogue import CASES_DIR, PROBLEMS
-from certificate import distance_bound
-from inputs import Case, load
+
+from benchmarks.linear.catalogue import CASES_DIR, PROBLEMS
+from benchmarks.linear.certificate import distance_bound
+from benchmarks.linear.inputs import Case, load
 
 DIRECTIONS = 4
 STEPS = (1e-4, 1e-5, 1e-6)
@@ -143,9 +144,9 @@ def gradients(case: Case, x: np.ndarray) -> dict[str, np.ndarray]:
     smooth = np.zeros(len(pairs), dtype=bool)
     for k, (draw, instance) in enumerate(pairs):
         theta, v = case.theta[draw, instance], case.cotangent[instance]
-        found = [derivative(case, theta, x[draw, instance], d, v) for d in directions[k]]
-        values[k] = [value for value, _ in found]
-        smooth[k] = all(agree for _, agree in found)
+        slopes = [derivative(case, theta, x[draw, instance], d, v) for d in directions[k]]
+        values[k] = [value for value, _ in slopes]
+        smooth[k] = all(agree for _, agree in slopes)
     return {"pairs": np.array(pairs), "directions": directions, "derivatives": values, "smooth": smooth}
 
 
@@ -160,7 +161,7 @@ def main(names: list[str]) -> None:
                 answer = solve(case, case.theta[draw, instance], compare=instance < 4)
                 x[draw, instance] = answer.x
                 answers.append(answer)
-        found = gradients(case, x)
+        checks = gradients(case, x)
         inside = (x > case.lower + 1e-9) & (x < case.upper - 1e-9)
         summary = {
             "case": name,
@@ -174,11 +175,11 @@ def main(names: list[str]) -> None:
                 for draw in range(draws)
                 for instance in range(batch)
             ),
-            "gradients": len(found["pairs"]),
-            "kinks": int((~found["smooth"]).sum()),
+            "gradients": len(checks["pairs"]),
+            "kinks": int((~checks["smooth"]).sum()),
         }
         (CASES_DIR / f"{name}.reference.json").write_text(json.dumps(summary))
-        np.savez_compressed(CASES_DIR / f"{name}.reference.npz", x=x, **found)
+        np.savez_compressed(CASES_DIR / f"{name}.reference.npz", x=x, **checks)
         print(json.dumps(summary))
 
 

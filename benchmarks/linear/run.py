@@ -1,4 +1,4 @@
-"""foresolve and its peers on the same saved inputs, in one go: `python benchmarks/linear/run.py`.
+"""foresolve and its peers on the same saved inputs, in one go: `python -m benchmarks.linear.run`.
 
 Needs nothing but Python: it builds one environment per peer, generates the cases and their references, then
 runs every (case, peer) alone, in a process of its own, the peers of a case one after another.
@@ -9,44 +9,36 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
-import platform
-import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from catalogue import (
+from benchmarks._harness.driver import machine, options, parsed, progress, write_results
+from benchmarks._harness.environments import Pythons
+from benchmarks._harness.processes import Limits, record_of, run_module
+from benchmarks._harness.tables import as_text
+from benchmarks._harness.timing import medians
+from benchmarks.linear.catalogue import (
     BATCHES,
-    BENCHMARKS,
     CASES_DIR,
     ENVIRONMENTS,
-    LINEAR,
     PEERS,
     PROBLEMS,
     QUICK_BATCHES,
     QUICK_PROBLEMS,
 )
-from environments import ensure
-from tables import as_markdown, as_text
-
-IMPORT_SECONDS = 30.0
+from benchmarks.linear.tables import all_rows, page, rows
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, "linear", timeout=120.0)
     parser.add_argument("--cases", nargs="+", metavar="NAME[:BATCH]", help=f"among {', '.join(PROBLEMS)}")
     parser.add_argument("--peers", nargs="+", choices=list(PEERS), default=list(PEERS))
-    parser.add_argument("--quick", action="store_true", help="the two smallest problems, batch 1 and 8")
-    parser.add_argument("--out", type=Path, default=BENCHMARKS / "results" / "linear")
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds per peer and case")
     parser.add_argument("--memory-limit", type=float, default=14.0, help="GB per peer and case")
-    parser.add_argument("--threads", type=int, help="threads for every peer (default: their own choice)")
-    parser.add_argument("--foresolve-python", type=Path, help="use this Python for foresolve, build none")
-    parser.add_argument("--refresh", action="store_true", help="rebuild the environments and the cases")
-    return parser.parse_args()
+    args = parsed(parser)
+    if args.ours:
+        args.peers = ["foresolve"]
+    return args
 
 
 def chosen_cases(args: argparse.Namespace) -> list[tuple[str, int]]:
@@ -63,106 +55,65 @@ def chosen_cases(args: argparse.Namespace) -> list[tuple[str, int]]:
     return chosen
 
 
-def ensure_inputs(names: list[str], python: Path, refresh: bool) -> None:
+def reference(name: str) -> Path:
+    return CASES_DIR / f"{name}.reference.npz"
+
+
+def ensure_inputs(names: list[str], pythons: Pythons, args: argparse.Namespace) -> None:
     for name in names:
-        if refresh or not (CASES_DIR / f"{name}.reference.npz").exists():
+        if args.ours and (args.refresh or not (CASES_DIR / f"{name}.npz").exists()):
+            run_module(pythons["foresolve"], "benchmarks.linear.cases", name)
+        elif not args.ours and (args.refresh or not reference(name).exists()):
             print(f"generating {name} and its reference ...", flush=True)
             # The reference solves small systems one at a time: more threads only get in each other's way.
-            single = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-            for script in ("cases.py", "reference.py"):
-                subprocess.run([python, LINEAR / script, name], check=True, env=single)
+            for module in ("cases", "reference"):
+                run_module(pythons["reference"], f"benchmarks.linear.{module}", name, threads=1)
 
 
-def measure(case: str, batch: int, peer: str, pythons: dict[str, Path], args: argparse.Namespace) -> dict[str, Any]:
+def measure(case: str, batch: int, peer: str, pythons: Pythons, args: argparse.Namespace) -> dict[str, Any]:
     entry = PEERS[peer]
-    environ = dict(os.environ)
-    if args.threads:
-        environ.update({key: str(args.threads) for key in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")})
+    arguments = ["--module", entry.module, "--options", json.dumps(entry.options), "--case", case]
+    arguments += ["--batch", str(batch), "--memory-limit", str(args.memory_limit)]
     with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch) / "record.json"
-        command = [str(pythons[entry.environment]), str(LINEAR / "worker.py")]
-        command += ["--module", entry.module, "--options", json.dumps(entry.options), "--case", case]
-        command += ["--batch", str(batch), "--budget", str(args.timeout), "--out", str(out)]
-        command += ["--memory-limit", str(args.memory_limit)]
-        timed_out = False
-        limit = args.timeout + IMPORT_SECONDS
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environ)
-            code, stderr = done.returncode, done.stderr
-        except subprocess.TimeoutExpired:
-            code, stderr, timed_out = -1, "", True
-        record = json.loads(out.read_text()) if out.exists() else {"status": "failed", "timings": []}
-        if timed_out:
-            record.update(status="timeout", error=f"stopped after {limit:g} s, imports included")
-        elif record["status"] != "ok" and "error" not in record:
-            record.update(
-                status="failed",
-                error=f"exit status {code} (limit {args.memory_limit:g} GB): {stderr.strip()[-300:]}",
-            )
-        saved = out.with_suffix(".npz")
-        if record["timings"] and saved.exists():
-            check = [str(pythons["reference"]), str(LINEAR / "accuracy.py"), case, str(batch), str(saved)]
-            record.update(json.loads(subprocess.run(check, check=True, capture_output=True, text=True).stdout))
-    timings = record["timings"]
-    if timings:
+        folder = Path(scratch)
+        limits = Limits(args.timeout, args.threads)
+        record = record_of(pythons[entry.environment], "benchmarks.linear.worker", arguments, limits, folder)
+        saved = folder / "record.npz"
+        if record["timings"] and saved.exists() and reference(case).exists():
+            python = pythons["foresolve" if args.ours else "reference"]
+            record.update(json.loads(run_module(python, "benchmarks.linear.accuracy", case, batch, saved)))
+    if timings := record["timings"]:
         record["cold"] = {"forward": timings[0][0], "backward": timings[0][1], "total": sum(timings[0])}
     if fresh := timings[1:]:
-        record["fresh"] = {
-            "forward": statistics.median(forward for forward, _ in fresh),
-            "backward": statistics.median(backward for _, backward in fresh),
-            "total": statistics.median(map(sum, fresh)),
-            "calls": len(fresh),
-        }
+        record["fresh"] = medians(fresh)
     return {"case": case, "batch": batch, "peer": peer, "settings": entry.settings, **record}
-
-
-def machine() -> dict[str, Any]:
-    cpu = platform.processor()
-    if (info := Path("/proc/cpuinfo")).exists():
-        models = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line]
-        cpu = models[0] if models else cpu
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "system": platform.system(),
-    }
 
 
 def main() -> None:
     args = parse()
     cases = chosen_cases(args)
-    needed = {"reference", *(PEERS[peer].environment for peer in args.peers)}
-    pythons = {
-        name: args.foresolve_python if name == "foresolve" and args.foresolve_python else ensure(name, args.refresh)
-        for name in ENVIRONMENTS
-        if name in needed
-    }
-    ensure_inputs(list(dict.fromkeys(name for name, _ in cases)), pythons["reference"], args.refresh)
-    args.out.mkdir(parents=True, exist_ok=True)
+    names = list(dict.fromkeys(name for name, _ in cases))
+    pythons = Pythons(ENVIRONMENTS, args.foresolve_python, args.refresh)
+    ensure_inputs(names, pythons, args)
+    summaries = [CASES_DIR / f"{name}.reference.json" for name in names]
     report: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
         "timeout": args.timeout,
         "threads": args.threads,
-        "references": [
-            json.loads((CASES_DIR / f"{name}.reference.json").read_text())
-            for name in dict.fromkeys(name for name, _ in cases)
-        ],
+        "references": [json.loads(summary.read_text()) for summary in summaries if summary.exists()],
         "records": [],
     }
     for case, batch in cases:
         records = []
         for peer in args.peers:
-            if sys.stdout.isatty():
-                print(f"  {case}, batch {batch}: {peer} ...".ljust(70), end="\r", flush=True)
+            progress(f"{case}, batch {batch}: {peer}")
             records.append(measure(case, batch, peer, pythons, args))
         report["records"] += records
-        print(as_text(records), flush=True)
-        (args.out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
-        (args.out / "results.md").write_text(as_markdown(report))
-    plot = [str(pythons["reference"]), str(LINEAR / "plot.py"), str(args.out / "results.json"), str(args.out)]
-    subprocess.run(plot, check=True)
+        print(as_text(f"{case}, batch {batch}", rows(records)), flush=True)
+        write_results(args.out, report, page(report), all_rows(report["records"]))
+    if not args.ours:
+        run_module(pythons["reference"], "benchmarks.linear.plot", args.out / "results.json", args.out)
     print(f"written to {args.out}")
 
 

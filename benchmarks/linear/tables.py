@@ -1,38 +1,15 @@
-"""The measurements as text and as Markdown. Standard library only."""
+"""The measurements as rows and as Markdown. Standard library only."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from benchmarks._harness.tables import Row, as_markdown, error, failure, megabytes, ratio, seconds
+
 HEADER = (
-    "peer",
-    "forward",
-    "backward",
-    "fresh total",
-    "ratio",
-    "cold total",
-    "peak memory",
-    "x error",
-    "gradient error: median",
-    "worst",
-    "note",
-)
-
-
-def seconds(value: float | None) -> str:
-    if value is None:
-        return "-"
-    if value < 1e-3:
-        return f"{value * 1e6:.0f} us"
-    return f"{value * 1e3:.3g} ms" if value < 1.0 else f"{value:.3g} s"
-
-
-def megabytes(value: int | None) -> str:
-    return "-" if value is None else f"{value / 1e6:.0f} MB"
-
-
-def error(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0e}"
+    "peer", "forward", "backward", "fresh total", "ratio", "cold total", "peak memory", "x error",
+    "gradient error: median", "worst", "note",
+)  # fmt: skip
 
 
 def total(record: dict[str, Any]) -> float | None:
@@ -41,57 +18,48 @@ def total(record: dict[str, Any]) -> float | None:
     return times["total"] if times else None
 
 
-def ratio(record: dict[str, Any], records: list[dict[str, Any]]) -> str:
-    ours = next((total(other) for other in records if other["peer"] == "foresolve"), None)
-    mine = total(record)
-    if ours is None or mine is None:
-        return "-"
-    value = mine / ours
-    return f"{value:,.0f}x" if value >= 10 else f"{value:.2g}x"
-
-
 def note(record: dict[str, Any]) -> str:
-    parts = []
-    if record["status"] != "ok":
-        parts.append(f"{record['status']}: {' '.join(str(record.get('error', '')).split())[:90]}")
-    elif "fresh" not in record:
+    parts = [failure(record, 90)]
+    if record["status"] == "ok" and "fresh" not in record:
         parts.append("time for one call only: the total is the cold one")
     if record.get("gradients_at_kinks"):
         parts.append(f"{record['gradients_at_kinks']} instances at kinks left out")
-    return "; ".join(parts)
+    return "; ".join(filter(None, parts))
 
 
-def row(record: dict[str, Any], records: list[dict[str, Any]]) -> tuple[str, ...]:
+def row(record: dict[str, Any], ours: float | None) -> Row:
     fresh, cold = record.get("fresh", {}), record.get("cold", {})
     return (
         record["peer"],
-        seconds(fresh.get("forward")),
-        seconds(fresh.get("backward")),
-        seconds(fresh.get("total")),
-        ratio(record, records),
+        *(seconds(fresh.get(key)) for key in ("forward", "backward", "total")),
+        ratio(total(record), ours),
         seconds(cold.get("total")),
         megabytes(record.get("peak_bytes")),
-        error(record.get("x_error")),
-        error(record.get("gradient_error_median")),
-        error(record.get("gradient_error_worst")),
+        *(error(record.get(key)) for key in ("x_error", "gradient_error_median", "gradient_error_worst")),
         note(record),
     )
 
 
-def as_text(records: list[dict[str, Any]]) -> str:
-    rows = [HEADER, *(row(record, records) for record in records)]
-    widths = [max(len(line[column]) for line in rows) for column in range(len(HEADER) - 1)]
-    title = f"{records[0]['case']}, batch {records[0]['batch']}"
-    lines = [
-        line[0].ljust(widths[0])
-        + "".join(f"  {cell.rjust(width)}" for cell, width in zip(line[1:-1], widths[1:], strict=True))
-        + f"  {line[-1]}"
-        for line in rows
-    ]
-    return "\n".join([title.ljust(70), *(line.rstrip() for line in lines), ""])
+def rows(records: list[dict[str, Any]]) -> list[Row]:
+    """The table of one case; ratios are to foresolve's total."""
+    ours = next((total(record) for record in records if record["peer"] == "foresolve"), None)
+    return [HEADER, *(row(record, ours) for record in records)]
 
 
-def as_markdown(report: dict[str, Any]) -> str:
+def groups(records: list[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    """By case and batch."""
+    together: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for record in records:
+        together.setdefault((record["case"], record["batch"]), []).append(record)
+    return together
+
+
+def all_rows(records: list[dict[str, Any]]) -> list[Row]:
+    body = [(case, str(batch), *line) for (case, batch), same in groups(records).items() for line in rows(same)[1:]]
+    return [("case", "batch", *HEADER), *body]
+
+
+def page(report: dict[str, Any]) -> str:
     machine = report["machine"]
     lines = [
         "# Linear programs: foresolve and its peers",
@@ -100,28 +68,15 @@ def as_markdown(report: dict[str, Any]) -> str:
         "What the columns mean: `benchmarks/README.md`.",
         "",
     ]
-    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for record in report["records"]:
-        groups.setdefault((record["case"], record["batch"]), []).append(record)
-    for (case, batch), records in groups.items():
-        lines += [f"## {case}, batch {batch}", "", f"| {' | '.join(HEADER)} |"]
-        lines += ["|---" + "|---:" * (len(HEADER) - 2) + "|---|"]
-        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row(record, records))} |" for record in records]
-        lines += [""]
-    lines += ["## Settings and versions", "", "| peer | settings | versions |", "|---|---|---|"]
-    seen = {record["peer"]: record for record in report["records"]}
-    for peer, record in seen.items():
+    for (case, batch), records in groups(report["records"]).items():
+        lines += [f"## {case}, batch {batch}", "", *as_markdown(rows(records))]
+    settings = [("peer", "settings", "versions")]
+    for peer, record in {record["peer"]: record for record in report["records"]}.items():
         versions = ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items())
-        lines.append(f"| {peer} | {record['settings']} | {versions} |")
-    lines += [
-        "",
-        "## References",
-        "",
-        "| case | instances | polished | certified distance | Clarabel - PIQP |",
-    ]
-    lines += ["|---|---:|---:|---:|---:|"]
+        settings.append((peer, record["settings"], versions))
+    lines += ["## Settings and versions", "", *as_markdown(settings, "lll")]
+    references: list[Row] = [("case", "instances", "polished", "certified distance", "Clarabel - PIQP")]
     for reference in report["references"]:
         distances = [error(reference[key]) for key in ("certified_distance", "clarabel_vs_piqp")]
-        counts = [str(reference[key]) for key in ("instances", "polished")]
-        lines.append(f"| {' | '.join([reference['case'], *counts, *distances])} |")
-    return "\n".join(lines) + "\n"
+        references.append((reference["case"], str(reference["instances"]), str(reference["polished"]), *distances))
+    return "\n".join([*lines, "## References", "", *as_markdown(references, "lrrrr")])

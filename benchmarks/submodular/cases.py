@@ -12,10 +12,22 @@ import os
 import numpy as np
 import scipy.sparse as sp
 import torch
-from catalogue import BATCHES, CASES_DIR, CHANNELS, CUSTOMERS, DRAWS, GAMMA, GREEDY_CASES, REFERENCES, GreedyCase, K
-from peers.unrolled_ascent import ascend, residual
 
-from foresolve.data.generated.budget import budget_data
+from benchmarks.submodular.catalogue import (
+    BATCHES,
+    CASES_DIR,
+    CHANNELS,
+    CUSTOMERS,
+    DRAWS,
+    GAMMA,
+    GREEDY_CASES,
+    REFERENCES,
+    GreedyCase,
+    K,
+)
+from benchmarks.submodular.heavy_tailed import heavy_tailed
+from benchmarks.submodular.instances import budget
+from benchmarks.submodular.peers.unrolled_ascent import ascend, residual
 
 STEPS = 150
 STEP = 1e-4  # of the differences, along directions of norm 1
@@ -24,8 +36,7 @@ STEP = 1e-4  # of the differences, along directions of norm 1
 def layer_inputs() -> None:
     generator = torch.Generator().manual_seed(2019)
     count = DRAWS * max(BATCHES)
-    data = budget_data(count, channels=CHANNELS, customers=CUSTOMERS, features=1, seed=generator)
-    theta = data.theta.reshape(DRAWS, -1, CHANNELS, CUSTOMERS).numpy()
+    theta = budget(count, CHANNELS, CUSTOMERS, generator).reshape(DRAWS, -1, CHANNELS, CUSTOMERS).numpy()
     np.save(CASES_DIR / "theta.npy", theta)  # float32 as generated; cast by who reads it
     cotangent = torch.randn(max(BATCHES), CHANNELS, generator=generator, dtype=torch.float64).numpy()
     np.save(CASES_DIR / "cotangent.npy", cotangent)
@@ -66,22 +77,10 @@ def greedy_inputs(name: str, case: GreedyCase) -> None:
     """Every instance as a CSR matrix; budget instances, or random positions with heavy-tailed items and targets."""
     if case.nonzeros is None:
         generator = torch.Generator().manual_seed(2020)
-        data = budget_data(case.instances, channels=case.items, customers=case.targets, features=1, seed=generator)
-        stacked = sp.csr_matrix(data.theta.double().reshape(-1, case.targets).numpy())
+        theta = budget(case.instances, case.items, case.targets, generator)
+        stacked = sp.csr_matrix(theta.double().reshape(-1, case.targets).numpy())
     else:
-        rng = np.random.default_rng(2020)
-        shares = rng.weibull(0.665, case.items)
-        popular = rng.lognormal(0.0, 1.1, case.targets)
-        # A few pairs fall together: drawn until there are enough.
-        pairs = np.zeros(0, dtype=np.int64)
-        while len(pairs) < case.nonzeros:
-            rows = rng.choice(case.items, case.nonzeros // 2, p=shares / shares.sum())
-            columns = rng.choice(case.targets, case.nonzeros // 2, p=popular / popular.sum())
-            pairs = np.union1d(pairs, rows.astype(np.int64) * case.targets + columns)
-        pairs = np.sort(rng.choice(pairs, case.nonzeros, replace=False))
-        values = rng.uniform(0.0, 0.2, case.nonzeros)
-        place = (pairs // case.targets, pairs % case.targets)
-        stacked = sp.csr_matrix((values, place), shape=(case.items, case.targets))
+        stacked = heavy_tailed(case.items, case.targets, case.nonzeros)
     if case.binary:
         stacked.data[:] = 1.0
     sp.save_npz(CASES_DIR / f"{name}.npz", stacked, compressed=False)

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 
-SUBMODULAR = Path(__file__).resolve().parent
-BENCHMARKS = SUBMODULAR.parent
-REPOSITORY = BENCHMARKS.parent
-CASES_DIR = BENCHMARKS / ".cases" / "submodular"
-ENVS_DIR = BENCHMARKS / ".envs"
+from benchmarks._harness import places
 
-# environments.py (which reads the catalogue of the script that runs) and memory_use.py serve both benchmarks.
-sys.path.append(str(BENCHMARKS / "linear"))
+CASES_DIR = places.cases("submodular")
 
 CHANNELS, CUSTOMERS, K, GAMMA, TOL = 100, 500, 10, 2.0, 1e-6
 BATCHES = (1, 32, 256)
@@ -21,16 +14,16 @@ QUICK_BATCHES = (1, 32)
 DRAWS = 3  # of theta for a whole batch; the first is the cold call
 REFERENCES = 8  # instances of a draw whose x and gradient are known
 
-ENVIRONMENTS: dict[str, list[str]] = {
-    "foresolve": ["-e", str(REPOSITORY)],
-    "apricot": [
+# Only apricot-select needs an environment of its own.
+ENVIRONMENTS: dict[str, tuple[str, ...]] = {
+    "apricot": (
         "apricot-select==0.6.1",
         "numba==0.68.1",
         "numpy==2.4.6",
         "scipy==1.17.1",
         "scikit-learn",
         "setuptools",
-    ],
+    ),
 }
 
 

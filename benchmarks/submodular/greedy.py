@@ -11,17 +11,17 @@ its loops anew in every fit, so its time is given with and without that, on a fe
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import json
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from catalogue import CASES_DIR, GREEDY_CASES, GreedyCase
-from memory_use import PeakMemory
+
+from benchmarks._harness.memory import PeakMemory
+from benchmarks._harness.timing import Calls
+from benchmarks._harness.worker import Record, serve
+from benchmarks.submodular.catalogue import CASES_DIR, GREEDY_CASES, GreedyCase
 
 REPEATS = 3
 FEW = 3
@@ -41,9 +41,7 @@ class Foresolve:
     def __init__(self, case: GreedyCase, instances: list[Any]) -> None:
         import torch
 
-        from foresolve.problems.submodular import SubmodularProblem
-        from foresolve.sets.functions.coverage import ProbabilisticCoverage
-        from foresolve.sets.matroids.laminar import UniformMatroid
+        from foresolve import ProbabilisticCoverage, SubmodularProblem, UniformMatroid
 
         self.problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(case.items, case.k))
         if case.nonzeros is None:
@@ -103,35 +101,34 @@ class Apricot:
         return chosen, {"seconds": seconds / count, "seconds_without_compiling": (seconds - compiling) / count}
 
 
+def measure(args: argparse.Namespace, record: Record) -> None:
+    case = GREEDY_CASES[args.case]
+    stacked = sp.csr_matrix(sp.load_npz(CASES_DIR / f"{args.case}.npz"))
+    instances = [stacked[i * case.items : (i + 1) * case.items] for i in range(case.instances)]
+    peer = {"foresolve": Foresolve, "apricot": Apricot}[args.peer](case, instances)
+    memory = PeakMemory()
+    calls = Calls(1, budget=args.budget, most=REPEATS, enough=args.budget)
+    history: list[dict[str, float]] = []
+    for _ in calls:
+        begin = time.perf_counter()
+        chosen, seconds = peer.solve()
+        calls.took(time.perf_counter() - begin)
+        history.append(seconds)
+        assert all(len(np.unique(ranking)) == case.k for ranking in chosen), "a set of the wrong size"
+        record.update(
+            **{key: statistics.median(call[key] for call in history) for key in seconds},
+            calls=len(history),
+            first_seconds=history[0]["seconds"],
+            peak_bytes=memory.above_baseline(),
+            value=float(np.mean([value(theta, ranking) for theta, ranking in zip(instances, chosen[:FEW])])),
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", required=True, choices=["foresolve", "apricot"])
     parser.add_argument("--case", required=True, choices=list(GREEDY_CASES))
-    parser.add_argument("--budget", type=float, default=120.0, help="seconds after which nothing new is begun")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args()
-    case = GREEDY_CASES[args.case]
-    stacked = sp.csr_matrix(sp.load_npz(CASES_DIR / f"{args.case}.npz"))
-    instances = [stacked[i * case.items : (i + 1) * case.items] for i in range(case.instances)]
-    package = {"foresolve": "foresolve", "apricot": "apricot-select"}[args.peer]
-    record: dict[str, Any] = {"status": "ok", "versions": {package: importlib.metadata.version(package)}}
-    try:
-        peer = {"foresolve": Foresolve, "apricot": Apricot}[args.peer](case, instances)
-        memory = PeakMemory()
-        begin = time.perf_counter()
-        calls: list[dict[str, float]] = []
-        # As many calls as the time allows, on the experience of those before; the record of each is kept.
-        while len(calls) < REPEATS and (time.perf_counter() - begin) * (1 + 1 / max(1, len(calls))) < args.budget:
-            chosen, seconds = peer.solve()
-            calls.append(seconds)
-            record.update({key: statistics.median(call[key] for call in calls) for key in seconds}, calls=len(calls))
-            record.update(first_seconds=calls[0]["seconds"], peak_bytes=memory.above_baseline())
-            assert all(len(np.unique(ranking)) == case.k for ranking in chosen), "a set of the wrong size"
-            record["value"] = float(np.mean([value(theta, ranking) for theta, ranking in zip(instances, chosen[:FEW])]))
-            args.out.write_text(json.dumps(record))
-    except Exception as error:
-        record.update(status="failed", error=f"{type(error).__name__}: {error}"[:500])
-    args.out.write_text(json.dumps(record))
+    serve(measure, parser, ("foresolve", "apricot-select"))
 
 
 if __name__ == "__main__":

@@ -1,71 +1,41 @@
-"""The measurements as text and as Markdown. Standard library only."""
+"""The measurements as rows and as Markdown. Standard library only."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from benchmarks._harness.tables import Row, as_markdown, error, failure, megabytes, ratio, seconds
+
 LAYER = (
-    "contender",
-    "forward",
-    "backward",
-    "together",
-    "forward ratio",
-    "backward ratio",
-    "ratio",
-    "peak memory",
-    "residual",
-    "x error",
-    "gradient error",
-    "note",
-)
+    "contender", "forward", "backward", "together", "forward ratio", "backward ratio", "ratio", "peak memory",
+    "residual", "x error", "gradient error", "note",
+)  # fmt: skip
 GREEDY = ("case", "contender", "time", "ratio", "without compiling", "peak memory", "value", "note")
-
-
-def seconds(value: float | None) -> str:
-    if value is None:
-        return "-"
-    if value < 1e-3:
-        return f"{value * 1e6:.0f} us"
-    return f"{value * 1e3:.3g} ms" if value < 1.0 else f"{value:.3g} s"
-
-
-def megabytes(value: int | None) -> str:
-    return "-" if value is None else f"{value / 1e6:.0f} MB"
-
-
-def error(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0e}"
-
-
-def ratio(mine: float | None, ours: float | None) -> str:
-    if not mine or not ours:
-        return "-"
-    return f"{mine / ours:,.0f}x" if mine >= 10 * ours else f"{mine / ours:.2g}x"
 
 
 def note(record: dict[str, Any]) -> str:
     if record["status"] != "ok":
-        return f"{record['status']}: {' '.join(str(record.get('error', '')).split())[:110]}"
+        return failure(record)
     if record.get("instances", record.get("batch")) != record.get("batch"):
         return f"timed on {record['instances']} instances"
     return ""
 
 
-def layer_row(record: dict[str, Any], records: list[dict[str, Any]]) -> tuple[str, ...]:
-    mine = record.get("each", {})
+def layer_row(record: dict[str, Any], records: list[dict[str, Any]]) -> Row:
+    theirs = record.get("each", {})
     ours = next((other.get("each", {}) for other in records if other["peer"] == "foresolve"), {})
     keys = ("forward", "backward", "total")
     return (
         record["peer"],
-        *(seconds(mine.get(key)) for key in keys),
-        *(ratio(mine.get(key), ours.get(key)) for key in keys),
+        *(seconds(theirs.get(key)) for key in keys),
+        *(ratio(theirs.get(key), ours.get(key)) for key in keys),
         megabytes(record.get("peak_bytes")),
         *(error(record.get(key)) for key in ("residual", "x_error", "gradient_error")),
         note(record),
     )
 
 
-def greedy_row(record: dict[str, Any], records: list[dict[str, Any]]) -> tuple[str, ...]:
+def greedy_row(record: dict[str, Any], records: list[dict[str, Any]]) -> Row:
     same = [other for other in records if other["case"] == record["case"] and other["peer"] == "foresolve"]
     ours = same[0].get("seconds") if same else None
     return (
@@ -80,31 +50,25 @@ def greedy_row(record: dict[str, Any], records: list[dict[str, Any]]) -> tuple[s
     )
 
 
-def as_text(title: str, rows: list[tuple[str, ...]]) -> str:
-    widths = [max(len(line[column]) for line in rows) for column in range(len(rows[0]) - 1)]
-    lines = [
-        "  ".join(cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(zip(line, widths)))
-        + f"  {line[-1]}"
-        for line in rows
-    ]
-    return "\n".join([title.ljust(70), *(line.rstrip() for line in lines), ""])
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    head, *body = rows
-    lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * (len(head) - 2) + "|---|"]
-    return [*lines, *(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in body), ""]
-
-
-def layer_rows(records: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+def layer_rows(records: list[dict[str, Any]]) -> list[Row]:
     return [LAYER, *(layer_row(record, records) for record in records)]
 
 
-def greedy_rows(records: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+def greedy_rows(records: list[dict[str, Any]]) -> list[Row]:
     return [GREEDY, *(greedy_row(record, records) for record in records)]
 
 
-def as_markdown(report: dict[str, Any]) -> str:
+def by_batch(report: dict[str, Any]) -> dict[int, list[Row]]:
+    batches = dict.fromkeys(record["batch"] for record in report["layer"])
+    return {b: layer_rows([record for record in report["layer"] if record["batch"] == b]) for b in batches}
+
+
+def all_rows(report: dict[str, Any]) -> list[Row]:
+    """Of the layers, with the batch in front."""
+    return [("batch", *LAYER), *((str(batch), *row) for batch, rows in by_batch(report).items() for row in rows[1:])]
+
+
+def page(report: dict[str, Any]) -> str:
     machine, reference = report["machine"], report["reference"]
     lines = [
         "# Submodular maximisation: foresolve and others",
@@ -115,16 +79,13 @@ def as_markdown(report: dict[str, Any]) -> str:
         "medians, per instance, cold; ratios are to foresolve's; peak memory is that of the whole call.",
         "",
     ]
-    for batch in dict.fromkeys(record["batch"] for record in report["layer"]):
-        records = [record for record in report["layer"] if record["batch"] == batch]
-        lines += [f"## Forward and backward, batch {batch}", "", *_table(layer_rows(records))]
+    for batch, rows in by_batch(report).items():
+        lines += [f"## Forward and backward, batch {batch}", "", *as_markdown(rows)]
     if report["greedy"]:
-        lines += ["## Greedy, per instance", "", *_table(greedy_rows(report["greedy"]))]
-    lines += ["## Settings", "", "| contender | settings |", "|---|---|"]
-    lines += [f"| {peer} | {settings} |" for peer, settings in report["settings"].items()]
+        lines += ["## Greedy, per instance", "", *as_markdown(greedy_rows(report["greedy"]))]
+    lines += ["## Settings", "", *as_markdown([("contender", "settings"), *report["settings"].items()], "ll")]
     low, mean, high = reference["free_coordinates"]
     lines += [
-        "",
         f"The residual is max_i of abs(x - Proj(grad F(x) / 2 gamma)); the contenders without one maximise F "
         f"alone, with x <= 0.95. The reference ({reference['instances']} instances, residual "
         f"{reference['residual']:.0e}, {low} to {high} free coordinates, {mean:.1f} on average) agrees with central "

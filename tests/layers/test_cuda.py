@@ -10,7 +10,7 @@ import foresolve
 from instances import draw
 
 pytestmark = [
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+    pytest.mark.cuda,
     pytest.mark.filterwarnings("ignore::foresolve.NoGradientWarning"),
 ]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 import foresolve
 from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+pytestmark = pytest.mark.cuda
 KINDS = list(itertools.product(FUNCTIONS, MATROIDS))
 
 

@@ -18,7 +18,7 @@ from foresolve.models.mlp import MLP
 from foresolve.models.reference import Baseline
 from learning.instances import top_k_data
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+pytestmark = pytest.mark.cuda
 
 
 def net(seed: int = 0) -> nn.Module:

@@ -23,8 +23,8 @@ from foresolve.problems.linear import LinearProgram
 
 seeds = st.integers(0, 2**20)
 conform = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-DEVICES = ["cpu", pytest.param("cuda", marks=needs_cuda)]
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
 
 
 def scipy_value(problem: LinearProgram, theta: Tensor) -> float:
@@ -120,7 +120,7 @@ class ProblemConformance:
         assert problem.objective(x, theta).dtype == dtype
         assert problem.device.type == device
 
-    @needs_cuda
+    @pytest.mark.cuda
     def test_devices_agree(self) -> None:
         problem = self.make(4)
         theta = self.draw(problem, (5,), 4)

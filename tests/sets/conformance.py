@@ -211,7 +211,7 @@ class SetFunctionConformance:
             assert found.dtype == torch.float32
             torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
 
-    @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no second device")
+    @pytest.mark.cuda
     def test_devices_agree(self) -> None:
         function, x, theta, v = self.make(), self.points((3,), 11), self.draw((3,), self.n, 11), self.vectors((3,), 11)
         expected = function.local(x, theta)

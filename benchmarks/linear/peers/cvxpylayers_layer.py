@@ -5,7 +5,8 @@ from collections.abc import Callable
 import cvxpy as cp
 import torch
 from cvxpylayers.torch import CvxpyLayer
-from inputs import Case
+
+from benchmarks.linear.inputs import Case
 
 
 def build(case: Case, **solver_args: object) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from inputs import Case
 
 import foresolve
+from benchmarks.linear.inputs import Case
 
 
 def make_problem(case: Case) -> foresolve.LinearProgram:

@@ -15,7 +15,8 @@ import numpy as np
 import osqp
 import scipy.sparse as sp
 import torch
-from inputs import Case
+
+from benchmarks.linear.inputs import Case
 
 
 def build(case: Case, eps: float) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 import torch
-from inputs import Case
 from osqp.nn.torch import OSQP
+
+from benchmarks.linear.inputs import Case
 
 
 def build(case: Case) -> Callable[[torch.Tensor], torch.Tensor]:

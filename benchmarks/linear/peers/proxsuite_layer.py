@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from inputs import Case
 from proxsuite.torch.qplayer import QPFunction
+
+from benchmarks.linear.inputs import Case
 
 
 def build(case: Case, **options: float) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from inputs import Case
 from qpth.qp import QPFunction
+
+from benchmarks.linear.inputs import Case
 
 
 def build(case: Case) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -3,32 +3,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import torch
+from torch import Tensor
+
+from benchmarks.submodular.peers.autograd import as_pair
+from foresolve import MultilinearRelaxation, ProbabilisticCoverage, SubmodularProblem, UniformMatroid
 
 
 def build(k: int, gamma: float, tol: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    try:
-        from foresolve.layers.multilinear import MultilinearRelaxation
-        from foresolve.problems.submodular import SubmodularProblem
-        from foresolve.sets.functions.coverage import ProbabilisticCoverage
-        from foresolve.sets.matroids.laminar import UniformMatroid
-    except ImportError as error:
-        raise RuntimeError(f"foresolve has no {error.name} here (yet?): {error}") from error
-    layer = MultilinearRelaxation(gamma=gamma, tol=tol)
+    relaxation = MultilinearRelaxation(gamma=gamma, tol=tol)
     problems: dict[int, SubmodularProblem] = {}
 
-    def forward(theta: np.ndarray) -> tuple[np.ndarray, Any]:
+    def layer(theta: Tensor) -> Tensor:
         n = theta.shape[1]
         if n not in problems:
             problems[n] = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(n, k))
-        leaf = torch.from_numpy(theta).requires_grad_()
-        x = layer(leaf, problems[n])
-        return x.detach().numpy(), (leaf, x)
+        return relaxation(theta, problems[n])
 
-    def backward(kept: Any, v: np.ndarray) -> np.ndarray:
-        leaf, x = kept
-        (gradient,) = torch.autograd.grad(x, leaf, torch.from_numpy(v))
-        return gradient.numpy()
-
-    return forward, backward
+    return as_pair(layer)

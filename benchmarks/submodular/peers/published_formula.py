@@ -95,7 +95,7 @@ def build(k: int, gamma: float, tol: float, adjoint: bool) -> tuple[Callable[...
         x = np.stack([ascend(instance, k) for instance in theta])
         return x, (x, theta)
 
-    def backward(kept: Any, v: np.ndarray) -> np.ndarray:
-        return np.stack([backward_one(x, theta, k, g) for x, theta, g in zip(*kept, v)])
+    def backward(state: Any, v: np.ndarray) -> np.ndarray:
+        return np.stack([backward_one(x, theta, k, g) for x, theta, g in zip(*state, v)])
 
     return forward, backward

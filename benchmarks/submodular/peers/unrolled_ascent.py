@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
+
+from benchmarks.submodular.peers.autograd import as_pair
 
 CHECK = 5  # steps between two looks at the residual
 MOST_STEPS = 400
@@ -69,8 +70,8 @@ def ascend(
 
     x = before = theta.new_full(theta.shape[:-1], k / n)
     for t in range(MOST_STEPS if steps is None else steps):
-        kept = lean and torch.is_grad_enabled()
-        after = checkpoint(step, x, before, theta, use_reentrant=False) if kept else step(x, before, theta)
+        recompute = lean and torch.is_grad_enabled()
+        after = checkpoint(step, x, before, theta, use_reentrant=False) if recompute else step(x, before, theta)
         x, before = after, x  # type: ignore[assignment]
         if steps is None and t % CHECK == CHECK - 1:
             with torch.no_grad():
@@ -80,14 +81,4 @@ def ascend(
 
 
 def build(k: int, gamma: float, tol: float, steps: int | None) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    def forward(theta: np.ndarray) -> tuple[np.ndarray, Any]:
-        leaf = torch.from_numpy(theta).requires_grad_()
-        x = ascend(leaf, k, gamma, steps=steps, tol=tol, lean=len(theta) > LEAN_BATCH)
-        return x.detach().numpy(), (leaf, x)
-
-    def backward(kept: Any, v: np.ndarray) -> np.ndarray:
-        leaf, x = kept
-        (gradient,) = torch.autograd.grad(x, leaf, torch.from_numpy(v))
-        return gradient.numpy()
-
-    return forward, backward
+    return as_pair(lambda theta: ascend(theta, k, gamma, steps=steps, tol=tol, lean=len(theta) > LEAN_BATCH))

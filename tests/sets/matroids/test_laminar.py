@@ -159,7 +159,7 @@ def test_low_precision_is_solved_in_double() -> None:
     assert torch.equal(matroid.project(y.float()).x, matroid.project(y.float().double()).x.float())
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.cuda
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_on_a_gpu_without_waiting_for_it(kind: str) -> None:

@@ -1,19 +1,18 @@
-"""Train one method of foresolve on saved instances: `python foresolve_worker.py METHOD SEED CASE.npz`; prints JSON."""
+"""Train one method of foresolve on saved instances."""
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
-from catalogue import BATCH, EPOCHS, GRID, RATE, TRAIN
 
 import foresolve
-from foresolve import DecisionLoss, FenchelYoung
+from benchmarks.learning.catalogue import BATCH, EPOCHS, GRID, RATE, TRAIN
+from foresolve import DecisionLoss
+from foresolve.losses import FenchelYoung
 
 LOSSES: dict[str, Callable[[], Any]] = {
     "MSE": lambda: foresolve.MSE(),
@@ -47,40 +46,44 @@ def regret(predicted: torch.Tensor, data: foresolve.DecisionDataset) -> float:
     return float((data.values - value).sum() / data.values.abs().sum())
 
 
-def main(method: str, seed: int, path: str) -> None:
-    saved = np.load(path)
+def datasets(
+    saved: dict[str, np.ndarray],
+) -> tuple[foresolve.DecisionDataset, foresolve.DecisionDataset, float]:
+    """For training and for the test, with their best decisions, and the seconds that those took."""
     problem = foresolve.ShortestPath.grid(*GRID)
     assert np.array_equal(np.array(problem.arcs), saved["arcs"])
     features, theta = (torch.from_numpy(saved[name]).float() for name in ("features", "costs"))
     everything = foresolve.DecisionDataset(features, theta, problem)
     begin = time.perf_counter()
     everything.solve(progress=False)
-    prepared = time.perf_counter() - begin
+    seconds = time.perf_counter() - begin
     train, test = (
         foresolve.DecisionDataset(features[part], theta[part], problem, decisions=everything.decisions[part])
         for part in (slice(None, TRAIN), slice(TRAIN, None))
     )
-    found: dict[str, Any] = {"package": "foresolve", "method": method, "seed": seed, "prepare_s": prepared}
+    return train, test, seconds
+
+
+def least_squares(train: foresolve.DecisionDataset, test: foresolve.DecisionDataset) -> torch.Tensor:
+    columns = [torch.cat([data.features, torch.ones(len(data.features), 1)], -1).double() for data in (train, test)]
+    return (columns[1] @ torch.linalg.lstsq(columns[0], train.theta.double()).solution).float()
+
+
+def train(method: str, seed: int, saved: dict[str, np.ndarray]) -> dict[str, Any]:
+    train, test, seconds = datasets(saved)
+    record: dict[str, Any] = {"prepare_s": seconds}
     if method == "true mean":
-        found["regret"] = regret(torch.from_numpy(saved["mean"][TRAIN:]).float(), test)
-    elif method == "least squares":
-        columns = torch.cat([features, torch.ones(len(features), 1)], -1).double()
-        weights = torch.linalg.lstsq(columns[:TRAIN], theta[:TRAIN].double()).solution
-        found["regret"] = regret((columns[TRAIN:] @ weights).float(), test)
-    else:
-        model = foresolve.MLP(features.shape[1], theta.shape[1], seed=seed)
-        loss = LOSSES[method]()
-        if method.startswith("LODL"):
-            begin = time.perf_counter()
-            loss.prepare(train)
-            found["fit_to_s"] = time.perf_counter() - begin
-        history = foresolve.fit(model, loss, train, epochs=EPOCHS, batch_size=BATCH, lr=RATE, seed=seed, progress=False)
-        with torch.no_grad():
-            found["regret"] = regret(model(test.features), test)
-        found["epoch_s"] = float(np.median(history.seconds))
-        found["first_epoch_s"] = float(history.seconds[0])
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+        return record | {"regret": regret(torch.from_numpy(saved["mean"][TRAIN:]).float(), test)}
+    if method == "least squares":
+        return record | {"regret": regret(least_squares(train, test), test)}
+    model = foresolve.MLP(train.features.shape[1], train.theta.shape[1], seed=seed)
+    loss = LOSSES[method]()
+    begin = time.perf_counter()
+    train = loss.prepare(train)
+    record["prepare_s"] = time.perf_counter() - begin
+    history = foresolve.fit(model, loss, train, epochs=EPOCHS, batch_size=BATCH, lr=RATE, seed=seed, progress=False)
+    with torch.no_grad():
+        record["regret"] = regret(model(test.features), test)
+    record["epoch_s"] = float(np.median(history.seconds))
+    record["first_epoch_s"] = float(history.seconds[0])
+    return record

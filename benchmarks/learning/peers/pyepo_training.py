@@ -1,19 +1,18 @@
-"""Train one method of PyEPO on the same instances: `python pyepo_worker.py METHOD SEED CASE.npz`; prints JSON.
+"""Train one method of PyEPO on the same instances.
 
 The loop is that of PyEPO's documentation: its optDataset, its losses, Adam; its OR-Tools backend (GLOP), one process.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 import warnings
 from typing import Any
 
 import numpy as np
 import torch
-from catalogue import BATCH, EPOCHS, GRID, RATE, TRAIN
+
+from benchmarks.learning.catalogue import BATCH, EPOCHS, GRID, RATE, TRAIN
 
 warnings.simplefilter("ignore")
 
@@ -44,21 +43,20 @@ def step(method: str, loss: Any, predicted: torch.Tensor, batch: Any) -> torch.T
     return loss(predicted, decisions)
 
 
-def main(method: str, seed: int, path: str) -> None:
-    saved = np.load(path)
+def train(method: str, seed: int, saved: dict[str, np.ndarray]) -> dict[str, Any]:
     optmodel = shortestPathModel(grid=GRID)
     ours = {tuple(arc): i for i, arc in enumerate(saved["arcs"].tolist())}
     order = [ours[tuple(arc)] for arc in optmodel.arcs]
     features, costs = saved["features"].astype(np.float32), saved["costs"][:, order].astype(np.float32)
     begin = time.perf_counter()
-    train = pyepo.data.dataset.optDataset(optmodel, features[:TRAIN], costs[:TRAIN])
+    training = pyepo.data.dataset.optDataset(optmodel, features[:TRAIN], costs[:TRAIN])
     test = pyepo.data.dataset.optDataset(optmodel, features[TRAIN:], costs[TRAIN:])
     prepared = time.perf_counter() - begin
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    loader = torch.utils.data.DataLoader(train, batch_size=BATCH, shuffle=True, generator=generator)
+    loader = torch.utils.data.DataLoader(training, batch_size=BATCH, shuffle=True, generator=generator)
     model = torch.nn.Linear(features.shape[1], costs.shape[1])
-    loss, optimizer = loss_of(method, optmodel, train), torch.optim.Adam(model.parameters(), lr=RATE)
+    loss, optimizer = loss_of(method, optmodel, training), torch.optim.Adam(model.parameters(), lr=RATE)
     seconds = []
     for _ in range(EPOCHS):
         begin = time.perf_counter()
@@ -69,10 +67,9 @@ def main(method: str, seed: int, path: str) -> None:
             optimizer.step()
         seconds.append(time.perf_counter() - begin)
     check = torch.utils.data.DataLoader(test, batch_size=TRAIN, shuffle=False)
-    found = {"package": "pyepo", "method": method, "seed": seed, "prepare_s": prepared}
-    found |= {"regret": float(pyepo.metric.regret(model, optmodel, check)), "first_epoch_s": seconds[0]}
-    print(json.dumps(found | {"epoch_s": float(np.median(seconds))}))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    return {
+        "prepare_s": prepared,
+        "regret": float(pyepo.metric.regret(model, optmodel, check)),
+        "first_epoch_s": seconds[0],
+        "epoch_s": float(np.median(seconds)),
+    }

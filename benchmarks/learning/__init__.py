@@ -1,0 +1,1 @@
+"""Training methods of foresolve, and PyEPO's, on the same instances."""

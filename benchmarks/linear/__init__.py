@@ -1,0 +1,1 @@
+"""Linear programs: foresolve's layer and its peers on the same inputs."""

@@ -1,0 +1,68 @@
+"""The tools that count: a small package, and the numbers that it must give."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.house_numbers import House
+
+FILES = {
+    "__init__.py": '__all__ = ["Problem", "fit"]\n',
+    "problems/__init__.py": "",
+    "problems/base.py": "class Problem: ...\n\nclass Linear(Problem): ...\n\nclass Path(Linear): ...\n",
+    "losses/__init__.py": "",
+    "losses/spo.py": '''
+def value(batch, thing, path: str):
+    """Three lines
+    of a docstring
+    do not count."""
+    if isinstance(thing, (int, Path)) or hasattr(batch.problem, "n") or type(batch.problem) is int:
+        return thing.problem  # type: ignore[union-attr]
+    return isinstance(path, str), type(batch.problem).__name__, "# type: ignore"
+''',
+}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    for name, text in FILES.items():
+        path = tmp_path / "package" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return House(tmp_path / "package")
+
+
+def test_classes_are_followed_through_their_bases(house: House) -> None:
+    assert house.problem_classes() == {"Problem", "Layer", "Linear", "Path"}
+
+
+def test_only_questions_about_problems_and_layers_count(house: House) -> None:
+    assert house.looks() == ["losses/spo.py:6"] * 3
+
+
+def test_the_numbers(house: House) -> None:
+    rows = house.rows()
+    assert rows["modules"] == "5"
+    assert rows["public names at the top"] == "2"
+    assert rows["longest function"] == "4 (`losses/spo.py:value`)"
+    assert rows["`type: ignore`"] == "1"
+
+
+def test_coverage_of_the_floors(tmp_path: Path) -> None:
+    def summary(covered: int, total: int) -> dict[str, object]:
+        return {"summary": {"covered_lines": covered, "num_statements": total}}
+
+    files = {"src/foresolve/cli.py": summary(1, 2), "src/foresolve/sets/functions/sums.py": summary(3, 3)}
+    (tmp_path / "coverage.json").write_text(json.dumps({"files": files}))
+    script = Path(__file__).parents[1] / "tools" / "floor_coverage.py"
+    command = [sys.executable, str(script), str(tmp_path / "coverage.json")]
+    table = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [line.split() for line in table.splitlines()[1:]] == [
+        ["sets", "3", "100.0%"],
+        ["top", "2", "50.0%"],
+        ["all", "5", "80.0%"],
+    ]
