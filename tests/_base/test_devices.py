@@ -12,7 +12,7 @@ def test_devices_have_numbers() -> None:
     assert canonical("cpu") == canonical(torch.device("cpu")) == torch.device("cpu")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_the_first_gpu_is_the_gpu() -> None:
     assert canonical("cuda") == canonical("cuda:0")
 

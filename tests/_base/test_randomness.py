@@ -60,7 +60,7 @@ def test_seeds_for_what_is_not_torch() -> None:
         as_seed("seed", -1)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_where_the_cpu_is_asked_for_other_generators_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"on the CPU; got one on cuda"):
         as_generator("seed", torch.Generator("cuda"), cpu=True)

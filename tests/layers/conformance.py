@@ -99,7 +99,7 @@ class LayerConformance:
             with torch.no_grad():
                 assert not self.layer()(theta.clone().requires_grad_(), problem).requires_grad
 
-    @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+    @pytest.mark.cuda
     def test_devices_agree(self) -> None:
         for problem, theta in self.cases():
             x, gradient = _decided(self.layer(), problem, theta)

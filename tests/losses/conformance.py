@@ -141,7 +141,7 @@ class LossConformance:
             self.loss()(theta_hat[..., :-1], batch)
         assert "theta_hat" in str(raised.value).splitlines()[0]
 
-    @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+    @pytest.mark.cuda
     def test_devices_agree(self) -> None:
         for theta_hat, batch in self.cases():
             leaves = [theta_hat.to(device).clone().requires_grad_() for device in ("cpu", "cuda")]
