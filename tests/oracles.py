@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import clarabel
 import numpy as np
 import scipy.sparse
@@ -11,8 +13,11 @@ from instances import Instance, draw
 
 
 @st.composite
-def instances(strategy, smooth: bool = False) -> Instance:
-    """Programmes that Hypothesis draws; `smooth` leaves out ties, at which a gradient need not exist."""
+def instances(strategy, smooth: bool = False, spreads: Sequence[float] = (0.0, 0.0, 3.0)) -> Instance:
+    """Programmes that Hypothesis draws; `smooth` leaves out ties, at which a gradient need not exist.
+
+    `spreads` are those of the rows' scales, in orders of magnitude.
+    """
     flag = strategy(st.fixed_dictionaries({name: st.booleans() for name in ("dependent", "fixed", "free")}))
     n = strategy(st.integers(2, 12))
     return draw(
@@ -21,7 +26,7 @@ def instances(strategy, smooth: bool = False) -> Instance:
         m_eq=strategy(st.integers(0, n // 3)),  # leaves room to move: a single point has multipliers without limit
         m_ub=strategy(st.integers(0, 14)),
         ties=False if smooth else strategy(st.booleans()),
-        spread=strategy(st.sampled_from([0.0, 0.0, 3.0])),
+        spread=strategy(st.sampled_from(spreads)),
         gamma=10.0 ** strategy(st.integers(-3, 1)),
         **flag,
     )

@@ -31,7 +31,7 @@ def papers(words: int = 12, share: float = 0.4) -> tuple[Tensor, Tensor]:
 
 def trained() -> CosinePairs:
     """As if training had moved all parameters."""
-    model = CosinePairs(12, torch.rand(12, seed=generator(1)) + 0.5, dropout=0.25)
+    model = CosinePairs(12, torch.rand(12, generator=generator(1)) + 0.5, dropout=0.25)
     with torch.no_grad():
         model.power.fill_(1.3)
         model.norm.fill_(0.8)

@@ -22,7 +22,7 @@ class Layer(nn.Module):
 
     Attributes
     ----------
-    needs: what a problem must offer, in the words of `foresolve.problems.traits`; others are refused before any work.
+    needs: what a problem must offer, in the words of `foresolve.problems.TRAITS`; others are refused before any work.
     """
 
     needs: tuple[str, ...] = ()

@@ -50,7 +50,6 @@ def build(name: str, config: dict[str, Any], *, device: torch.device | str | Non
     Examples
     --------
     >>> from foresolve.models import MLP
-    >>> from foresolve.learning.registry import build
     >>> build("MLP", MLP(5, 40).config()).config()
     {'inputs': 5, 'outputs': 40, 'hidden': [], 'head': 'free'}
     """

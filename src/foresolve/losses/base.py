@@ -19,7 +19,7 @@ class Loss(nn.Module):
 
     Attributes
     ----------
-    needs: what a problem must offer, in the words of `foresolve.problems.traits`; others are refused before any work.
+    needs: what a problem must offer, in the words of `foresolve.problems.TRAITS`; others are refused before any work.
     uses_best: whether it looks at the best decision under the truth (`batch.best()`), so that `prepare` has it worked
         out beforehand.
     """

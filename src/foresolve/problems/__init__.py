@@ -10,9 +10,12 @@ from foresolve.problems.matching import Assignment, BipartiteMatching
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
+from foresolve.problems.traits import TRAITS, Trait
 from foresolve.problems.travelling_salesman import TravellingSalesman
 
 __all__ = [
+    "TRAITS",
+    "Trait",
     "Assignment",
     "BipartiteMatching",
     "Feasibility",

@@ -60,7 +60,7 @@ class Problem(ABC):
 
     @property
     def traits(self) -> frozenset[str]:
-        """What the problem offers to layers and losses, in the words of `foresolve.problems.traits`."""
+        """What the problem offers to layers and losses, in the words of `foresolve.problems.TRAITS`."""
         offered = {"linear": self.linear, "exact": self.exact, "shared": not self.batch_shape}
         return frozenset(word for word, holds in offered.items() if holds)
 

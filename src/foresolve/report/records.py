@@ -44,10 +44,12 @@ class Config:
     device: str = "cpu"
 
     def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
+        """What `to_dict` was called on; an error for entries that are not known."""
         entries: dict[str, Any] = _known(cls, document)
         for name in ("ks", "methods"):
             entries[name] = tuple(entries[name])
@@ -125,13 +127,16 @@ class Record:
 
     @property
     def key(self) -> tuple[int, str, int | None]:
+        """What tells records of a run apart."""
         return self.split, self.method, self.k
 
     def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
+        """What `to_dict` was called on; an error for entries that are not known."""
         return cls(**_known(cls, document))
 
 

@@ -34,7 +34,6 @@ def decompose(x: Tensor, matroid: Matroid) -> SetCombination:
     Examples
     --------
     >>> import torch
-    >>> from foresolve.sets.decomposition import decompose
     >>> from foresolve.sets import UniformMatroid
     >>> weights, sets = decompose(torch.tensor([0.75, 0.75, 0.5]), UniformMatroid(3, 2))
     >>> weights[0].tolist()

@@ -105,9 +105,11 @@ class LocalEngine:
 
     @property
     def about(self) -> dict[str, Any]:
+        """Name and settings, for the record of a run."""
         return {"engine": "local", "workers": self.workers, "threads": self.threads}
 
     def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, JobResult | JobError]]:
+        """`work(*task)` for every task: positions and results, as they finish."""
         _check_work(work)
         queue = deque(range(len(tasks)))
         deaths = [0] * len(tasks)

@@ -51,9 +51,11 @@ class RayEngine:
 
     @property
     def about(self) -> dict[str, Any]:
+        """Name and settings, for the record of a run."""
         return {"engine": "ray", "address": self.address, "workers": self.workers, "threads": self.threads}
 
     def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, JobResult | JobError]]:
+        """`work(*task)` for every task: positions and results, as they finish."""
         ray = self._ray
         ours = not ray.is_initialized()
         if ours:

@@ -191,7 +191,7 @@ class SetFunction(ABC):
         return cross.to(theta.dtype).reshape(*batch, *cross.shape[1:])
 
     def of(self, select: Callable[[Tensor], Tensor], theta_dims: int | None = None) -> SetFunction:
-        """The function `S -> f(S, select(theta))`; see `foresolve.sets.functions.sums.Selected`."""
+        """The function `S -> f(S, select(theta))`; see `foresolve.sets.Selected`."""
         from foresolve.sets.functions.sums import Selected
 
         return Selected(self, select, theta_dims)

@@ -1,16 +1,14 @@
-"""The command line: parse, call, print."""
+"""`foresolve reproduce`: from options to tables, figures and a report."""
 # No `from __future__ import annotations`: typer reads the annotations of functions that are defined inside another.
 
 import os
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from foresolve._base.extras import need
 from foresolve._base.progress import reporting
-from foresolve.errors import ForesolveError
+from foresolve.cli.data import DATA
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from foresolve.reproduce.runs.engines import Engine
 
 RUNS = Path("foresolve-runs")
-DATA = "FORESOLVE_DATA"
 ALL = "all"  # the paper's domains
 DEFAULT = "the domain's own"
 
@@ -45,56 +42,36 @@ class Device(StrEnum):
     CUDA = "cuda"
 
 
-def build() -> "Typer":
-    """The commands; typer and rich are imported here, so that the rest of foresolve does without them."""
-    for module in ("typer", "rich.console"):
-        need(module, "the command line", "cli")
-    import typer
-
-    app = typer.Typer(name="foresolve", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
-
-    def show_version(wanted: bool) -> None:
-        if wanted:
-            from foresolve import __version__
-
-            typer.echo(f"foresolve {__version__}")
-            raise typer.Exit
-
-    @app.callback()
-    def foresolve(
-        version: Annotated[
-            bool, typer.Option("--version", help="Print the version and exit.", callback=show_version, is_eager=True)
-        ] = False,
-    ) -> None:
-        """Train predictive models on the decisions they lead to."""
-
-    _add_reproduce(app)
-    app.add_typer(_data_commands(), name="data")
-    return app
-
-
-def _add_reproduce(app: "Typer") -> None:
+def _known(name: str) -> str:
+    """The name of a domain, or all of them."""
     import typer
 
     from foresolve.reproduce.domains.registry import DOMAINS
 
-    choices = (*DOMAINS, ALL)
+    if name not in (*DOMAINS, ALL):
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join((*DOMAINS, ALL))}")
+    return name
 
-    def known(name: str) -> str:
-        if name not in choices:
-            raise typer.BadParameter(f"{name!r} is not one of {', '.join(choices)}")
-        return name
 
-    def numbers(text: str | None) -> tuple[int, ...] | None:
-        try:
-            return None if text is None else tuple(int(word) for word in text.split(","))
-        except ValueError as error:
-            raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as 5,10,20") from error
+def _numbers(text: str | None) -> tuple[int, ...] | None:
+    import typer
+
+    try:
+        return None if text is None else tuple(int(word) for word in text.split(","))
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as 5,10,20") from error
+
+
+def add_reproduce(app: "Typer") -> None:
+    """Add the command."""
+    import typer
+
+    from foresolve.reproduce.domains.registry import DOMAINS
 
     @app.command()
     def reproduce(
         domain: Annotated[
-            str, typer.Argument(callback=known, help=f"One of {', '.join(DOMAINS)}; or {ALL}: those of the paper.")
+            str, typer.Argument(callback=_known, help=f"One of {', '.join(DOMAINS)}; or {ALL}: those of the paper.")
         ],
         splits: Annotated[int | None, typer.Option(min=1, help="Random splits.", show_default="30, quick 3")] = None,
         k: Annotated[str | None, typer.Option(help="Budgets, as 5,10,20.", show_default=DEFAULT)] = None,
@@ -131,7 +108,7 @@ def _add_reproduce(app: "Typer") -> None:
             raise typer.BadParameter("only --engine ray has an --address")
         names = None if methods is None else tuple(word.strip() for word in methods.split(","))
         wanted = {
-            "splits": splits, "ks": numbers(k), "methods": names, "protocol": protocol.value, "quick": quick,
+            "splits": splits, "ks": _numbers(k), "methods": names, "protocol": protocol.value, "quick": quick,
             "seed": seed, "device": device.value, "data": data,
         }  # fmt: skip
         _reproduce(domain, wanted, out, _engine(engine, address, workers, device))
@@ -206,92 +183,3 @@ def _summary(config: "Config") -> str:
     splits = f"{config.splits} split" + ("s" if config.splits > 1 else "")
     ks = f", k = {', '.join(str(k) for k in config.ks)}" if config.ks else ""
     return f"{config.domain}: {config.source}; protocol {config.protocol}, {splits}{ks}, {len(config.methods)} methods"
-
-
-def _data_commands() -> "Typer":
-    import typer
-
-    app = typer.Typer(no_args_is_help=True, help="Real data: what there is, how to get it, whether it is right.")
-    folder = typer.Option(help="Folder of real data.", show_default=DATA)
-    _add_list(app)
-    _add_fetch(app, folder)
-    _add_check(app, folder)
-    return app
-
-
-def _add_list(app: "Typer") -> None:
-    @app.command("list")
-    def list_sources() -> None:
-        """Print which data sets can be used, and on what terms."""
-        from rich.console import Console
-
-        from foresolve.data.real.registry import SOURCES
-
-        console = Console()
-        for source in SOURCES.values():
-            files = ", ".join(file.title for file in source.needed)
-            console.print(f"[bold]{source.name}[/bold]: {source.title}", highlight=False)
-            lines = (source.description, f"Files: {source.folder}/ with {files}", f"Terms: {source.terms}", source.url)
-            for line in filter(None, lines):
-                console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _add_fetch(app: "Typer", folder: Any) -> None:
-    import typer
-
-    @app.command()
-    def fetch(
-        names: Annotated[list[str], typer.Argument(help="Names as `foresolve data list` has them.")],
-        data: Annotated[Path | None, folder] = None,
-    ) -> None:
-        """Download data sets, check them, and put them into the data folder."""
-        from foresolve.data.real.registry import find_source
-        from foresolve.data.real.sources import fetch_source
-
-        place = _data_folder(data)
-        for name in names:
-            find_source(name)
-        for name in names:
-            with reporting(None, name, unit="bytes", patience=0.0) as progress:
-                target = fetch_source(name, place, progress)
-            typer.echo(f"{name}: {target}")
-
-
-def _add_check(app: "Typer", folder: Any) -> None:
-    import typer
-
-    @app.command()
-    def check(
-        names: Annotated[
-            list[str] | None, typer.Argument(help="Names as `foresolve data list` has them.", show_default="all")
-        ] = None,
-        data: Annotated[Path | None, folder] = None,
-    ) -> None:
-        """Say of each file whether it is there, is the published one, and can be read; exit status 1 if not."""
-        from foresolve.data.real.registry import SOURCES
-        from foresolve.data.real.sources import check_source
-
-        place = _data_folder(data)
-        findings = [(name, finding) for name in names or SOURCES for finding in check_source(name, place)]
-        for name, finding in findings:
-            typer.echo(f"{'ok ' if finding.ok else 'BAD'}  {name}/{finding.file}: {finding.message}")
-        if not all(finding.ok for _, finding in findings):
-            raise typer.Exit(1)
-
-
-def _data_folder(given: Path | None) -> Path:
-    if given is None and not os.environ.get(DATA):
-        raise ForesolveError(f"there is no data folder. Name one with --data, or in the variable {DATA}")
-    return given or Path(os.environ[DATA])
-
-
-def main() -> None:
-    """The entry point; foresolve's own errors end in one line, not in a traceback."""
-    try:
-        build()()
-    except (ForesolveError, OSError) as error:
-        sys.exit(f"foresolve: {error}")
-
-
-if __name__ == "__main__":
-    main()

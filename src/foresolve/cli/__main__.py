@@ -1,0 +1,5 @@
+"""`python -m foresolve.cli`."""
+
+from foresolve.cli.app import main
+
+main()
