@@ -1,0 +1,3 @@
+"""The ground floor, one of everything that all floors need; private, imported from its modules."""
+
+__all__: list[str] = []

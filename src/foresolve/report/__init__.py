@@ -1,0 +1,3 @@
+"""Records to tables, figures, findings and the page; private, imported from its modules."""
+
+__all__: list[str] = []
