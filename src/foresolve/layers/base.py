@@ -51,4 +51,5 @@ def gains(theta: Tensor, problem: Problem) -> Tensor:
     Layers work on `c`, which is maximized whatever the problem's sense; the sign comes back with `gain`'s gradient.
     """
     flat, batch = problem.flatten(theta)
-    return problem.gain(flat).reshape(*batch, flat.shape[-1])
+    c = problem.gain(flat)
+    return c.reshape(*batch, c.shape[-1])
