@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import torch
 
 from foresolve import layers, losses
-from foresolve.problems.traits import TRAITS
+from foresolve.problems import TRAITS
 
 LAYERS: tuple[type[layers.Layer], ...] = (
     layers.QuadraticRelaxation,

@@ -42,6 +42,16 @@ def test_fences_are_closed(page: Path) -> None:
     assert page.read_text(encoding="utf-8").count("```") % 2 == 0
 
 
+def test_files_of_the_package_that_a_page_names_exist(page: Path) -> None:
+    known = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("src/**/*.*")}
+    text = page.read_text(encoding="utf-8").partition("## Where things were")[0]
+    named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|cu))`", text))
+    floors = tuple(path.name for path in (ROOT / "src" / "foresolve").iterdir() if path.is_dir())
+    for name in named:
+        if name.startswith(floors):
+            assert f"src/foresolve/{name}" in known, name
+
+
 def test_relative_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target

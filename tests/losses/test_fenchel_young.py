@@ -10,14 +10,20 @@ import torch
 from torch import Tensor
 
 import foresolve
+from foresolve.data.batch import Batch
+from foresolve.errors import InvalidInputError
 from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
+from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.losses.fenchel_young import FenchelYoung
+from foresolve.problems.top_k import TopK
+from foresolve.sets.matroids.laminar import UniformMatroid
 from losses.conformance import Case, LossConformance, instance
 from losses.test_decision import LINEAR
 
 PERTURBED = [PerturbedAdditive, PerturbedMultiplicative]
+SIMPLEX = UniformMatroid(3, 1)
 
 
 class TestQuadratic(LossConformance):
@@ -179,7 +185,39 @@ def test_instances_with_problems_of_their_own() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match="`layer` must be QuadraticRelaxation"):
+    with pytest.raises(foresolve.InvalidInputError, match="`layer` must be one that smooths a linear problem"):
         FenchelYoung(IdentityProjection())
     with pytest.raises(foresolve.InvalidInputError, match="bounds"):
         FenchelYoung(PerturbedAdditive(bounds=(0.0, 1.0)))
+
+
+class Cubic(SmoothedLayer):
+    """A user's own smoothed layer, for sets of one item: the gradient of its value is its decision."""
+
+    needs = ("linear",)
+
+    def penalty(self, x: Tensor) -> Tensor:
+        return (x.square() + x.abs() ** 3).sum(-1)
+
+    def forward(self, theta: Tensor, problem: TopK) -> Tensor:
+        gain, x = problem.gain(theta).detach(), torch.full_like(theta, 1 / problem.n)
+        for _ in range(3000):  # projected gradient ascent
+            slope = gain - self.smoothing(theta, problem).to(x)[..., None] * (2 * x + 3 * x.square())
+            x = SIMPLEX.project(x + 0.05 * slope, check=False).x
+        return x
+
+
+def test_a_smoothed_layer_of_ones_own_has_its_loss() -> None:
+    problem, layer = TopK(3, 1), Cubic(gamma=0.5)
+    theta = torch.tensor([[0.5, 0.4, 0.1], [0.2, 0.9, 0.3]], dtype=torch.float64)
+    theta_hat = theta.flip(0).clone().requires_grad_()
+    batch = Batch(None, theta, problem)
+    losses = FenchelYoung(layer)(theta_hat, batch)
+    assert bool((losses > 0).all())
+    losses.sum().backward()
+    torch.testing.assert_close(theta_hat.grad, layer(theta_hat.detach(), problem) - batch.best()[0])
+
+
+def test_a_word_that_is_no_trait_is_refused_where_it_is_stated() -> None:
+    with pytest.raises(InvalidInputError, match=r"Wrong\.needs must be of 'linear'.*got 'lineer'"):
+        type("Wrong", (SmoothedLayer,), {"needs": ("lineer",)})

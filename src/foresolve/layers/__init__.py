@@ -8,7 +8,7 @@ from foresolve.layers.imle import IMLE, AdaptiveIMLE
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import RelativeGamma
+from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Combination, Duals, MultilinearSolution, Solution
 from foresolve.layers.wilder import WilderMultilinear
 from foresolve.solvers.status import Status
@@ -29,6 +29,7 @@ __all__ = [
     "QuadraticRelaxation",
     "RegularizedFrankWolfe",
     "RelativeGamma",
+    "SmoothedLayer",
     "Solution",
     "Status",
     "WilderMultilinear",

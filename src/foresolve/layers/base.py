@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve.problems.base import Problem
-from foresolve.problems.traits import require
+from foresolve.problems.traits import check_words, require
 
 # `(theta, y, problem, truth) -> (*batch,)`: what the decisions `y` lack in the smoothed problem of `theta`; a smoothing
 # that follows the data follows the true parameters.
@@ -27,6 +27,10 @@ class Layer(nn.Module):
 
     needs: tuple[str, ...] = ()
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        check_words(vars(cls).get("needs", ()), cls.__name__)
+
     @abstractmethod
     def forward(self, theta: Tensor, problem: Any) -> Tensor:
         """Decisions `(*batch, n)`, differentiable in `theta`."""
@@ -41,7 +45,7 @@ class Layer(nn.Module):
 
     def fenchel_young(self) -> Shortfall:
         """The loss that belongs to the layer, for `FenchelYoung`; only layers that smooth a linear problem have one."""
-        expected = "QuadraticRelaxation, RegularizedFrankWolfe, PerturbedAdditive or PerturbedMultiplicative"
+        expected = "one that smooths a linear problem, such as QuadraticRelaxation or PerturbedAdditive"
         raise checks.fail("layer", expected, type(self).__name__, "Others go into DecisionLoss")
 
 

@@ -25,7 +25,6 @@ from torch.autograd.function import once_differentiable
 from foresolve._base import checks
 from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning
-from foresolve.layers.base import Shortfall
 from foresolve.layers.regularizers import Given, Quadratic, Regularizer
 from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Combination
@@ -96,10 +95,6 @@ class RegularizedFrankWolfe(SmoothedLayer):
         """Smoothed decisions `(*batch, n)`, differentiable."""
         return self._solve(theta, problem).x
 
-    def fenchel_young(self) -> Shortfall:
-        """`max_x [c'x - gamma Omega(x)] - [c'y - gamma Omega(y)]`."""
-        return self._shortfall
-
     def penalty(self, x: Tensor) -> Tensor:
         """What `gamma` multiplies, `(*batch,)`: `Omega(x)`."""
         return self._omega().value(x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
@@ -128,9 +123,6 @@ class RegularizedFrankWolfe(SmoothedLayer):
             x = apply(_Attached, c, gamma, search)
         parts = (part.reshape(*batch, *part.shape[1:]).to(theta.dtype) for part in (x, search.vertices, search.weights))
         return Combination(*parts, gap=search.gap.reshape(batch), iterations=search.taken.reshape(batch))
-
-    def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
-        return rule(problem.gain(flat), flat.new_ones(()))
 
     def _omega(self) -> Quadratic:
         return Quadratic() if isinstance(self.regularizer, str) else Given(self.regularizer)

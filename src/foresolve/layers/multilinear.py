@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 from foresolve._base import checks
 from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning
+from foresolve.layers.base import Layer, Shortfall
 from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import MultilinearSolution
 from foresolve.layers.unrolled import unroll
@@ -99,6 +100,10 @@ class MultilinearRelaxation(SmoothedLayer):
         """
         self.check_problem(problem)
         return self._solve(checks.as_tensor("theta", theta), problem, start)
+
+    def fenchel_young(self) -> Shortfall:
+        """There is none: the objective is not linear in `x`."""
+        return Layer.fenchel_young(self)
 
     def extra_repr(self) -> str:
         settings = f"gamma={self.gamma}, max_iter={self.max_iter}, tol={self.tol:g}"

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.errors import ConvergenceWarning, InfeasibleError
-from foresolve.layers.base import Shortfall
 from foresolve.layers.implicit import attach
 from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Duals, Solution
@@ -79,10 +78,6 @@ class QuadraticRelaxation(SmoothedLayer):
         """
         self.check_problem(problem)
         return self._solve(checks.as_tensor("theta", theta), problem, start).solution()
-
-    def fenchel_young(self) -> Shortfall:
-        """`max_x [c'x - gamma |x|^2] - [c'y - gamma |y|^2]`."""
-        return self._shortfall
 
     def extra_repr(self) -> str:
         return f"gamma={self.gamma}, tol={self.tol:g}, max_iter={self.max_iter}"

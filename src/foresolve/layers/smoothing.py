@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.errors import NoGradientWarning
-from foresolve.layers.base import Layer
+from foresolve.layers.base import Layer, Shortfall
 from foresolve.problems.base import Problem
 
 
@@ -90,9 +89,9 @@ class SmoothedLayer(Layer):
         gamma = self._gammas(flat, batch, lambda rule: self._relative(rule, flat, batch, problem))
         return gamma.reshape(()) if gamma.numel() == 1 else gamma.reshape(batch)
 
-    @abstractmethod
     def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
-        """What a rule gives for parameters `(B, *shape)`: `gamma` `(B,)`."""
+        """What a rule gives for parameters `(B, *shape)`: `gamma` `(B,)`; here with 1 for the size of `x`."""
+        return rule(problem.gain(flat), flat.new_ones(()))
 
     def _gammas(self, like: Tensor, batch: torch.Size, relative: Callable[[RelativeGamma], Tensor]) -> Tensor:
         """`gamma` for each instance, `(1 or B,)`; `relative` works out one that follows the data."""
@@ -104,6 +103,10 @@ class SmoothedLayer(Layer):
                 raise checks.fail("gamma", f"a number or of the batch shape {tuple(batch)}", str(tuple(gamma.shape)))
             return gamma.reshape(-1)
         return torch.tensor([self._gamma], dtype=like.dtype, device=like.device)
+
+    def fenchel_young(self) -> Shortfall:
+        """`max_x [c'x - gamma penalty(x)] - [c'y - gamma penalty(y)]`."""
+        return self._shortfall
 
     def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor) -> Tensor:
         """`max_x [c'x - gamma penalty(x)] - [c'y - gamma penalty(y)]` for a linear objective, `gamma` of the truth."""

@@ -20,7 +20,7 @@ from foresolve.learning.registry import REFERENCE, build, describe_problem, rest
 from foresolve.models.forest import ScikitLearn
 from foresolve.problems.base import Problem
 
-KIND, SCHEMA, NAME = "foresolve policy", 1, "policy.json"
+KIND, SCHEMA, NAME = "foresolve policy", 2, "policy.json"
 Rule = Callable[[Tensor, Problem], Tensor]
 _FILE = re.compile(r"(weights-[0-9a-f]{16}\.safetensors|estimator-[0-9a-f]{16}\.skops)")
 

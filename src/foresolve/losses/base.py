@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -11,7 +12,7 @@ from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset, Failure
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
-from foresolve.problems.traits import missing, require
+from foresolve.problems.traits import check_words, missing, require
 
 
 class Loss(nn.Module):
@@ -26,6 +27,10 @@ class Loss(nn.Module):
 
     needs: tuple[str, ...] = ()
     uses_best: bool = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        check_words(vars(cls).get("needs", ()), cls.__name__)
 
     @abstractmethod
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:

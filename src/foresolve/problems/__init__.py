@@ -2,6 +2,7 @@
 
 from foresolve.problems.base import Problem
 from foresolve.problems.black_box import OracleProblem
+from foresolve.problems.constraints import Constraints
 from foresolve.problems.feasibility import Feasibility, Violation
 from foresolve.problems.flow import MaxFlow, MinCostFlow
 from foresolve.problems.knapsack import Knapsack
@@ -18,6 +19,7 @@ __all__ = [
     "Trait",
     "Assignment",
     "BipartiteMatching",
+    "Constraints",
     "Feasibility",
     "Knapsack",
     "LinearProgram",

@@ -74,7 +74,7 @@ class LinearProgram(Problem):
     ) -> None:
         if constraints is None:
             constraints = Constraints.parse(A_ub, b_ub, A_eq, b_eq, bounds, integrality, n)
-        elif any(part is not None for part in (A_ub, b_ub, A_eq, b_eq, integrality, n)):
+        elif any(part is not None for part in (A_ub, b_ub, A_eq, b_eq, integrality, n)) or bounds != (0, np.inf):
             raise checks.fail("constraints", "given alone", "other arguments beside it")
         if sense not in ("max", "min"):
             raise checks.fail("sense", '"max" or "min"', repr(sense))
@@ -121,14 +121,6 @@ class LinearProgram(Problem):
         checks.last_dim("gains", gains, self.n)
         checks.finite("gains", gains)
         batch = checks.broadcast_batch({"`gains`": gains.shape[:-1], "the problem": self.batch_shape})
-        return self._best(gains, batch)
-
-    def solve(self, theta: Tensor) -> Tensor:
-        """The best decision for each instance, as `argmax` of its gains."""
-        theta = self.check_theta(theta)  # once: `argmax` would look through the gains again
-        return self._best(self.gain(theta), self.batch_for(theta))
-
-    def _best(self, gains: Tensor, batch: torch.Size) -> Tensor:
         flat = gains.detach().double().expand(*batch, -1).reshape(-1, self.n)
         return self._decide(flat, batch).to(gains).reshape(*batch, self.n)
 

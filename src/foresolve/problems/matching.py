@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from foresolve._base import checks, configs
@@ -56,6 +55,8 @@ class _Pairs(LinearProgram):
 
     def _pick(self, weights: Tensor) -> Tensor:
         """A best assignment of the smaller side for each of `(B, n)` weights."""
+        from scipy.optimize import linear_sum_assignment  # takes as long to import as half of foresolve
+
         grids = weights.cpu().numpy().reshape(-1, self.left, self.right)
         x = np.zeros_like(grids)
         for grid, chosen in zip(grids, x, strict=True):

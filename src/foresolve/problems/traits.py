@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from foresolve._base import checks
+from foresolve.errors import InvalidInputError
 from foresolve.problems.base import Problem
 
 
@@ -71,6 +72,13 @@ TRAITS: dict[str, Trait] = {
         "each of its instances has a feasible set of its own, and a pool of decisions needs one that all share",
     ),
 }
+
+
+def check_words(needs: Iterable[str], owner: str) -> None:
+    """Refuse needs that are no words of `TRAITS`, where they are stated."""
+    for need in needs:
+        if need not in TRAITS:
+            raise InvalidInputError(f"{owner}.needs must be of {', '.join(map(repr, TRAITS))}; got {need!r}")
 
 
 def missing(problem: Problem, needs: Iterable[str]) -> Trait | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.optimize
 import torch
 from torch import Tensor
 
@@ -113,6 +112,8 @@ def columns(x: np.ndarray, matroid: Matroid) -> tuple[float, np.ndarray, np.ndar
 
     What is missing is `max_A x(A) - r(A)` (Edmonds' min-max theorem), so it is 0 just for points of the polytope.
     """
+    from scipy.optimize import linprog  # slow to import, and needed by few
+
     x = np.clip(x, 0.0, None)
     sets = [np.zeros(matroid.n, dtype=bool)]
     left = x.copy()
@@ -123,7 +124,7 @@ def columns(x: np.ndarray, matroid: Matroid) -> tuple[float, np.ndarray, np.ndar
         left[sets[-1]] -= left[sets[-1]].min()
     for _ in range(200 + 20 * matroid.n):
         chosen = np.array(sets)
-        result = scipy.optimize.linprog(
+        result = linprog(
             -chosen.sum(1, dtype=np.float64),
             A_ub=chosen.T.astype(np.float64),
             b_ub=x,
