@@ -143,3 +143,16 @@ def test_a_baseline_takes_validation_progress_and_defaults() -> None:
     assert lengths == [1]
     assert history.valid_regret[0] == evaluate(ConstantMean().fit(train), valid, bootstrap=0).normalized_regret
     assert len(fit(ConstantMean(), None, train, progress=False)) == 1
+
+
+def test_a_generator_will_do_for_a_seed_and_nonsense_is_refused() -> None:
+    def weights(seed: object) -> torch.Tensor:
+        net = model()
+        fit(net, MSE(), top_k_data(), epochs=2, batch_size=4, seed=seed)  # type: ignore[arg-type]
+        return next(net.parameters()).detach()
+
+    first, again = (weights(torch.Generator().manual_seed(3)) for _ in range(2))
+    assert torch.equal(first, again)
+    for nonsense in (1.5, -1, "7"):
+        with pytest.raises(InvalidInputError, match="`seed` must be an integer >= 0"):
+            weights(nonsense)

@@ -12,6 +12,7 @@ from torch import nn
 
 from foresolve._base import checks
 from foresolve._base.devices import find_device
+from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.dataset import DecisionDataset, Failure
 from foresolve.learning.checkpoint import Checkpoint, identity_of
 from foresolve.learning.distributed import unwrap
@@ -41,7 +42,7 @@ def fit(
     monitor: Monitor = "regret",
     clip: float | None = None,
     device: torch.device | str | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     progress: bool | Callable[[History], Any] | None = None,
@@ -67,8 +68,9 @@ def fit(
     monitor: "regret" (normalised, of exact decisions) or "loss".
     clip: the largest norm of the gradient.
     device: where to train; that of the model by default. The model is moved there, and stays.
-    seed: of the order of the data and of the global generators within training, from which dropout draws. Each epoch
-        starts from the seed and its number; the caller's own global generators are left as they were.
+    seed: of the order of the data and of the global generators within training, from which dropout draws; an integer,
+        or a generator that draws one. Each epoch starts from the seed and its number; the caller's own global
+        generators are left as they were.
     checkpoint: a file or folder, written after every epoch. One that is there is refused, unless `resume` says to go
         on from it, which gives the weights of a run without a break, bit for bit. (Progress in `anneal` is that of
         `epochs` in this call.)
@@ -96,8 +98,8 @@ def fit(
     True
     """
     options = Options(
-        epochs, batch_size, lr, optimizer, scheduler, anneal, patience, monitor, clip, device, seed, checkpoint,
-        resume, progress, on_failure,
+        epochs, batch_size, lr, optimizer, scheduler, anneal, patience, monitor, clip, device, as_seed("seed", seed),
+        checkpoint, resume, progress, on_failure,
     )  # fmt: skip
     check_data("train", train)
     if valid is not None:

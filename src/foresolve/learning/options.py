@@ -56,7 +56,6 @@ class Options:
             anneal=_schedules(self.anneal),
             monitor=checks.one_of("monitor", self.monitor, get_args(Monitor)),
             clip=None if self.clip is None else checks.positive("clip", self.clip),
-            seed=int(self.seed),
             on_failure=checks.one_of("on_failure", self.on_failure, get_args(Failure)),
         )
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_seed
 from foresolve.sets.functions.function import SetFunction
 
 EXHAUSTIVE = 10  # items up to which all sets are tested
@@ -64,7 +65,7 @@ class SetFunctionReport:
 
 
 def check_set_function(
-    function: SetFunction, n: int, theta: Any, *, trials: int = 1000, seed: int = 0, tol: float = 1e-9
+    function: SetFunction, n: int, theta: Any, *, trials: int = 1000, seed: Seed = 0, tol: float = 1e-9
 ) -> SetFunctionReport:
     r"""Look for sets of `n` items that show that a set function is not what the algorithms assume.
 
@@ -98,6 +99,7 @@ def check_set_function(
     batch = theta.shape[: theta.ndim - function.theta_dims]
     rows = theta.reshape(-1, *theta.shape[len(batch) :])
     exhaustive = n <= EXHAUSTIVE
+    seed = as_seed("seed", seed)
     sets, first, second = _all_triples(n) if exhaustive else _random_triples(n, trials, seed)
     failures: list[CounterExample] = []
     tests = 0
