@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from foresolve._base.table import Cell, Table
+from foresolve._base.table import Cell, Table, Tabular
 from foresolve.errors import MissingExtraError
 
 TABLE = Table(
@@ -56,6 +56,16 @@ def test_the_terminal_takes_brackets_for_text(light: bool) -> None:
     shown = stream.getvalue()
     assert all(text in shown for text in ("<c> & [d]", "[1.00, 1.50]", "(1.30)", "k = 10"))
     assert ("a [title]" in shown) is not light
+
+
+def test_what_shows_itself_as_a_table() -> None:
+    class Shown(Tabular):
+        def _table(self) -> Table:
+            return TABLE
+
+    assert str(Shown()) == TABLE.text()
+    assert Shown()._repr_html_() == TABLE.html()
+    assert Shown().__rich__().row_count == len(TABLE.rows)
 
 
 def test_without_rich_there_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,19 @@ import pytest
 import torch
 from torch import nn
 
+from foresolve.errors import InvalidInputError
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.learning.policy import Policy
 from foresolve.losses.contrastive import NCE
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
+from foresolve.losses.spo import SPOPlus
+from foresolve.models.baselines import ConstantMean, LinearRegression
+from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.graphic import GraphicMatroid
+from foresolve.sets.matroids.laminar import UniformMatroid
 
 sklearn = pytest.importorskip("sklearn")
 
@@ -106,3 +113,50 @@ def test_a_model_of_the_user_and_patience() -> None:
     estimator = DecisionEstimator(TopK(5, 2), make, epochs=200, lr=0.5, patience=2, random_state=3).fit(X, y)
     assert isinstance(estimator.model_, nn.Linear)
     assert estimator.history_.stopped_early
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), lambda inputs, outputs: LinearRegression()], ids=["one", "made"])
+def test_a_baseline(model: Any) -> None:
+    X, y = table()
+    estimator: Any = clone(DecisionEstimator(TopK(5, 2), model))
+    estimator.fit(X, y)
+    expected = sklearn.linear_model.LinearRegression().fit(X, y).predict(X)
+    np.testing.assert_allclose(estimator.predict(X), expected, atol=1e-9)
+    assert -0.05 < estimator.score(X, y) <= 0
+    assert len(estimator.history_) == 1
+    assert len(cross_val_score(estimator, X, y, cv=3)) == 3
+
+
+def test_a_baseline_stays_as_it_was() -> None:
+    model = ConstantMean()
+    DecisionEstimator(TopK(5, 2), model, loss=MSE()).fit(*table())
+    assert "fitted" not in model.config()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epochs": 7, "lr": 0.5}, "`epochs`, `lr` must be left out for a baseline; got epochs=7, lr=0.5"),
+        ({"patience": 3}, "`patience` must be left out for a baseline"),
+        ({"loss": SPOPlus()}, "`loss` must be None for a baseline; got SPOPlus"),
+    ],
+)
+def test_a_baseline_takes_no_options_of_training(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        DecisionEstimator(TopK(5, 2), LinearRegression(), **options).fit(*table())
+
+
+@pytest.mark.parametrize(
+    ("problem", "loss"),
+    [
+        (None, MSE),
+        (TopK(5, 2), SPOPlus),
+        (SubmodularProblem(ProbabilisticCoverage([1.0]), UniformMatroid(5, 2)), DecisionLoss),
+        (SubmodularProblem(ProbabilisticCoverage([1.0]), GraphicMatroid([(0, 1)] * 5)), MSE),
+    ],
+    ids=str,
+)
+def test_the_loss_by_default_works_with_the_problem(problem: Any, loss: type) -> None:
+    estimator = DecisionEstimator(problem)
+    estimator.problem_, estimator.model_ = problem, nn.Identity()
+    assert type(estimator._loss()) is loss

@@ -218,6 +218,21 @@ def test_compare() -> None:
         compare(reports, measure="fame")
 
 
+def test_the_bootstrap_takes_a_seed_or_a_generator() -> None:
+    data = identity_data(random_theta(30, 4), TopK(4, 2))
+
+    def intervals(seed: int | torch.Generator) -> dict[str, tuple[float, float]]:
+        return evaluate(lambda features: -features, data, seed=seed).intervals
+
+    source = torch.Generator().manual_seed(3)
+    first, second = intervals(source), intervals(source)
+    assert first == intervals(torch.Generator().manual_seed(3))
+    assert first != second
+    assert intervals(0) == intervals(0) != first
+    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got -1"):
+        intervals(-1)
+
+
 def test_bad_input() -> None:
     data = top_k_data()
     with pytest.raises(InvalidInputError, match="`theta_hat` must be"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,13 +20,13 @@ from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
 from foresolve.learning.policy import Policy
 from foresolve.learning.prediction import inference, predict
-from foresolve.losses.base import Loss
+from foresolve.losses.base import Loss, why_not
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.mlp import MLP
+from foresolve.models.reference import Baseline
 from foresolve.problems.base import Problem
-from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
 
 try:
@@ -57,9 +58,10 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     ----------
     problem: what is decided; by default the best one of all outputs, `TopK(n_outputs, 1)`, and then trained on the
         squared error alone.
-    model: a function `(n_features, n_outputs) -> nn.Module`; by default a linear model, or a network of `hidden`.
-    loss: a `Loss`, or a function without arguments that makes one. By default `SPOPlus` for linear problems,
-        `DecisionLoss(MultilinearRelaxation())` for submodular ones, the squared error otherwise.
+    model: a function `(n_features, n_outputs) -> nn.Module`; by default a linear model, or a network of `hidden`. It
+        may also make a `Baseline`, or be one, of which a copy is fitted: that takes none of the options of training.
+    loss: a `Loss`, or a function without arguments that makes one. By default the first that works with the problem:
+        `SPOPlus` (linear ones), `DecisionLoss(MultilinearRelaxation())` (submodular ones), the squared error.
     hidden: widths of the hidden layers of the default model.
     epochs, lr, batch_size, patience: as in `fit`.
     validation_fraction: of the samples, set aside for `patience`.
@@ -87,7 +89,7 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     def __init__(
         self,
         problem: Problem | None = None,
-        model: Callable[[int, int], nn.Module] | None = None,
+        model: Callable[[int, int], nn.Module] | Baseline | None = None,
         loss: Loss | Callable[[], Loss] | None = None,
         *,
         hidden: Sequence[int] = (),
@@ -121,19 +123,11 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
         theta = y.reshape(len(y), -1)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.problem_ = TopK(theta.shape[1], 1) if self.problem is None else self.problem
-        if self.model is None:
-            self.model_: nn.Module = MLP(X.shape[1], theta.shape[1], tuple(self.hidden), seed=seed)
-        else:
-            self.model_ = self.model(X.shape[1], theta.shape[1])
-        self.model_.double()
+        self.model_ = self._model(X.shape[1], theta.shape[1], seed).double()
         train, valid = self._data(X, theta), None
         if self.patience is not None:
             train, valid = train.split(1.0 - self.validation_fraction, seed=seed)
-        self.history_: History = fit(
-            self.model_, self._loss(), train, valid, epochs=self.epochs, lr=self.lr, batch_size=self.batch_size,
-            patience=self.patience, seed=seed, progress=False, device=self.device,
-            on_failure=self.on_failure,  # type: ignore[arg-type]
-        )  # fmt: skip
+        self.history_: History = fit(self.model_, self._loss(), train, valid, progress=False, **self._options(seed))
         self.n_outputs_ = theta.shape[1]
         return self
 
@@ -165,16 +159,31 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     def _data(self, X: np.ndarray, theta: np.ndarray) -> DecisionDataset:
         return DecisionDataset(torch.tensor(X), torch.tensor(theta), self.problem_)
 
-    def _loss(self) -> Loss:
+    def _model(self, inputs: int, outputs: int, seed: int) -> nn.Module:
+        if self.model is None:
+            return MLP(inputs, outputs, tuple(self.hidden), seed=seed)
+        return copy.deepcopy(self.model) if isinstance(self.model, Baseline) else self.model(inputs, outputs)
+
+    def _loss(self) -> Loss | None:
         if isinstance(self.loss, Loss):
             return copy.deepcopy(self.loss)  # losses remember: every fit starts from the same
         if self.loss is not None:
             return self.loss()
+        if isinstance(self.model_, Baseline):
+            return None
         if self.problem is None:
             return MSE()
-        if self.problem_.linear and self.problem_.exact:
-            return SPOPlus()
-        return DecisionLoss(MultilinearRelaxation()) if isinstance(self.problem_, SubmodularProblem) else MSE()
+        losses = (SPOPlus(), DecisionLoss(MultilinearRelaxation()), MSE())
+        return next(loss for loss in losses if not why_not(loss, self.problem_))
+
+    def _options(self, seed: int) -> dict[str, Any]:
+        """How to train; for a baseline, only what was set: `fit` refuses that by name."""
+        names = ("epochs", "lr", "batch_size", "patience", "on_failure", "device")
+        options = {name: getattr(self, name) for name in names}
+        if not isinstance(self.model_, Baseline):
+            return options | {"seed": seed}
+        defaults = inspect.signature(DecisionEstimator.__init__).parameters
+        return {name: value for name, value in options.items() if value != defaults[name].default}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

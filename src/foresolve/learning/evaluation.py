@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve._base.devices import find_device
+from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import SolverError
@@ -38,7 +39,7 @@ def evaluate(
     bootstrap: int = 1000,
     confidence: float = 0.95,
     device: torch.device | str | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Report:
     """Decide on every instance from its features, and score the decisions under its true parameters.
 
@@ -57,7 +58,7 @@ def evaluate(
     bootstrap: resamples for the confidence intervals, over instances; 0 for none.
     confidence: their level.
     device: where to; that of the model by default.
-    seed: of the bootstrap.
+    seed: of the bootstrap, or a `torch.Generator` that one is drawn from.
 
     Examples
     --------
@@ -76,6 +77,7 @@ def evaluate(
         rule, model = rule or model.rule, model.model
     if not callable(model):
         raise checks.fail("model", "callable on features", type(model).__name__)
+    seed = as_seed("seed", seed)
     model = unwrap(model) if isinstance(model, nn.Module) else model
     data.solve()  # before it is moved: the caller's data set keeps its decisions
     if device is not None:

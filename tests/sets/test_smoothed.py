@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from foresolve.sets.ascent import maximize
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import LaminarMatroid
+from foresolve.sets.smoothed import SmoothedProgram
+
+
+@pytest.mark.parametrize("base", [True, False])
+def test_the_objective_its_slope_and_its_stationary_points(base: bool) -> None:
+    generator = torch.Generator().manual_seed(0)
+    theta = 0.5 * torch.rand(3, 5, 4, generator=generator, dtype=torch.float64)
+    gamma = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
+    program = SmoothedProgram(
+        ProbabilisticCoverage(), LaminarMatroid(5, [[0, 1], range(5)], [1, 2]), theta, gamma, base
+    )
+    x = program.project(torch.rand(3, 5, generator=generator, dtype=torch.float64)).x.requires_grad_()
+    value = program.function.multilinear(x, theta)
+    height = program.height(x, value)
+    assert torch.equal(height, value - gamma * x.square().sum(-1))
+    (slope,) = torch.autograd.grad(height.sum(), x)
+    torch.testing.assert_close(program.slope(x, program.local(x.detach()).gradient), slope)
+    optimum = maximize(program, x.detach(), tol=1e-10)
+    torch.testing.assert_close(program.fixed_point(program.local(optimum.x).gradient).x, optimum.x, rtol=0, atol=1e-8)
+    if base:
+        torch.testing.assert_close(optimum.x.sum(-1), torch.full((3,), 2.0, dtype=torch.float64))
