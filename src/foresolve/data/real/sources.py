@@ -64,10 +64,10 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
     target, names = folder / source.folder, " and ".join(file.title for file in source.needed)
     if source.url is None:
         raise ForesolveError(f"{source.title} has no address to fetch from. Put {names} into {target} yourself")
-    there = [file.name for file in source.files if (target / file.name).exists()]
-    if there:
+    present = [file.name for file in source.files if (target / file.name).exists()]
+    if present:
         raise ForesolveError(
-            f"{target} already has {', '.join(there)}, which is never replaced. See what it is with `foresolve data "
+            f"{target} already has {', '.join(present)}, which is never replaced. See what it is with `foresolve data "
             f"check {name}`; to fetch anew, move it away first"
         )
     try:

@@ -155,12 +155,12 @@ class _Worker:
 
     def __init__(self, work: Work, threads: int) -> None:
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        self.pipe, remote = context.Pipe()
+        self.process = context.Process(target=_serve, args=(remote, work), daemon=True)
         self.position = -1
         with _environment(dict.fromkeys(THREADS, str(threads))), _interrupts_held():
             self.process.start()
-        theirs.close()  # so that the pipe ends when the worker does
+        remote.close()  # so that the pipe ends when the worker does
 
     def begin(self, position: int, tasks: Sequence[Task]) -> None:
         self.position = position
