@@ -44,7 +44,7 @@ class Checkpoint:
         """The state; an error where the file is damaged or of another run."""
         tensors, document = files.read_tensors(self.path)
         if not isinstance(document, dict) or document.get("kind") != KIND:
-            raise ForesolveError(f"{self.path} is no checkpoint of foresolve")
+            raise ForesolveError(f"{self.path} is not a checkpoint of foresolve")
         if document.get("schema") != SCHEMA:
             raise ForesolveError(
                 f"{self.path} has the schema {document.get('schema')!r}; this version of foresolve reads {SCHEMA}"

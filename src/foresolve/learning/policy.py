@@ -163,7 +163,7 @@ class Policy:
         path = folder / NAME
         document = files.read_json(path)
         if not isinstance(document, dict) or document.get("kind") != KIND:
-            raise ForesolveError(f"{path} is no policy of foresolve")
+            raise ForesolveError(f"{path} is not a policy of foresolve")
         if document.get("schema") != SCHEMA:
             schema = document.get("schema")
             raise ForesolveError(f"{path} has the schema {schema!r}; this version of foresolve reads {SCHEMA}")

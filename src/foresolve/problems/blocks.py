@@ -137,7 +137,7 @@ def right_hand_side(name: str, side: Any, block: Block) -> Tensor:
 
 
 def as_bound(name: str, value: Any, n: int, device: torch.device) -> Tensor:
-    """A bound as `(*batch, n)`; `None` is no bound."""
+    """A bound as `(*batch, n)`; `None` means no bound."""
     value = (-np.inf if name == "lower" else np.inf) if value is None else value
     tensor = checks.as_tensor(name, value)
     tensor = tensor.to(device) if not isinstance(value, Tensor) else tensor

@@ -69,7 +69,7 @@ def projected_ascent(
 
 
 class _Iterate(NamedTuple):
-    """Points with their values, gradients, step lengths and gaps, and which instances go on (`any_open`)."""
+    """Points with their values, gradients, step lengths and gaps, and which instances continue (`any_open`)."""
 
     x: Tensor
     value: Tensor

@@ -41,7 +41,7 @@ def maximize_sampled(
 
 
 class _Means(NamedTuple):
-    """A point, and the sums of the later gradients and points, so many of them."""
+    """A point, and the sums of the later gradients and points, with their number."""
 
     x: Tensor
     gradients: Tensor

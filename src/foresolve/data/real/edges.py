@@ -45,7 +45,7 @@ def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tupl
     """
     path = Path(path)
     if not path.is_file():
-        raise checks.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is no file")
+        raise checks.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is not a file")
     pairs: dict[tuple[str, str], None] = {}
     first: list[bool] | None = None
     with path.open(encoding="utf-8", errors="replace") as lines:

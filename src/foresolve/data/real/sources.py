@@ -68,7 +68,7 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
     if present:
         raise ForesolveError(
             f"{target} already has {', '.join(present)}, which is never replaced. See what it is with `foresolve data "
-            f"check {name}`; to fetch anew, move it away first"
+            f"check {name}`; to fetch again, move it away first"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
 
 def _examine(file: DataFile, path: Path) -> Finding:
     if not path.is_file():
-        message = "not there; nothing needs it" if file.optional else f"not there: {path} is no file"
+        message = "not there; nothing needs it" if file.optional else f"not there: {path} is not a file"
         return Finding(file.name, file.optional, message)
     if file.sha256 is not None and sha256(path) == file.sha256:
         return Finding(file.name, True, "the published file (sha256 agrees)")

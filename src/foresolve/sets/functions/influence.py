@@ -92,7 +92,7 @@ class InfluenceSpread(SetFunction):
     ) -> None:
         super().__init__(samples, seed)
         if self.samples < 2:
-            raise checks.fail("samples", "at least 2, or errors could not be told", str(samples))
+            raise checks.fail("samples", "at least 2, or errors could not be estimated", str(samples))
         if hasattr(edges, "is_directed"):
             raise checks.fail("edges", "pairs of node numbers", "a graph", "Use `InfluenceSpread.from_networkx(graph)`")
         self.edges, self.n, self.nodes = as_edges(edges, n_nodes)
