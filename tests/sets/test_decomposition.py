@@ -44,5 +44,5 @@ def test_units_round_to_integers_what_is_one_up_to_rounding() -> None:
 
 def test_points_outside_are_refused_by_name() -> None:
     x = torch.tensor([[0.5, 0.5, 0.0], [0.9, 0.9, 0.0]], dtype=torch.float64)
-    with pytest.raises(InvalidInputError, match="got instance 1, where set 0 is exceeded by 0.8"):
+    with pytest.raises(InvalidInputError, match=r"got instance 1, where set 0 is exceeded by 0.8"):
         decompose(x, UniformMatroid(3, 1))
