@@ -19,5 +19,5 @@ def test_heads_are_increasing_maps_into_their_range(head, low: float, high: floa
 
 def test_a_free_head_changes_nothing_and_others_are_refused() -> None:
     assert apply_head(check_head("free"), THETA) is THETA
-    with pytest.raises(InvalidInputError, match="`head` must be .*probability"):
+    with pytest.raises(InvalidInputError, match=r"`head` must be .*probability"):
         check_head("softmax")

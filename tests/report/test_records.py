@@ -25,9 +25,7 @@ def test_entries_too_many_and_too_few_are_named(value: Config | Record) -> None:
     with pytest.raises(ForesolveError, match=r"missing or unknown: color$"):
         type(value).from_dict(document | {"color": "red"})
     document.pop("domain")
-    with pytest.raises(
-        ForesolveError, match=rf"a {type(value).__name__} has the entries .*missing or unknown: domain$"
-    ):
+    with pytest.raises(ForesolveError, match=rf"a {type(value).__name__} has .*missing or unknown: domain$"):
         type(value).from_dict(document)
 
 
