@@ -33,6 +33,21 @@ FLOORS = (
 FORBIDDEN = {"manual_seed", "seed", "set_default_dtype", "set_default_device", "set_num_threads"}
 GENERATORS = {"manual_seed", "seed"}  # fine as methods of a generator: `torch.Generator().manual_seed(0)`
 MOST_LINES, MOST_FUNCTION_LINES = 300, 50
+# Tests of the project's pages and tools, of devices, of what several modules do together.
+ABOUT_NO_MODULE = {
+    "layers/test_cuda.py",
+    "layers/test_multilinear_cuda.py",
+    "layers/test_multilinear_sampled.py",
+    "learning/test_cuda.py",
+    "losses/test_compatibility.py",
+    "test_architecture.py",
+    "test_benchmarks.py",
+    "test_core_install.py",
+    "test_docs.py",
+    "test_examples.py",
+    "test_public_names.py",
+    "test_tools.py",
+}
 # What a problem or a layer is, its contract says.
 CONTRACTS = {"problem", "layer"}
 
@@ -148,10 +163,22 @@ def test_rooms_of_a_floor_do_not_import_in_circles() -> None:
         parts = path.relative_to(ROOT).parts
         if len(parts) == 3:
             for _, target in imported(ast.parse(path.read_text(encoding="utf-8"))):
-                there = target.split(".")
-                if len(there) > 3 and there[1] == parts[0] and (ROOT / parts[0] / there[2]).is_dir():
-                    edges.add((".".join(parts[:2]), ".".join(there[1:3])))
+                names = target.split(".")
+                if len(names) > 3 and names[1] == parts[0] and (ROOT / parts[0] / names[2]).is_dir():
+                    edges.add((".".join(parts[:2]), ".".join(names[1:3])))
     assert not {(a, b) for a, b in edges if a != b and (b, a) in edges}
+
+
+def test_tests_mirror_the_source() -> None:
+    """`tests/A/B/test_x.py` is about `foresolve/A/B/x.py` (or the package `x`); what is not is named."""
+    tests = Path(__file__).parent
+    stray = set()
+    for path in tests.rglob("test_*.py"):
+        place = path.relative_to(tests)
+        target = ROOT / place.with_name(place.name.removeprefix("test_"))
+        if not target.is_file() and not (target.with_suffix("") / "__init__.py").is_file():
+            stray.add(place.as_posix())
+    assert stray == ABOUT_NO_MODULE
 
 
 def test_no_module_name_twice_on_a_floor() -> None:

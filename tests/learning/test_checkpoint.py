@@ -165,7 +165,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         (content[: len(content) // 2], "damaged or no safetensors"),
         (b"", "damaged or no safetensors"),
         (b"\xff" * 8 + content[8:], "damaged or no safetensors"),
-        (written(lambda d: d.update(kind="other")), "is no checkpoint"),
+        (written(lambda d: d.update(kind="other")), "is not a checkpoint"),
         (written(lambda d: d.update(schema=99)), "has the schema 99"),
         (written(lambda d: d.update(identity=[])), "`identity` must be dict"),
         (written(lambda d: d.pop("state")), "`state` must be dict; got nothing"),

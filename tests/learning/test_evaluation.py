@@ -245,5 +245,5 @@ def test_bad_input() -> None:
         evaluate(nn.Linear(3, 5), [1])  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match=r"`rule\(theta_hat, problem\)` must be"):
         evaluate(nn.Linear(3, 5), data, lambda theta, problem: theta[:1])
-    with pytest.raises(InvalidInputError, match="`device` must be one that is there"):
+    with pytest.raises(InvalidInputError, match="`device` must be one that is available"):
         evaluate(nn.Linear(3, 5), data, device="cuda:77")

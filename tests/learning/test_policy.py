@@ -363,7 +363,7 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (put("kind", value="other"), "is no policy"),
+        (put("kind", value="other"), "is not a policy"),
         (put("schema", value=2), "has the schema 2"),
         (put("schema", value=[]), "has the schema"),
         (put("model", value=3), "`model` must be dict; got int"),

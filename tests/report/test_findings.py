@@ -12,7 +12,7 @@ from foresolve.report.findings import (
     limits,
     shortfalls,
 )
-from foresolve.report.published import Comparison, Published
+from foresolve.report.published import PaperComparison, Published
 from foresolve.report.summary import Difference, Estimate
 from foresolve.report.view import RunView
 from reproduce.fakes import fake_run
@@ -61,7 +61,7 @@ def test_budgets_with_one_verdict_share_a_sentence() -> None:
 def test_published_figures_in_words() -> None:
     def said(mean: float, half: float | None) -> str:
         low, high = (None, None) if half is None else (mean - half, mean + half)
-        found = Comparison(Estimate(mean, low, high, 30), Published(6.15, 0.38))
+        found = PaperComparison(Estimate(mean, low, high, 30), Published(6.15, 0.38))
         return comparison_sentences([("NN2-Decision", None, found)])[0]
 
     assert said(5.0, 0.1) == "NN2-Decision is below the published figure by 1.15 (5.00 ± 0.10 against 6.15 ± 0.38)."

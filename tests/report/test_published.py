@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from foresolve.report.published import DOMAINS, TABLE1, TABLE2, Comparison, Published, accuracy, quality
+from foresolve.report.published import DOMAINS, TABLE1, TABLE2, PaperComparison, Published, accuracy, quality
 from foresolve.report.summary import Estimate
 
 
@@ -49,12 +49,12 @@ def test_verdicts_follow_the_combined_half_widths() -> None:
     paper = Published(10.0, 0.3)
 
     def verdict(mean: float) -> str:
-        return Comparison(Estimate(mean, mean - 0.4, mean + 0.4, 30), paper).verdict
+        return PaperComparison(Estimate(mean, mean - 0.4, mean + 0.4, 30), paper).verdict
 
     assert verdict(10.51) == "above"
     assert verdict(9.49) == "below"
     assert verdict(10.49) == verdict(9.51) == "not told apart"
-    found = Comparison(Estimate(9.0, 8.6, 9.4, 30), paper)
+    found = PaperComparison(Estimate(9.0, 8.6, 9.4, 30), paper)
     assert math.isclose(found.margin or 0, 0.5)
     assert math.isclose(found.difference, -1.0)
-    assert Comparison(Estimate(9.0, None, None, 1), paper).verdict == "unknown"
+    assert PaperComparison(Estimate(9.0, None, None, 1), paper).verdict == "unknown"

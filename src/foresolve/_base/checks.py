@@ -17,9 +17,9 @@ from foresolve.errors import InvalidInputError
 T = TypeVar("T")
 
 
-def fail(name: str, expected: str, found: str, remedy: str = "") -> InvalidInputError:
+def fail(name: str, expected: str, value: str, remedy: str = "") -> InvalidInputError:
     """The error for a bad argument; the caller raises it."""
-    message = f"`{name}` must be {expected}; got {found}"
+    message = f"`{name}` must be {expected}; got {value}"
     return InvalidInputError(f"{message}. {remedy}" if remedy else message)
 
 
@@ -102,8 +102,8 @@ def broadcast_batch(shapes: Mapping[str, Sequence[int]]) -> torch.Size:
     try:
         return torch.broadcast_shapes(*(tuple(shape) for shape in shapes.values()))
     except RuntimeError as error:
-        listed = ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
-        raise InvalidInputError(f"batch shapes must broadcast together; got {listed}") from error
+        batches = ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
+        raise InvalidInputError(f"batch shapes must broadcast together; got {batches}") from error
 
 
 def positive(name: str, value: float, remedy: str = "") -> float:

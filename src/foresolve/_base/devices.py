@@ -23,6 +23,7 @@ def find_device(device: Any, model: nn.Module) -> torch.device:
     try:
         return canonical(device)
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
-        there = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+        available = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
         reason = str(error).splitlines()[0]
-        raise checks.fail("device", f"one that is there ({', '.join(there)})", f"{device!r}: {reason}") from error
+        expected = f"one that is available ({', '.join(available)})"
+        raise checks.fail("device", expected, f"{device!r}: {reason}") from error

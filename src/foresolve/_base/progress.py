@@ -66,7 +66,7 @@ class _Bar:
         self.bar = rich.Progress(*columns, console=console.Console(stderr=True), transient=not stays)
         self.task = self.bar.add_task(what, total=None, left="", label="")
         self.began, self.patience, self.stays = time.monotonic(), patience, stays
-        self.first: int | None = None  # what was done before we began: a run that goes on
+        self.first: int | None = None  # what was done before we began: a run that is resumed
 
     def step(self, done: int, total: int | None, label: str = "") -> None:
         passed = time.monotonic() - self.began

@@ -44,8 +44,8 @@ def as_seed(name: str, seed: Any) -> int:
 class Seeded(nn.Module):
     """A module that draws from a generator of its own.
 
-    Every call goes on where the last one stopped. The generator's state is part of `state_dict()`, so that training
-    resumed from a checkpoint draws the same; `reset(seed)` starts afresh. Draws of a CPU generator (that of a seed) are
+    Every call continues where the last one stopped. The generator's state is part of `state_dict()`, so that training
+    resumed from a checkpoint draws the same; `reset(seed)` starts over. Draws of a CPU generator (that of a seed) are
     the same whatever the device of the data.
 
     A subclass names this class first, calls `_seed(seed)` in its `__init__`, and draws with `self.generator`; one with
@@ -59,7 +59,7 @@ class Seeded(nn.Module):
         self.generator = as_generator("seed", seed)
 
     def reset(self, seed: int = 0) -> None:
-        """Start the draws afresh."""
+        """Start the draws over."""
         self.generator.manual_seed(seed)
 
     def get_extra_state(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Seeded(nn.Module):
         return {"generator": self.generator.get_state()}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Go on from `get_extra_state`."""
+        """Continue from `get_extra_state`."""
         self.generator.set_state(state["generator"].cpu())
 
 

@@ -86,7 +86,7 @@ def _add_check(app: "Typer", folder: Any) -> None:
             raise typer.Exit(1)
 
 
-def _data_folder(given: Path | None) -> Path:
-    if given is None and not os.environ.get(DATA):
+def _data_folder(folder: Path | None) -> Path:
+    if folder is None and not os.environ.get(DATA):
         raise ForesolveError(f"there is no data folder. Name one with --data, or in the variable {DATA}")
-    return given or Path(os.environ[DATA])
+    return folder or Path(os.environ[DATA])

@@ -97,12 +97,12 @@ def add_reproduce(app: "Typer") -> None:
         seed: Annotated[int, typer.Option(min=0, help="Of data, splits and training.")] = 0,
         out: Annotated[
             Path | None,
-            typer.Option(file_okay=False, help="Folder of the run; one with a run goes on.", show_default=f"in {RUNS}"),
+            typer.Option(file_okay=False, help="Folder of the run; an old run is resumed.", show_default=f"in {RUNS}"),
         ] = None,
     ) -> None:
         """Run the paper's experiments, from data to tables, figures and a report.
 
-        What is finished is kept: the same command goes on where it was stopped.
+        What is finished is kept: the same command resumes where it stopped.
         """
         if address is not None and engine is not EngineName.RAY:
             raise typer.BadParameter("only --engine ray has an --address")

@@ -52,7 +52,7 @@ def _solve_some(problem: Problem, theta: Tensor, index: Tensor) -> tuple[Tensor,
         named = sorted({i for i in error.instances if i < len(index)})
     failing = torch.zeros(len(index), dtype=torch.bool, device=index.device)
     failing[named] = True
-    # One that fails in company may well be solved alone; and a solver that names nobody is asked about each.
+    # One that fails in company may still be solved alone; and a solver that names nobody is asked about each.
     alone = index[failing] if named else index
     pieces = {int(i): _solve_some(problem, theta, i[None]) for i in alone}
     if named and not bool(failing.all()):

@@ -42,7 +42,7 @@ class RegularizedFrankWolfe(SmoothedLayer):
 
     with :math:`c` the gains (:math:`\theta`, or :math:`-\theta` for costs). For :math:`\Omega = \|x\|^2` it is
     `QuadraticRelaxation` over the hull of the *integer* decisions, without a description of it by constraints: the two
-    agree where the linear programme has integral vertices (matchings, paths), and differ where it has not (knapsacks).
+    agree where the linear program has integral vertices (matchings, paths), and differ where it has not (knapsacks).
     Fully corrective steps: usually a few more solves than `x` has vertices. Gradients reach `theta` and `gamma`; they
     are exact where `x` is differentiable.
 
@@ -157,7 +157,7 @@ class _VertexSearch:
         return self.problem.argmax(gains.reshape(*self.batch, gains.shape[-1])).reshape(gains.shape)[live]
 
     def _advance(self, live: Tensor, tol: float) -> Tensor:
-        """One more vertex for the instances `live`; which of them go on."""
+        """One more vertex for the instances `live`; which of them continue."""
         vertices, weights, gamma = self.vertices[live], self.weights[live], self.gamma[live, None]
         x = _mean(weights, vertices)
         slope = gamma * self.omega.gradient(x)

@@ -51,7 +51,7 @@ class IMLE(Seeded, Layer):
     kappa: about how many ones a decision has.
     symmetric: the difference between :math:`c + \lambda g` and :math:`c - \lambda g`, over :math:`2 \lambda`: less
         biased, twice the solves.
-    seed: of the layer's own generator, or a `torch.Generator` to draw from, which goes on from call to call; its state
+    seed: of the layer's own generator, or a `torch.Generator` to draw from, which runs on from call to call; its state
         is in the `state_dict`.
 
     Shapes

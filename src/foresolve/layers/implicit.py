@@ -39,7 +39,7 @@ class _AlongFace(torch.autograd.Function):
         return apply(_AlongFace, grads[0], ctx.tangent), None
 
 
-class _Projected(torch.autograd.Function):
+class _PolytopeProjection(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, point: Tensor, values: Tensor, rhs: Tensor, lower: Tensor, upper: Tensor, tangent: Tangent
@@ -76,4 +76,4 @@ class _Projected(torch.autograd.Function):
 
 def attach(point: Tensor, polytope: Polytope, tangent: Tangent) -> Tensor:
     """The solved `x`, as a differentiable function of the point and of the polytope's data."""
-    return apply(_Projected, point, *polytope.tensors(), tangent)
+    return apply(_PolytopeProjection, point, *polytope.tensors(), tangent)

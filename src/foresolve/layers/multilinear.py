@@ -22,7 +22,7 @@ from foresolve.sets.smoothed import SmoothedProgram
 from foresolve.sets.stochastic import maximize_sampled
 from foresolve.solvers.status import Status
 
-# Instances are solved in groups whose parameters fill about so many bytes: beyond, a group only needs more memory.
+# Instances are solved in groups whose parameters fill about this many bytes: beyond, a group only needs more memory.
 CACHE = 16 << 20
 Differentiation = Literal["implicit", "unrolled"]
 
@@ -49,7 +49,7 @@ class MultilinearRelaxation(SmoothedLayer):
     ----------
     gamma: the smoothing, in units of `grad F`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
         for `factor` times the spread of `grad F` at the centre of the polytope; `RelativeGamma(1.0)` by default. It may
-        be set anew at any time: `layer.gamma = schedule(t)`.
+        be changed at any time: `layer.gamma = schedule(t)`.
     max_iter: steps before a `ConvergenceWarning`; where `F` is sampled, the number of steps.
     tol: bound on the residual.
     base: with `False`, `x` may leave budget unspent: the independence polytope instead of the base polytope.
@@ -246,7 +246,7 @@ class _Maximizer(torch.autograd.Function):
 
 
 def _chunks(theta: Tensor) -> list[slice]:
-    """A GPU takes the batch whole, a CPU so many instances at a time as are worth their memory."""
+    """A GPU takes the batch at once, a CPU as many instances at a time as are worth their memory."""
     count = theta.shape[0]
     each = max(1, theta[:1].numel() * theta.element_size())
     size = max(1, count if theta.is_cuda else CACHE // each)

@@ -119,7 +119,7 @@ class PerturbedAdditive(PerturbedLayer):
     Parameters
     ----------
     samples: draws per instance and call.
-    sigma: the standard deviation of the noise, in units of `theta`. It may be set anew at any time.
+    sigma: the standard deviation of the noise, in units of `theta`. It may be changed at any time.
     variance_reduction: of the gradient. None biases it; all help where :math:`g^\top x` is far from zero on average, as
         objective values are.
 
@@ -132,7 +132,7 @@ class PerturbedAdditive(PerturbedLayer):
         - "none".
     bounds: perturbed parameters are clamped to `(lower, upper)`, for a solver that refuses others (costs that must not
         be negative); the gradient is that of the clamped mean. By default the problem's own, `problem.theta_bounds`.
-    seed: of the layer's own generator, or a `torch.Generator` to draw from, which goes on from call to call; its state
+    seed: of the layer's own generator, or a `torch.Generator` to draw from, which runs on from call to call; its state
         is in the `state_dict`.
 
     Shapes

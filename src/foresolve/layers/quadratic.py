@@ -25,7 +25,7 @@ from foresolve.solvers.status import Status
 
 
 class QuadraticRelaxation(SmoothedLayer):
-    r"""The linear programme with a strongly concave objective, solved and differentiated exactly.
+    r"""The linear program with a strongly concave objective, solved and differentiated exactly.
 
     .. math::
         x(\theta) = \arg\max_x \; \theta^\top x - \gamma \|x\|^2 \quad \text{s.t.} \quad
@@ -38,7 +38,7 @@ class QuadraticRelaxation(SmoothedLayer):
     Parameters
     ----------
     gamma: the smoothing, in units of `theta / x`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
-        for one that follows the scale of the data (the default). It may be set anew at any time:
+        for one that follows the scale of the data (the default). It may be changed at any time:
         `layer.gamma = schedule(t)`.
     tol: bound on the violation of the optimality conditions, relative to the size of the constraints.
     max_iter: interior point iterations per instance before a `ConvergenceWarning`.
@@ -74,7 +74,7 @@ class QuadraticRelaxation(SmoothedLayer):
         """The same with duals, status, residuals, iterations and the number of free coordinates.
 
         `start`, an earlier solution for the same problem and batch, warm-starts the solve: hand each step's solution to
-        the next. Without it every call starts afresh, so a batch always equals a loop.
+        the next. Without it every call starts from scratch, so a batch always equals a loop.
         """
         self.check_problem(problem)
         return self._solve(checks.as_tensor("theta", theta), problem, start).solution()
@@ -132,7 +132,7 @@ class QuadraticRelaxation(SmoothedLayer):
         return False
 
     def _warn_if_stuck(self, tangent: Tangent) -> None:
-        """One warning in a layer's life, if a whole batch sits on vertices."""
+        """At most one warning for each layer, if a whole batch sits on vertices."""
         # More free variables than active rows leave room to move; only otherwise is it worth a closer look.
         if self._warned or 0 in tangent.free.shape or bool((tangent.free.sum(-1) > tangent.active.sum(-1)).any()):
             return
@@ -145,7 +145,7 @@ def width_of(polytope: Polytope) -> Tensor:
     width = polytope.upper - polytope.lower
     finite = torch.isfinite(width) & (width > 0)
     mean = torch.where(finite, width, 0.0).sum(-1) / finite.sum(-1).clamp_min(1)
-    norms = polytope.rows.squared_norms()  # afresh: where entries are predicted, this has a graph of its own
+    norms = polytope.rows.squared_norms()  # computed here: where entries are predicted, this has a graph of its own
     norms = torch.where(norms > 0, norms, 1.0).sqrt()
     reach = (polytope.rhs.abs() / norms).amax(-1) if polytope.rows.m else torch.zeros_like(mean)
     size = torch.where(finite.any(-1), mean, reach)

@@ -117,7 +117,7 @@ class SmoothedLayer(Layer):
         return (problem.gain(theta) * (x - y)).sum(-1) - gamma * (self.penalty(x) - self.penalty(y))
 
     def _warn_of_vertices(self) -> None:
-        """Once in a layer's life."""
+        """Once for each layer."""
         if not self._warned:
             self._warned = True
             checks.warn(

@@ -44,7 +44,7 @@ class Checkpoint:
         """The state; an error where the file is damaged or of another run."""
         tensors, document = files.read_tensors(self.path)
         if not isinstance(document, dict) or document.get("kind") != KIND:
-            raise ForesolveError(f"{self.path} is no checkpoint of foresolve")
+            raise ForesolveError(f"{self.path} is not a checkpoint of foresolve")
         if document.get("schema") != SCHEMA:
             raise ForesolveError(
                 f"{self.path} has the schema {document.get('schema')!r}; this version of foresolve reads {SCHEMA}"
@@ -53,12 +53,12 @@ class Checkpoint:
         return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)
 
     def _compare(self, identity: dict[str, Any]) -> None:
-        for section, mine in self.identity.items():
-            theirs = files.field(identity, section, dict, self.path)
-            for name in [*mine, *(set(theirs) - set(mine))]:
-                if mine.get(name) != theirs.get(name):
-                    expected = f"one of the same {section}, with {name} = {_shown(mine.get(name))}"
-                    where = f"{self.path}, which has {_shown(theirs.get(name))}"
+        for section, current in self.identity.items():
+            saved = files.field(identity, section, dict, self.path)
+            for name in [*current, *(set(saved) - set(current))]:
+                if current.get(name) != saved.get(name):
+                    expected = f"one of the same {section}, with {name} = {_shown(current.get(name))}"
+                    where = f"{self.path}, which has {_shown(saved.get(name))}"
                     remedy = "Choose another path, or train the model that it belongs to"
                     raise checks.fail("checkpoint", expected, where, remedy)
 

@@ -39,7 +39,7 @@ class TrainingLoop:
         self.best, self.best_state = math.inf, None
 
     def start(self) -> None:
-        """Go on from the checkpoint, or write the first one: there always is one to go back to."""
+        """Resume from the checkpoint, or write the first one: there always is one to go back to."""
         if self.file is None:
             return
         if not self.file.exists():
@@ -47,7 +47,7 @@ class TrainingLoop:
             self._save()
             return
         if not self.options.resume:
-            remedy = "Pass `resume=True` to go on from it, or delete it to start anew"
+            remedy = "Pass `resume=True` to continue from it, or delete it to start over"
             raise checks.fail("checkpoint", "a new path", f"{self.file.path}, which exists", remedy)
         state = self.file.load()
         try:

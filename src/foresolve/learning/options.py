@@ -97,7 +97,7 @@ class Options:
 
 
 def check_data(name: str, data: Any) -> None:
-    """Refuse what is no data set."""
+    """Refuse what is not a data set."""
     if not isinstance(data, DecisionDataset):
         remedy = "Make one with `DecisionDataset(features, theta, problem)`"
         raise checks.fail(name, "a DecisionDataset", type(data).__name__, remedy)

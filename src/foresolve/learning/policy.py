@@ -163,12 +163,12 @@ class Policy:
         path = folder / NAME
         document = files.read_json(path)
         if not isinstance(document, dict) or document.get("kind") != KIND:
-            raise ForesolveError(f"{path} is no policy of foresolve")
+            raise ForesolveError(f"{path} is not a policy of foresolve")
         if document.get("schema") != SCHEMA:
             schema = document.get("schema")
             raise ForesolveError(f"{path} has the schema {schema!r}; this version of foresolve reads {SCHEMA}")
         try:
-            tensors, _ = files.read_tensors(_listed(document, "weights", folder, path))
+            tensors, _ = files.read_tensors(_file(document, "weights", folder, path))
             if problem is None:
                 problem = _load_problem(document, tensors, path)
             model = _load_model(document, tensors, model, folder, path)
@@ -179,19 +179,19 @@ class Policy:
         return cls(model, problem, rule)
 
 
-def _listed(document: Any, name: str, folder: Path, path: Path) -> Path:
+def _file(document: Any, name: str, folder: Path, path: Path) -> Path:
     """A file that the document names, if it is what it was."""
     entry = files.field(files.field(document, "files", dict, path), name, dict, path)
-    listed = files.field(entry, "name", str, path)
-    if not _FILE.fullmatch(listed):
-        raise ForesolveError(f"{path} is damaged or hostile: it names the file {listed[:80]!r}")
+    filename = files.field(entry, "name", str, path)
+    if not _FILE.fullmatch(filename):
+        raise ForesolveError(f"{path} is damaged or hostile: it names the file {filename[:80]!r}")
     try:
-        content = (folder / listed).read_bytes()
+        content = (folder / filename).read_bytes()
     except OSError as error:
-        raise ForesolveError(f"{folder / listed}, which {path} names, cannot be read: {error}") from error
+        raise ForesolveError(f"{folder / filename}, which {path} names, cannot be read: {error}") from error
     if hashlib.sha256(content).hexdigest() != files.field(entry, "sha256", str, path):
-        raise ForesolveError(f"{folder / listed} is damaged: it is not what {path} says")
-    return folder / listed
+        raise ForesolveError(f"{folder / filename} is damaged: it is not what {path} says")
+    return folder / filename
 
 
 def _load_problem(document: Any, tensors: dict[str, Tensor], path: Path) -> Problem:
@@ -233,10 +233,10 @@ def _fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> 
     def shapes(state: Any) -> dict[str, Any]:
         return {key: tuple(value.shape) for key, value in state.items() if isinstance(value, Tensor)}
 
-    mine, theirs = shapes(model.state_dict()), shapes(state)
-    for key in [*mine, *theirs]:
-        if mine.get(key) != theirs.get(key):
-            sizes = f"{key} is {theirs.get(key, 'missing')} in the file, {mine.get(key, 'missing')} in the model"
+    expected, saved = shapes(model.state_dict()), shapes(state)
+    for key in [*expected, *saved]:
+        if expected.get(key) != saved.get(key):
+            sizes = f"{key} is {saved.get(key, 'missing')} in the file, {expected.get(key, 'missing')} in the model"
             raise ForesolveError(f"{path} holds the weights of another model ({name}): {sizes}")
     try:
         model.load_state_dict(state, assign=assign)
@@ -262,7 +262,7 @@ def _skops(model: ScikitLearn) -> bytes:
 
 
 def _load_estimator(section: Any, folder: Path, document: Any, path: Path) -> ScikitLearn:
-    source = _listed(document, "estimator", folder, path)
+    source = _file(document, "estimator", folder, path)
     library = need("skops.io", "loading a scikit-learn model", "learn")
     fitted = files.field(section, "config", dict, path)
     layout = files.field(fitted, "layout", str, path)

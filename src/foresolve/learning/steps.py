@@ -1,4 +1,4 @@
-"""The steps of training, and all that has to be remembered to go on with them."""
+"""The steps of training, and all that has to be remembered to continue them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Trainer:
         try:
             losses = self._losses(theta_hat, batch)
         except Exception:
-            place.refuse("the prediction", theta_hat)  # whatever came of it
+            place.refuse("the prediction", theta_hat)  # whatever the solver made of it
             raise
         # One transfer from the device tells both; a step waits for no other before that of the gradient.
         total, prediction = torch.stack([losses.detach().sum(), theta_hat.detach().sum().to(losses)]).tolist()
@@ -189,7 +189,7 @@ class Trainer:
     # -- memory ------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """All that `load_state` needs to go on as if nothing had happened; the same in every process but the loss."""
+        """All that `load_state` needs to continue as if nothing happened; the same in every process but the loss."""
         return {
             "model": dict(self.module.state_dict()),
             "optimizer": self.optimizer.state_dict(),

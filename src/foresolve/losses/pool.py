@@ -97,7 +97,7 @@ class SolutionPool(Seeded):
         return super().get_extra_state() | {"decisions": self._decisions}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Go on from `get_extra_state`."""
+        """Continue from `get_extra_state`."""
         self._decisions = state["decisions"]
         self._keys = None if self._decisions is None else row_keys(self._decisions)
         super().set_extra_state(state)

@@ -27,7 +27,7 @@ class ScoreFunction(Seeded, Loss):
     Parameters
     ----------
     sigma: the standard deviation of the noise, in units of `theta`: the larger, the smoother, and the more biased to
-        predictions that are safe. It may be set anew at any time.
+        predictions that are safe. It may be changed at any time.
     samples: solves for each instance and step, in one call; the variance of the gradient falls as its inverse.
     bounds: `(low, high)`, where `theta` must stay within limits: draws beyond are put on the limit before they are
         solved; the gradient stays unbiased. By default the problem's own, `problem.theta_bounds`.

@@ -67,8 +67,8 @@ class MLP(Reference):
         self.head: Head = check_head(head)
         self.layers = nn.ModuleList(linear(a, b, source) for a, b in itertools.pairwise(widths))
         self._shape, self._squeeze = shape, outputs is None
-        listed = list(shape) if shape is not None else outputs
-        self._config = {"inputs": inputs, "outputs": listed, "hidden": list(hidden), "head": head}
+        sizes = list(shape) if shape is not None else outputs
+        self._config = {"inputs": inputs, "outputs": sizes, "hidden": list(hidden), "head": head}
 
     def forward(self, features: Tensor) -> Tensor:
         a = features.flatten(1) if self._shape is not None else features

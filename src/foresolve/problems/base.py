@@ -110,8 +110,8 @@ class Problem(ABC):
 
     def batch_for(self, theta: Tensor) -> torch.Size:
         """The batch shape of `theta` and the problem together."""
-        given = theta.shape[: theta.ndim - len(self.theta_shape)]
-        return checks.broadcast_batch({"`theta`": given, "the problem": self.batch_shape})
+        batch = theta.shape[: theta.ndim - len(self.theta_shape)]
+        return checks.broadcast_batch({"`theta`": batch, "the problem": self.batch_shape})
 
     def flatten(self, theta: Any) -> tuple[Tensor, torch.Size]:
         """`theta` checked, in float64, as one flat batch `(B, *theta_shape)`, and the batch shape that it stands for.

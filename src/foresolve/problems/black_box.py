@@ -119,7 +119,7 @@ class OracleProblem(Problem):
         batch = checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": self.batch_for(theta)})
         if not isinstance(value, Tensor) or value.shape != batch:
             kind = str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
-            raise checks.fail("objective", f"a function that gives a tensor {tuple(batch)}, a number each", kind)
+            raise checks.fail("objective", f"a function that gives a tensor {tuple(batch)}, one per instance", kind)
         return self.signed(value)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class OracleProblem(Problem):
 
 
 class _BadDecision(Exception):
-    """What the oracle gave is no decision; the message completes "the oracle failed for instance 3: it ..."."""
+    """What the oracle gave is not a decision; the message completes "the oracle failed for instance 3: it ..."."""
 
 
 def attempt(oracle: Oracle, theta: np.ndarray) -> Any:

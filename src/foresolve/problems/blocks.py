@@ -121,8 +121,8 @@ def count_variables(n: int | None, blocks: dict[str, Block], lower: Any, upper: 
             "the number of variables is unknown: give `n`, a constraint matrix or vector bounds"
         )
     if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise checks.InvalidInputError(f"the arguments disagree on the number of variables: {listed}")
+        counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise checks.InvalidInputError(f"the arguments disagree on the number of variables: {counts}")
     return next(iter(sizes.values()))
 
 
@@ -137,7 +137,7 @@ def right_hand_side(name: str, side: Any, block: Block) -> Tensor:
 
 
 def as_bound(name: str, value: Any, n: int, device: torch.device) -> Tensor:
-    """A bound as `(*batch, n)`; `None` is no bound."""
+    """A bound as `(*batch, n)`; `None` means no bound."""
     value = (-np.inf if name == "lower" else np.inf) if value is None else value
     tensor = checks.as_tensor(name, value)
     tensor = tensor.to(device) if not isinstance(value, Tensor) else tensor
@@ -169,8 +169,8 @@ def common_device(blocks: dict[str, Block], rhs: list[Tensor], lower: Any, upper
     places |= {name: b.device for name, b in (("lower", lower), ("upper", upper)) if isinstance(b, Tensor)}
     devices = set(places.values()) or {torch.device("cpu")}
     if len(devices) > 1:
-        listed = ", ".join(f"{name} on {device}" for name, device in places.items())
+        locations = ", ".join(f"{name} on {device}" for name, device in places.items())
         raise checks.InvalidInputError(
-            f"constraints must live on one device; got {listed}. Build on the CPU, then `.to()`"
+            f"constraints must live on one device; got {locations}. Build on the CPU, then `.to()`"
         )
     return devices.pop()

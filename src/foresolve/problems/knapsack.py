@@ -14,7 +14,7 @@ from foresolve._base import checks, configs
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.exact.knapsack import fill
 
-# Cells of the dynamic programme (items x capacity) up to which it beats branch and bound.
+# Cells of the dynamic program (items x capacity) up to which it beats branch and bound.
 MOST_CELLS = 10_000_000
 
 

@@ -136,7 +136,7 @@ class LinearProgram(Problem):
 
     @cached_property
     def _pool(self) -> HighsPool:
-        """Models, never answers: each call starts afresh."""
+        """Models, never answers: each call starts from scratch."""
         integer = self.integrality.cpu().numpy() if bool(self.integrality.any()) else None
         return HighsPool(self.polytope(self.batch_shape).to(torch.device("cpu")).numeric(), integer)
 

@@ -44,7 +44,7 @@ def read_mps(path: str | Path) -> MpsModel:
     """The model in a file; `.mps`, `.lp` and their `.gz` are told apart by the name."""
     path = Path(path)
     if not path.is_file():
-        raise InvalidInputError(f"`path` must be an existing MPS or LP file; got {str(path)!r}, which is no file")
+        raise InvalidInputError(f"`path` must be an existing MPS or LP file; got {str(path)!r}, which is not a file")
     highspy, highs = load_highspy(), new_highs()
     status = highs.readModel(str(path))
     lp = highs.getLp()

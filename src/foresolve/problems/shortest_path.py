@@ -29,7 +29,7 @@ class ShortestPath(LinearProgram):
     Acyclic graphs (the right-down grid is one) take costs of any sign, by dynamic programming over the whole batch;
     other graphs are solved by Dijkstra, or by Bellman and Ford where an instance has negative costs. There, a cycle of
     negative cost is refused with an `UnboundedError` that names its nodes: no path is shortest then, and the
-    programme above would go round the cycle. Arcs on no walk from source to target, and self-loops, have the upper
+    program above would go round the cycle. Arcs on no walk from source to target, and self-loops, have the upper
     bound 0: a cycle of them is never taken, whatever it costs.
 
     Parameters

@@ -16,7 +16,7 @@ class Trait(NamedTuple):
     Attributes
     ----------
     wanted: what the documentation calls it.
-    expected: how a message goes on after "`problem` must be".
+    expected: how a message continues after "`problem` must be".
     lacking: what a problem without it gets told, after its name and a colon.
     remedy: what serves such a problem instead.
     """
@@ -52,7 +52,7 @@ TRAITS: dict[str, Trait] = {
         "it has integer variables beyond 0/1, whose decisions need not be vertices",
     ),
     "set function": Trait(
-        "a set function (`SubmodularProblem`)", "a SubmodularProblem", "its objective is no set function"
+        "a set function (`SubmodularProblem`)", "a SubmodularProblem", "its objective is not a set function"
     ),
     "projection": Trait(
         "a matroid that can be projected on (all but `GraphicMatroid`)",

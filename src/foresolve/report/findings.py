@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from foresolve.report import published
-from foresolve.report.published import Comparison
+from foresolve.report.published import PaperComparison
 from foresolve.report.summary import CHOSEN, OPT, RANDOM, Difference, chosen
 from foresolve.report.tables import digits, number, signed
 from foresolve.report.view import RunView
@@ -14,12 +14,12 @@ from foresolve.report.view import RunView
 FEW = 10  # splits, below which the percentile bootstrap is known to be too narrow
 
 
-def comparisons(run: RunView) -> Iterator[tuple[str, int | None, Comparison]]:
+def comparisons(run: RunView) -> Iterator[tuple[str, int | None, PaperComparison]]:
     """Every method and budget that the paper has a figure for, ours beside it."""
     for row in run.rows:
         paper = run.published(row.method, row.k)
         if paper is not None:
-            yield row.method, row.k, Comparison(row.shown(run.scored), paper)
+            yield row.method, row.k, PaperComparison(row.shown(run.scored), paper)
 
 
 def difference_sentences(differences: Iterable[Difference], places: int = 2) -> list[str]:
@@ -42,9 +42,9 @@ def difference_sentences(differences: Iterable[Difference], places: int = 2) -> 
     return sentences
 
 
-def comparison_sentences(figures: Iterable[tuple[str, int | None, Comparison]], places: int = 2) -> list[str]:
+def comparison_sentences(figures: Iterable[tuple[str, int | None, PaperComparison]], places: int = 2) -> list[str]:
     """Ours beside the published figures in words; budgets with the same verdict share a sentence."""
-    groups: dict[tuple[str, str], list[tuple[int | None, Comparison]]] = {}
+    groups: dict[tuple[str, str], list[tuple[int | None, PaperComparison]]] = {}
     for method, k, comparison in figures:
         groups.setdefault((method, comparison.verdict), []).append((k, comparison))
     sentences: list[str] = []
@@ -125,7 +125,7 @@ def alikeness(run: RunView) -> list[str]:
     return comparison_sentences((figure for figure in comparisons(run) if figure[0] == RANDOM), digits(run))
 
 
-def _below(comparison: Comparison) -> bool:
+def _below(comparison: PaperComparison) -> bool:
     """Told to be below, or merely smaller where there is no interval to tell by."""
     return comparison.verdict == "below" or (comparison.verdict == "unknown" and comparison.difference < 0)
 
@@ -164,11 +164,11 @@ def _below_heuristics(run: RunView) -> list[str]:
             if name in (RANDOM, OPT) or row is None or not rows:
                 continue
             best = max(rows, key=lambda r: r.shown(protocol).mean)
-            ours, theirs = best.shown(protocol).mean, row.value.mean
-            if ours < theirs:
+            learned, heuristic = best.shown(protocol).mean, row.value.mean
+            if learned < heuristic:
                 sentences.append(
                     f"No learned method reaches the heuristic {name}{_at(k)}: {best.method} has "
-                    f"{ours:.{places}f}, {name} {theirs:.{places}f}."
+                    f"{learned:.{places}f}, {name} {heuristic:.{places}f}."
                 )
     return sentences
 

@@ -30,7 +30,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PaperComparison:
     """Our estimate beside the published figure.
 
     The two come from different splits, so they are taken as independent: they are told apart where their distance is

@@ -157,5 +157,6 @@ def _known(cls: type, document: dict[str, Any]) -> dict[str, Any]:
     names = {entry.name for entry in fields(cls)}
     if set(document) != names:
         wrong = sorted(set(document) ^ names)
-        raise ForesolveError(f"a {cls.__name__} has the entries {', '.join(sorted(names))}; not so {', '.join(wrong)}")
+        entries = ", ".join(sorted(names))
+        raise ForesolveError(f"a {cls.__name__} has the entries {entries}; missing or unknown: {', '.join(wrong)}")
     return dict(document)

@@ -35,7 +35,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodSummary:
     """What one method did with one budget, over all splits that are there.
 
     Attributes
@@ -103,7 +103,7 @@ def estimate(sample: Iterable[float], *, seed: int = 0, resamples: int = RESAMPL
     return Estimate(mean, min(low, mean), max(high, mean), len(values))
 
 
-def summary(records: Sequence[Record], methods: Sequence[str] = (), *, seed: int = 0) -> list[Row]:
+def summary(records: Sequence[Record], methods: Sequence[str] = (), *, seed: int = 0) -> list[MethodSummary]:
     """One row for each method and budget, "Chosen" among them.
 
     Parameters
@@ -183,8 +183,8 @@ def differences(
     gaps: list[Difference] = []
     for method, reference in pairs(_order(known, methods), heuristics):
         for k in budgets:
-            ours, theirs = table.get((method, k), {}), table.get((reference, k), {})
-            both = [(ours[split], theirs[split]) for split in sorted(ours.keys() & theirs.keys())]
+            scores, references = table.get((method, k), {}), table.get((reference, k), {})
+            both = [(scores[split], references[split]) for split in sorted(scores.keys() & references.keys())]
             if both:
                 gaps.append(_difference(both, method, reference, protocol, seed))
     return gaps
@@ -205,14 +205,14 @@ def _difference(
     return Difference(method, reference, both[0][0].k, estimate(gap, seed=seed), basis)
 
 
-def _row(records: Sequence[Record], seed: int) -> Row:
+def _row(records: Sequence[Record], seed: int) -> MethodSummary:
     fractional = [record.fractional for record in records if record.fractional is not None]
     measures: dict[Measure, Estimate] = {}
     for measure in MEASURES:
         sample = [float(getattr(record, measure)) for record in records if getattr(record, measure) is not None]
         if sample:
             measures[measure] = estimate(sample, seed=seed)
-    return Row(
+    return MethodSummary(
         records[0].method,
         records[0].k,
         estimate((record.value for record in records), seed=seed),

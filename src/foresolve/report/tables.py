@@ -11,7 +11,7 @@ from foresolve._base.table import Cell, Table
 from foresolve.report import published
 from foresolve.report.published import Published
 from foresolve.report.records import Measure
-from foresolve.report.summary import CHOSEN, Difference, Estimate, Row
+from foresolve.report.summary import CHOSEN, Difference, Estimate, MethodSummary
 from foresolve.report.table import BlockTable
 from foresolve.report.view import RunView as RunView
 
@@ -120,13 +120,13 @@ def _block1(run: RunView) -> Table:
         cells: list[Cell] = []
         for k in run.ks:
             row, paper = run.row(method, k), run.published(method, k)
-            theirs = "" if paper is None else number(paper.mean, paper.half)
+            note = "" if paper is None else number(paper.mean, paper.half)
             if row is None:
-                cells.append(Cell(note=theirs))
+                cells.append(Cell(note=note))
                 continue
             ours = row.shown(run.scored)
             bold = run.learned(method) and ours.mean == best[k]
-            cells.append(Cell(number(ours.mean, ours.half, digits(run)), note=theirs, bold=bold))
+            cells.append(Cell(number(ours.mean, ours.half, digits(run)), note=note, bold=bold))
         rows.append((method, *cells))
     return Table(("method", *(budget(k) for k in run.ks)), rows, _title(run), "paper")
 
@@ -143,9 +143,9 @@ def _block2(run: RunView) -> Table:
         cells: list[Cell] = []
         for measure in run.info.measures:
             places, scale = MEASURE_DIGITS[measure], MEASURE_SCALES[measure]
-            ours, theirs = row.measures.get(measure), _published2(run, row.method, measure)
+            ours, published = row.measures.get(measure), _published2(run, row.method, measure)
             text = "" if ours is None else number(ours.mean, ours.half, places, scale)
-            paper = "" if theirs is None else number(theirs.mean, theirs.half, places, scale)
+            paper = "" if published is None else number(published.mean, published.half, places, scale)
             bold = ours is not None and run.learned(row.method) and ours.mean == best[measure]
             cells.append(Cell(text, note=paper, bold=bold))
         lines.append((row.method, *cells))
@@ -174,7 +174,7 @@ def signed(difference: Difference | None, places: int = 2) -> Cell:
     return Cell(f"{gap.mean:+.{places}f}", interval)
 
 
-def _accurate(run: RunView) -> list[Row]:
+def _accurate(run: RunView) -> list[MethodSummary]:
     """The rows of Table 2."""
     return [
         row
@@ -188,7 +188,7 @@ def _published2(run: RunView, method: str, measure: Measure) -> Published | None
     return published.accuracy(run.config.domain, method, measure) if alike else None
 
 
-def _line1(run: RunView, row: Row) -> tuple[Any, ...]:
+def _line1(run: RunView, row: MethodSummary) -> tuple[Any, ...]:
     fractional = (None, None, None) if row.fractional is None else _numbers(row.fractional)
     config = run.config
     return (

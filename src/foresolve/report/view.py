@@ -13,7 +13,7 @@ from foresolve._base.checks import fail
 from foresolve.report import published
 from foresolve.report.published import Published
 from foresolve.report.records import Config, DomainInfo, Protocol, Record
-from foresolve.report.summary import CHOSEN, OPT, RANDOM, Difference, Row, differences, summary
+from foresolve.report.summary import CHOSEN, OPT, RANDOM, Difference, MethodSummary, differences, summary
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class RunView:
         return self._results[name]
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[MethodSummary]:
         """Means and intervals of every method and budget."""
         return summary(self.records, self.config.methods, seed=self.config.seed)
 
@@ -98,7 +98,7 @@ class RunView:
         """Whether it learns: not a heuristic, not a reference, not a choice among others."""
         return method not in (*self.info.heuristics, CHOSEN, RANDOM, OPT)
 
-    def row(self, method: str, k: int | None) -> Row | None:
+    def row(self, method: str, k: int | None) -> MethodSummary | None:
         """The row of a method and a budget, where there is one."""
         return next((row for row in self.rows if row.method == method and row.k == k), None)
 

@@ -68,8 +68,8 @@ def projected_ascent(
     return end.x
 
 
-class _Slope(NamedTuple):
-    """Points with their values, gradients, step lengths and gaps, and which instances go on (`any_open`)."""
+class _Iterate(NamedTuple):
+    """Points with their values, gradients, step lengths and gaps, and which instances continue (`any_open`)."""
 
     x: Tensor
     value: Tensor
@@ -80,35 +80,35 @@ class _Slope(NamedTuple):
     any_open: bool
 
 
-class _Backtracking(Step[_Slope]):
+class _Backtracking(Step[_Iterate]):
     """A projected gradient step, taken where it keeps its promise; shorter ones follow where it does not."""
 
     def __init__(self, function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor) -> None:
         self.function, self.matroid, self.theta = function, matroid, theta
 
-    def start(self, x: Tensor) -> _Slope:
+    def start(self, x: Tensor) -> _Iterate:
         here = self.function.local(x, self.theta)
         steepest = here.gradient.abs().amax(-1).clamp_min(torch.finfo(here.gradient.dtype).tiny)
         return self._state(x, here.value, here.gradient, steepest)
 
-    def _state(self, x: Tensor, value: Tensor, slope: Tensor, lipschitz: Tensor) -> _Slope:
+    def _state(self, x: Tensor, value: Tensor, slope: Tensor, lipschitz: Tensor) -> _Iterate:
         gap = (slope * (self.matroid.maximize(slope) - x)).sum(-1)
         open_ = gap > GAP * value.abs()
-        return _Slope(x, value, slope, lipschitz, gap, open_, bool(open_.any()))
+        return _Iterate(x, value, slope, lipschitz, gap, open_, bool(open_.any()))
 
-    def done(self, state: _Slope) -> bool:
+    def done(self, state: _Iterate) -> bool:
         return not state.any_open
 
-    def __call__(self, state: _Slope, k: int) -> _Slope:
+    def __call__(self, state: _Iterate, k: int) -> _Iterate:
         x, value, slope, lipschitz, _, open_, _ = state
         trial = self.matroid.project(x + slope / lipschitz[:, None]).x
-        there = self.function.local(trial, self.theta)
+        proposal = self.function.local(trial, self.theta)
         move = trial - x
         promise = value + (slope * move).sum(-1) - 0.5 * lipschitz * move.square().sum(-1)
-        good = open_ & (there.value >= promise - 1e-13 * value.abs())
+        good = open_ & (proposal.value >= promise - 1e-13 * value.abs())
         lipschitz = torch.where(good, 0.5 * lipschitz, torch.where(open_, 2 * lipschitz, lipschitz))
-        x, slope = torch.where(good[:, None], trial, x), torch.where(good[:, None], there.gradient, slope)
-        return self._state(x, torch.where(good, there.value, value), slope, lipschitz)
+        x, slope = torch.where(good[:, None], trial, x), torch.where(good[:, None], proposal.gradient, slope)
+        return self._state(x, torch.where(good, proposal.value, value), slope, lipschitz)
 
 
 def _wandered(function: SetFunction, matroid: PolyhedralMatroid, theta: Tensor, x: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ def decompose(x: Tensor, matroid: Matroid) -> SetCombination:
     """Independent sets whose mean is `x` `(*batch, n)`, a point of the independence polytope; the batch is flattened.
 
     For laminar matroids there are `n + 1` of them (systematic sampling); for others columns are generated, a linear
-    programme and a run of the greedy algorithm at a time. Points outside by no more than rounding are moved inside.
+    program and a run of the greedy algorithm at a time. Points outside by no more than rounding are moved inside.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def columns(x: np.ndarray, matroid: Matroid) -> tuple[float, np.ndarray, np.ndar
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
         if result.status != 0:
-            raise SolverError(f"the linear programme of the decomposition was not solved: {result.message}")
+            raise SolverError(f"the linear program of the decomposition was not solved: {result.message}")
         gains = 1.0 + result.ineqlin.marginals
         better = _greedy(gains, matroid)
         if gains[better].sum() + result.eqlin.marginals[0] <= 1e-9:

@@ -31,7 +31,7 @@ def maximize_sampled(program: SmoothedProgram, start: Tensor, *, max_iter: int) 
 
 
 class _Means(NamedTuple):
-    """A point, and the sums of the later gradients and points, so many of them."""
+    """A point, and the sums of the later gradients and points, with their number."""
 
     x: Tensor
     gradients: Tensor

@@ -135,7 +135,7 @@ def test_malformed_files(tmp_path: Path, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("edges", "options", "message"),
     [
-        ("no-such-file", {}, "`edges` must be a text file or a list of pairs; got 'no-such-file', which is no file"),
+        ("no-such-file", {}, "`edges` must be a text file or a list of pairs; got 'no-such-file', which is not a file"),
         ([], {}, "`edges` must be at least one pair"),
         ([(1, 2), (3,)], {}, r"`edges` must be pairs \(channel, customer\); got \(3,\) at 1"),
         ([(1, 2)], {"channels": 2}, "`channels` must be at most 1, the number in the graph; got 2"),

@@ -94,7 +94,7 @@ def test_bad_files_are_named_with_the_line(tmp_path: Path, ratings: str, actors:
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="is no folder"):
+    with pytest.raises(InvalidInputError, match="is not a folder"):
         load_movielens(tmp_path / "nowhere")
     write(tmp_path)
     (tmp_path / "movie_actors.dat").unlink()

@@ -49,7 +49,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(InvalidInputError, match=expected):
         locate("toy", tmp_path, "data")
-    with pytest.raises(InvalidInputError, match=r"which is no folder\. `foresolve data fetch cora` gets"):
+    with pytest.raises(InvalidInputError, match=r"which is not a folder\. `foresolve data fetch cora` gets"):
         locate("cora", tmp_path / "nowhere")
     with pytest.raises(InvalidInputError, match="`name` must be one of 'cora', 'movielens'"):
         locate("cara", tmp_path)

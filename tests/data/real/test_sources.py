@@ -134,10 +134,10 @@ def test_paths_and_links_of_an_archive_are_not_trusted(server: Server, tmp_path:
         (tar({**MEMBERS, "toy/toy.links": LINKS * 2}), "toy.links .* has 3 rows, not 1"),
         (tar({**MEMBERS, "toy/toy.links": b"a\tb\n1\t2\n"}), "must name the columns to, from; to is missing"),
         (tar({"toy/toy.words": WORDS}), "has no toy.links"),
-        (zipped(MEMBERS)[:-40], "no sound zip or tar archive"),
-        (tar(MEMBERS)[:-40], "no sound zip or tar archive"),
-        (b"<html>moved</html>", "no sound zip or tar archive"),
-        (b"", "no sound zip or tar archive"),
+        (zipped(MEMBERS)[:-40], "not a sound zip or tar file"),
+        (tar(MEMBERS)[:-40], "not a sound zip or tar file"),
+        (b"<html>moved</html>", "not a sound zip or tar file"),
+        (b"", "not a sound zip or tar file"),
     ],
 )
 def test_what_is_not_the_published_file_is_not_kept(server: Server, tmp_path: Path, body: bytes, message: str) -> None:

@@ -28,6 +28,7 @@ def test_the_most_rated_movies_are_chosen(k: int) -> None:
     assert_largest_are_chosen((data.features > 0).sum(-1), rule.model(data)(data.features), problem)
 
 
+@pytest.mark.slow
 @real("hetrec2011-movielens-2k/movie_actors.dat")
 def test_the_published_movies() -> None:
     config, cache = plan("recommendation", data=DATA), InstanceCache()

@@ -14,9 +14,11 @@ from reproduce import tiny
 
 EXACT = ("matching", "shortest-path", "knapsack")  # problems whose best decisions are known to be best
 
-# With so few sites the decisions of the layer sit on vertices, which it says.
+# With so few sites the decisions of the layer sit on vertices, which it says; with so few channels, in some draws.
 vertices = pytest.mark.filterwarnings("ignore::foresolve.errors.NoGradientWarning")
 FACILITY = pytest.param("facility", marks=vertices)
+BUDGET = pytest.param("budget", marks=vertices)
+TINY = {"budget": BUDGET, "facility": FACILITY}
 
 
 @pytest.fixture
@@ -58,7 +60,9 @@ def test_instances_are_made_and_solved_once_for_each_budget() -> None:
     assert cache.data(config, 2) is cache.data(config, 2)
     assert cache.data(config, 2).solved
     assert cache.data(config, 2).theta.data_ptr() == cache.data(config, 4).theta.data_ptr()
-    assert bool((cache.data(config, 4).values > cache.data(config, 2).values).all())
+    gains = cache.data(config, 4).values - cache.data(config, 2).values
+    assert bool((gains >= 0).all())  # none where two channels reach all that can be reached
+    assert float(gains.mean()) > 0.2
     assert cache.data(tiny.config("budget", splits=1, methods=["OPT"]), 2) is cache.data(config, 2)
 
 
@@ -78,7 +82,9 @@ def test_other_configs_and_caches_have_instances_of_their_own() -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("domain", [*(name for name in DOMAINS if name != "facility"), FACILITY])
+@pytest.mark.parametrize(
+    "domain", [*(name for name in DOMAINS if name not in {"budget", "facility"}), BUDGET, FACILITY]
+)
 def test_records_of_every_method(domain: str) -> None:
     config = tiny.config(domain, splits=1)
     table, info = DOMAINS[domain].methods(config), DOMAINS[domain].info
@@ -118,7 +124,7 @@ def test_the_protocol_of_the_paper(domain: str) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("domain", ["budget", "matching", FACILITY])
+@pytest.mark.parametrize("domain", [BUDGET, "matching", FACILITY])
 def test_numbers_do_not_depend_on_what_was_done_before(domain: str) -> None:
     methods = ["NN1-Decision", "NN2-2Stage", "RF-2Stage", "Random", "OPT"]
     methods += ["Cosine-Decision", "TF-IDF"] if domain == "matching" else []  # with dropout

@@ -50,7 +50,7 @@ def test_every_domain_has_the_methods_of_the_paper() -> None:
         ("budget", {"methods": ["NN1-Decision", "NN9"]}, "`methods` must be among those of budget: NN1-.*; got 'NN9'"),
         ("budget", {"splits": 0}, "`splits` must be an integer >= 1; got 0"),
         ("budget", {"seed": -1}, "`seed` must be an integer >= 0; got -1"),
-        ("budget", {"device": "cuda:99"}, "`device` must be one that is there"),
+        ("budget", {"device": "cuda:99"}, "`device` must be one that is available"),
         ("knapsack", {"data": "somewhere"}, "`data` must be not given for knapsack, which is generated"),
         ("matching", {"protocol": "paper", "methods": ["Cosine-Decision"]}, "`methods` must be among"),
     ],

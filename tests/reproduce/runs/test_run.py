@@ -84,7 +84,7 @@ def test_the_order_of_finishing_does_not_show(tmp_path: Path) -> None:
 
 
 def test_interrupts_lose_nothing_and_say_how_to_go_on(tmp_path: Path) -> None:
-    with pytest.raises(RunStopped, match=r"stopped with 2 of 6 jobs done.*the same command goes on"):
+    with pytest.raises(RunStopped, match=r"stopped with 2 of 6 jobs done.*the same command resumes"):
         go(toys.config(), tmp_path / "a", toys.HereEngine(stop_after=2))
     engine = toys.HereEngine()
     finished = go(toys.config(), tmp_path / "a", engine)

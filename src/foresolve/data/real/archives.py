@@ -60,7 +60,7 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
                         _copy(stream, out, f"{name} in {origin}")
                     extracted.add(name)
     except (tarfile.TarError, zipfile.BadZipFile, BadGzipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise ForesolveError(f"what came from {origin} is no sound zip or tar archive: {error}. Try again") from error
+        raise ForesolveError(f"what came from {origin} is not a sound zip or tar file: {error}. Try again") from error
     return extracted
 
 

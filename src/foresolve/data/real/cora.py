@@ -159,5 +159,5 @@ def _odd_field(line: bytes) -> str:
     return f"{odd[0][1][:20]!r} in column {odd[0][0]}" if odd else "an empty id or class"
 
 
-def _bad(path: Path, number: int, expected: str, found: str, remedy: str = "") -> InvalidInputError:
-    return checks.fail(f"line {number} of {path}", expected, found, remedy)
+def _bad(path: Path, number: int, expected: str, field: str, remedy: str = "") -> InvalidInputError:
+    return checks.fail(f"line {number} of {path}", expected, field, remedy)

@@ -17,13 +17,13 @@ SEPARATORS = ("::", "\t", ",")
 
 def as_pairs(edges: Any) -> list[tuple[Any, Any]]:
     """Pairs of labels, each once, from a sequence, an array or a tensor of them."""
-    listed = edges.tolist() if isinstance(edges, Tensor | np.ndarray) else list(edges)
-    for i, edge in enumerate(listed):
+    pairs = edges.tolist() if isinstance(edges, Tensor | np.ndarray) else list(edges)
+    for i, edge in enumerate(pairs):
         if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
             raise checks.fail("edges", "pairs (channel, customer)", f"{edge!r} at {i}")
-    if not listed:
+    if not pairs:
         raise checks.fail("edges", "at least one pair (channel, customer)", "none")
-    return list(dict.fromkeys((u, v) for u, v in listed))
+    return list(dict.fromkeys((u, v) for u, v in pairs))
 
 
 def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tupl
     """
     path = Path(path)
     if not path.is_file():
-        raise checks.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is no file")
+        raise checks.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is not a file")
     pairs: dict[tuple[str, str], None] = {}
     first: list[bool] | None = None
     with path.open(encoding="utf-8", errors="replace") as lines:
@@ -66,7 +66,7 @@ def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tupl
     return list(pairs)
 
 
-class Row(NamedTuple):
+class EdgeLine(NamedTuple):
     """A line of an edge list."""
 
     number: int
@@ -75,17 +75,17 @@ class Row(NamedTuple):
     separator: str
 
 
-def split_rows(lines: Iterable[str]) -> Iterator[Row]:
+def split_rows(lines: Iterable[str]) -> Iterator[EdgeLine]:
     """The rows of an edge list; the separator is the first of `SEPARATORS` that the first row has, else spaces."""
     separator = ""
     for number, line in enumerate(map(str.strip, lines), 1):
         if not line or line.startswith(COMMENTS):
             continue
         separator = separator or next((mark for mark in SEPARATORS if mark in line), " ")
-        yield Row(number, line, line.split(None if separator == " " else separator), separator)
+        yield EdgeLine(number, line, line.split(None if separator == " " else separator), separator)
 
 
-def _place(path: Path, row: Row) -> str:
+def _place(path: Path, row: EdgeLine) -> str:
     return f"line {row.number} of {path}: {row.line[:60]!r}"
 
 

@@ -189,6 +189,6 @@ def locate(name: str, folder: str | Path, argument: str = "folder") -> list[Path
     raise checks.fail(
         argument,
         f"a folder with {titles}, or with a subfolder {inner} that has them",
-        f"{str(folder)!r}, " + (f"without {missing}" if folder.is_dir() else "which is no folder"),
+        f"{str(folder)!r}, " + (f"without {missing}" if folder.is_dir() else "which is not a folder"),
         f"{fetch}`foresolve data list` says what is looked for",
     )

@@ -64,11 +64,11 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
     target, names = folder / source.folder, " and ".join(file.title for file in source.needed)
     if source.url is None:
         raise ForesolveError(f"{source.title} has no address to fetch from. Put {names} into {target} yourself")
-    there = [file.name for file in source.files if (target / file.name).exists()]
-    if there:
+    present = [file.name for file in source.files if (target / file.name).exists()]
+    if present:
         raise ForesolveError(
-            f"{target} already has {', '.join(there)}, which is never replaced. See what it is with `foresolve data "
-            f"check {name}`; to fetch anew, move it away first"
+            f"{target} already has {', '.join(present)}, which is never replaced. See what it is with `foresolve data "
+            f"check {name}`; to fetch again, move it away first"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
 
 def _examine(file: DataFile, path: Path) -> Finding:
     if not path.is_file():
-        message = "not there; nothing needs it" if file.optional else f"not there: {path} is no file"
+        message = "not there; nothing needs it" if file.optional else f"not there: {path} is not a file"
         return Finding(file.name, file.optional, message)
     if file.sha256 is not None and sha256(path) == file.sha256:
         return Finding(file.name, True, "the published file (sha256 agrees)")

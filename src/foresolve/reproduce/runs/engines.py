@@ -49,7 +49,7 @@ class Engine(Protocol):
         ...
 
     def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, JobResult | JobError]]:
-        """`work(*task)` for every task: positions and what came of them, as they finish.
+        """`work(*task)` for every task: positions and results, as they finish.
 
         Closing the iterator stops what is still going on.
         """
@@ -86,7 +86,7 @@ def cores() -> int:
 class LocalEngine:
     """Processes of this machine, one job at a time each.
 
-    A worker that dies (killed for want of memory, say) is replaced and its job done again, at most `retries` times.
+    A worker that dies (killed because memory ran out, say) is replaced and its job done again, at most `retries` times.
     Every worker is a fresh process with its own number of threads, also where there is only one of them: sums of
     floating point numbers depend on how many threads share them, so that a fixed number gives the same results for any
     number of workers.
@@ -155,12 +155,12 @@ class _Worker:
 
     def __init__(self, work: Work, threads: int) -> None:
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        self.pipe, remote = context.Pipe()
+        self.process = context.Process(target=_serve, args=(remote, work), daemon=True)
         self.position = -1
         with _environment(dict.fromkeys(THREADS, str(threads))), _interrupts_held():
             self.process.start()
-        theirs.close()  # so that the pipe ends when the worker does
+        remote.close()  # so that the pipe ends when the worker does
 
     def begin(self, position: int, tasks: Sequence[Task]) -> None:
         self.position = position
@@ -168,7 +168,7 @@ class _Worker:
             self.pipe.send(tasks[position])
 
     def result(self) -> JobResult | Failure | _Death | None:
-        """What came of the task, `None` while the worker is at it."""
+        """The result of the task, `None` while the worker is busy with it."""
         alive = self.process.is_alive()  # asked first: what a worker sent before its end is in the pipe by now
         try:
             if self.pipe.poll():

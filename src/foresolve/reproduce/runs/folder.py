@@ -51,7 +51,7 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path | str, config: Config) -> Self:
-        """Begin a folder, or go on in one that was begun with the same config.
+        """Begin a folder, or resume one that was begun with the same config.
 
         The splits, ks and methods of a later config may be more than those of an earlier one; what is there is kept.
         """
@@ -116,7 +116,7 @@ class Run:
         self.sessions.append({**environment(), **engine.about, "jobs": 0, "seconds": 0.0})
 
     def add(self, job: Job, outcome: JobResult, seconds: float = 0.0) -> None:
-        """Keep what came of a job; on return it is on the disk. `seconds` is added to the session's."""
+        """Keep the result of a job; on return it is on the disk. `seconds` is added to the session's."""
         if self._lock is None:
             raise ForesolveError(f"the run in {self.folder} was opened to be read. Use `Run.open` to add to it")
         keys = {(record.domain, *record.key) for record in outcome.records}

@@ -17,7 +17,7 @@ Progress = Callable[[int, int, str], None]  # jobs done, jobs in all, the job th
 
 
 class RunStopped(KeyboardInterrupt):
-    """Ctrl-C, with a message that says how far the run is and how to go on."""
+    """Ctrl-C, with a message that says how far the run got and how to resume it."""
 
 
 def run(config: Config, folder: Path | str, engine: Engine, progress: Progress | None = None, **how: Any) -> Run:
@@ -42,7 +42,7 @@ def run_all(
     """Do what is missing in several folders, with one crew of workers.
 
     Results are written as they come. An error in a job, and Ctrl-C, stop everything; what is finished is kept, and the
-    same call goes on from there. The runs that are returned are closed: to be read, not to be added to.
+    same call resumes from there. The runs that are returned are closed: to be read, not to be added to.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _work_off(tasks: Sequence[tuple[Run, Job]], total: int, engine: Engine, work
     except KeyboardInterrupt:
         where = ", ".join(str(folder) for folder in folders)
         raise RunStopped(
-            f"stopped with {done} of {total} jobs done. They are kept in {where}; the same command goes on from there"
+            f"stopped with {done} of {total} jobs done. They are kept in {where}; the same command resumes from there"
         ) from None
     finally:
         getattr(results, "close", lambda: None)()

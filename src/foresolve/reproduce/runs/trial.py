@@ -203,7 +203,7 @@ class Trial:
             epochs=epochs, batch_size=method.batch_size, optimizer=method.optimizer(model, setting),
             patience=patience, anneal=anneal, device=self.config.device, seed=self._seed(TRAINING), progress=False,
         )  # fmt: skip
-        if history.interrupted:  # `fit` ends without an error; half a training is no result
+        if history.interrupted:  # `fit` ends without an error; half a training run is not a result
             raise KeyboardInterrupt
         return model, history
 

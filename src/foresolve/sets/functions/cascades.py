@@ -134,9 +134,9 @@ def changes(
     targeted, used = _affordable(cost.reshape(graphs, count))
     chosen = np.zeros((graphs, count), dtype=bool)
     chosen[:used, :targeted] = True
-    mine = chosen.reshape(-1)[owner]
-    which, place = _ranges(network.first[node[mine]], network.first[node[mine] + 1])
-    row = owner[mine][which]
+    selected = chosen.reshape(-1)[owner]
+    which, place = _ranges(network.first[node[selected]], network.first[node[selected] + 1])
+    row = owner[selected][which]
     edge, on = network.arc[place], live.live[row // count, place]
     wanted = np.where(probability[edge] > 0.5, on, ~on)
     row, edge, on = row[wanted], edge[wanted], on[wanted]

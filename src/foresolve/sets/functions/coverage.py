@@ -67,8 +67,8 @@ class ProbabilisticCoverage(ClosedForm):
             self.weights = checks.as_tensor("weights", weights).detach().double()
             checks.finite("weights", self.weights)
             if self.weights.ndim == 0 or bool((self.weights < 0).any()):
-                given = "a number" if self.weights.ndim == 0 else f"minimum {self.weights.min().item():g}"
-                raise checks.fail("weights", "(*batch, targets) with entries >= 0", given)
+                defect = "a number" if self.weights.ndim == 0 else f"minimum {self.weights.min().item():g}"
+                raise checks.fail("weights", "(*batch, targets) with entries >= 0", defect)
 
     @property
     def batch_shape(self) -> torch.Size:

@@ -48,13 +48,13 @@ class CoverageLocal(Local):
         if index is not None:
             self.gradient = (theta @ left).squeeze(-1).scatter(-1, index, self.gradient)
 
-    def merge(self, which: Tensor, other: CoverageLocal) -> CoverageLocal:
-        """This one for the instances in question, the other, around another point, for the rest."""
+    def merge(self, which: Tensor, fallback: CoverageLocal) -> CoverageLocal:
+        """This one where `which` `(B,)` holds, `fallback`, around another point, elsewhere."""
         merged = copy.copy(self)
-        merged._zeros = self._zeros or other._zeros
-        merged.value = torch.where(which, self.value, other.value)
+        merged._zeros = self._zeros or fallback._zeros
+        merged.value = torch.where(which, self.value, fallback.value)
         for name in ("x", "_left", "gradient"):
-            setattr(merged, name, torch.where(which.unsqueeze(-1), getattr(self, name), getattr(other, name)))
+            setattr(merged, name, torch.where(which.unsqueeze(-1), getattr(self, name), getattr(fallback, name)))
         return merged
 
     def _rows(self, index: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -45,8 +45,8 @@ class Local(ABC):
     def slope(self) -> Tensor:
         """`(B, *shape)`: the derivative of `F` in `theta`."""
 
-    def merge(self, which: Tensor, other: Any) -> Local | None:
-        """This one where `which` `(B,)` holds, `other` elsewhere; nothing where the parts cannot be mixed."""
+    def merge(self, which: Tensor, fallback: Any) -> Local | None:
+        """This one where `which` `(B,)` holds, `fallback` elsewhere; nothing where the parts cannot be mixed."""
         return None
 
 
@@ -93,7 +93,7 @@ class Extension(torch.autograd.Function):
             if ctx.needs_input_grad[0]:
                 by_x = g[:, None] * ExtensionGradient.apply(x, theta, ctx.function)
             if ctx.needs_input_grad[1]:
-                by_theta = _fit(_Slope.apply(g, x, theta, ctx.function), theta)
+                by_theta = _fit(_ThetaGradient.apply(g, x, theta, ctx.function), theta)
             return by_x, by_theta, None
         if ctx.needs_input_grad[0]:
             by_x = g[:, None] * ctx.local.gradient
@@ -102,7 +102,7 @@ class Extension(torch.autograd.Function):
         return by_x, by_theta, None
 
 
-class _Slope(torch.autograd.Function):
+class _ThetaGradient(torch.autograd.Function):
     """`g dF/dtheta`, the end of the line: `x` can be differentiated twice, `theta` once."""
 
     @staticmethod

@@ -98,8 +98,8 @@ class FacilityLocation(ClosedForm):
         checks.finite("theta", theta)
         if bool((theta < 0).any()):
             where = (theta < 0).nonzero()[0].tolist()
-            given = f"{theta.detach()[tuple(where)].item():g} at {where}"
-            raise checks.fail("theta", ">= 0", given, "End the network in softplus, exp or relu")
+            entry = f"{theta.detach()[tuple(where)].item():g} at {where}"
+            raise checks.fail("theta", ">= 0", entry, "End the network in softplus, exp or relu")
         return theta
 
     def config(self) -> dict[str, Any]:

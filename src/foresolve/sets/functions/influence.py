@@ -91,19 +91,19 @@ class InfluenceSpread(SetFunction):
     ) -> None:
         super().__init__(samples, seed)
         if self.samples < 2:
-            raise checks.fail("samples", "at least 2, or errors could not be told", str(samples))
+            raise checks.fail("samples", "at least 2, or errors could not be estimated", str(samples))
         if hasattr(edges, "is_directed"):
             raise checks.fail("edges", "pairs of node numbers", "a graph", "Use `InfluenceSpread.from_networkx(graph)`")
         self.edges, self.n, self.nodes = as_edges(edges, n_nodes)
         self._network = CascadeGraph.of(self.edges, self.n)
         self.weights = np.ones(self.n)
         if weights is not None:
-            given = checks.as_tensor("weights", weights).detach().cpu().double()
-            checks.last_dim("weights", given, self.n, f"the {self.n} nodes")
-            checks.finite("weights", given)
-            if given.ndim > 1 or bool((given < 0).any()):
-                raise checks.fail("weights", f"({self.n},) with entries >= 0", f"minimum {given.min().item():g}")
-            self.weights = given.numpy().copy()
+            values = checks.as_tensor("weights", weights).detach().cpu().double()
+            checks.last_dim("weights", values, self.n, f"the {self.n} nodes")
+            checks.finite("weights", values)
+            if values.ndim > 1 or bool((values < 0).any()):
+                raise checks.fail("weights", f"({self.n},) with entries >= 0", f"minimum {values.min().item():g}")
+            self.weights = values.numpy().copy()
         self._candidates = np.flatnonzero(self.weights > 0)
         few = len(self._candidates) <= ALL_TARGETS
         most = (ALL_TARGETS if few else SOME_TARGETS) if targets is None else checks.positive_int("targets", targets)

@@ -42,12 +42,14 @@ class WeightedSum(SetFunction):
     """
 
     def __init__(self, terms: Sequence[SetFunction], weights: Sequence[float] | None = None) -> None:
-        given = [1.0] * len(terms) if weights is None else list(weights)
-        if len(terms) == 0 or len(given) != len(terms):
-            raise checks.fail("weights", f"one number for each of the {len(terms)} terms (at least 1)", str(len(given)))
+        factors = [1.0] * len(terms) if weights is None else list(weights)
+        if len(terms) == 0 or len(factors) != len(terms):
+            raise checks.fail(
+                "weights", f"one number for each of the {len(terms)} terms (at least 1)", str(len(factors))
+            )
         self.terms: list[SetFunction] = []
         self.weights: list[float] = []
-        for term, weight in zip(terms, map(_weight, given)):
+        for term, weight in zip(terms, map(_weight, factors)):
             inner = (term.terms, term.weights) if isinstance(term, WeightedSum) else ([term], [1.0])
             self.terms += inner[0]
             self.weights += [weight * part for part in inner[1]]
@@ -220,8 +222,8 @@ class SumLocal(Local):
     def slope(self) -> Tensor:
         return _total(self.weights, [term.slope() for term in self.terms])
 
-    def merge(self, which: Tensor, other: SumLocal) -> SumLocal | None:
-        merged = [mine.merge(which, theirs) for mine, theirs in zip(self.terms, other.terms)]
+    def merge(self, which: Tensor, fallback: SumLocal) -> SumLocal | None:
+        merged = [term.merge(which, substitute) for term, substitute in zip(self.terms, fallback.terms)]
         locals_ = [local for local in merged if local is not None]
         return SumLocal(self.weights, locals_) if len(locals_) == len(merged) else None
 
@@ -272,8 +274,8 @@ class SelectedLocal(Local):
         (pulled,) = torch.autograd.grad(selected, leaf, gradient().sum_to_size(selected.shape), allow_unused=True)
         return torch.zeros_like(leaf) if pulled is None else pulled
 
-    def merge(self, which: Tensor, other: SelectedLocal) -> SelectedLocal | None:
-        inner = self.inner.merge(which, other.inner)
+    def merge(self, which: Tensor, fallback: SelectedLocal) -> SelectedLocal | None:
+        inner = self.inner.merge(which, fallback.inner)
         return None if inner is None else SelectedLocal(self.outer, self.x, self.theta, inner)
 
 

@@ -100,7 +100,7 @@ class GraphicMatroid(Matroid):
 
     def excess(self, x: Tensor, *, base: bool = True) -> dict[str, Tensor]:
         """As for other matroids; `sets` is one number, the largest `x(A) - r(A)` of all sets of edges (0 if none is
-        positive), by a linear programme for each instance."""
+        positive), by a linear program for each instance."""
         flat, batch = self._take("x", x, check=True)
         most = torch.tensor([[columns(row, self)[0]] for row in flat.cpu().numpy()], dtype=torch.float64)
         amounts = {"lower": -flat, "upper": flat - 1, "sets": most.reshape(-1, 1).to(flat)}

@@ -128,7 +128,7 @@ class LaminarMatroid(PolyhedralMatroid):
         x, price = torch.ones_like(flat), torch.full_like(flat, -torch.inf)
         group = torch.full_like(flat, -1, dtype=torch.int64)
         for depth, level in enumerate(self._levels):
-            if depth == 0 and level.segments.whole and 0 < self.rank < self.n and len(flat):
+            if depth == 0 and level.segments.covers_all and 0 < self.rank < self.n and len(flat):
                 t, x = fill_units(flat, self.rank)
             else:
                 t, x = waterfill(flat, x, level.segments, level.totals)
@@ -230,16 +230,16 @@ class PartitionMatroid(LaminarMatroid):
 def _best(taken: Tensor, by_gain: Tensor, level: Level) -> Tensor:
     """Of the items taken so far, the first `c` of each set in the order of `by_gain`; `(B, n)` boolean."""
     segments = level.segments
-    if not segments.whole:
+    if not segments.covers_all:
         name = torch.where(level.group >= 0, level.group, torch.iinfo(torch.int64).max)
         place = name[by_gain].argsort(dim=1, stable=True)[:, : segments.items.numel()]
         by_gain = by_gain.gather(1, place)
-    mine = taken.gather(1, by_gain)
-    count = mine.cumsum(1)
-    if not segments.whole:
+    members = taken.gather(1, by_gain)
+    count = members.cumsum(1)
+    if not segments.covers_all:
         before = count.index_select(1, (segments.start - 1).clamp_min(0)) * (segments.start > 0)
         count = count - segments.spread(before)
-    return taken.scatter(1, by_gain, mine & (count <= segments.spread(level.totals[None])))
+    return taken.scatter(1, by_gain, members & (count <= segments.spread(level.totals[None])))
 
 
 def _items(n: int, s: int, items: Iterable[int]) -> np.ndarray:

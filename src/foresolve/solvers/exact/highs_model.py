@@ -49,7 +49,7 @@ def scaled(costs: np.ndarray) -> np.ndarray:
 class HighsModel:
     """`max` or `min costs'x` over `{row_lower <= C x <= row_upper, lower <= x <= upper}`, some `x` integer.
 
-    The program is loaded once and then changed in place; unless it runs `cold`, simplex goes on from its last basis.
+    The program is loaded once and then changed in place; unless it runs `cold`, simplex continues from its last basis.
 
     Parameters
     ----------

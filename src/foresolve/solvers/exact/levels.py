@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import dijkstra
 
 
 def hops(tails: np.ndarray, heads: np.ndarray, n_nodes: int, start: int) -> np.ndarray:
-    """The number of arcs from `start` to each node, infinite where there is no way."""
+    """The number of arcs from `start` to each node, infinite where no path leads there."""
     graph = scipy.sparse.csr_array((np.ones(len(tails)), (tails, heads)), (n_nodes, n_nodes))
     return np.asarray(dijkstra(graph, indices=start, unweighted=True))
 

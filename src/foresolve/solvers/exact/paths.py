@@ -21,11 +21,11 @@ from foresolve.solvers.arrays import Array, namespace, to_tensor
 from foresolve.solvers.exact.dijkstra import BatchedDijkstra
 from foresolve.solvers.exact.levels import groups, hops, longest_ways
 
-# An improvement below this share of the largest cost is rounding: without it, a cycle of weight zero may go on forever.
+# An improvement below this share of the largest cost is rounding: without it, a cycle of weight zero may run forever.
 IMPROVEMENT = 1e-12
 # torch wakes all its threads for `min` along a dimension, however small; up to this degree comparing in turn is faster.
 LOOP_DEGREE = 8
-# Up to so many costs in a batch, NumPy's cheaper calls outweigh torch's threads.
+# Up to this many costs in a batch, NumPy's cheaper calls outweigh torch's threads.
 SMALL = 200_000
 
 Step = tuple[Array, Array, Array]  # nodes `(k,)`, the arcs into them `(k, degree)` and the tails of those arcs

@@ -1,6 +1,6 @@
 r"""Shortest tours through all cities: branch and cut, on HiGHS' dual simplex.
 
-The programme over the edges (Dantzig, Fulkerson and Johnson, 1954)
+The program over the edges (Dantzig, Fulkerson and Johnson, 1954)
 
     min c'x   s.t.   sum_{e at v} x_e = 2  for all cities v,   sum_{e inside S} x_e <= |S| - 1  for all S,   x in {0, 1}
 
@@ -33,7 +33,7 @@ TIE = 1e-8
 CLOSE = 1e-8
 TOLERANCE = 1e-9
 FRACTIONAL = 1e-6
-# For each city, before a model starts afresh: more rows slow the simplex method down more than they save.
+# For each city, before the model is rebuilt: more rows slow the simplex method down more than they save.
 CUTS_A_CITY = 4
 MOST_NODES = 100_000
 

@@ -15,7 +15,7 @@ Solve = Callable[[Array], Array]
 
 potrf, potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 
-# Up to so many matrices, a loop over LAPACK costs less than one batched call of torch.
+# Up to this many matrices, a loop over LAPACK costs less than one batched call of torch.
 LOOP = 128
 
 

@@ -1,6 +1,6 @@
 """An interior point method for Euclidean projection, whose only linear systems are `C D C' + diag(e)`.
 
-The programme is `min |x - s|^2 / 2` over a `Polytope`. With `w` the slack of the inequalities, its optimality
+The program is `min |x - s|^2 / 2` over a `Polytope`. With `w` the slack of the inequalities, its optimality
 conditions are
 
     x - s + C'y - z_l + z_u = 0,    C x + w = rhs (w = 0 on equalities),
@@ -14,7 +14,7 @@ Newton step towards `S Z = c` eliminates all but `dy`:
     dx = d (r - C'dy),    d = 1 / (1 + z_l / (x - l) + z_u / (u - x)),    e = w / y on inequalities.
 
 Two facts save most of the arithmetic. Both residuals are linear, so a step of length `a` shrinks them by exactly
-`1 - a` and they need not be computed anew. And in the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the
+`1 - a` and they need not be computed again. And in the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the
 longest step, the `mu` ahead and the corrector's `dS dZ = -S Z p (1 + p)` all follow from `p`.
 """
 

@@ -14,7 +14,7 @@ from foresolve.solvers.arrays import Array
 
 Values = Callable[[np.ndarray], np.ndarray]  # f (N,) of boolean sets (N, n)
 
-# The value of a set counts as at least so many multiplications.
+# The value of a set counts as at least this many multiplications.
 VALUE_COST = 1e4
 
 

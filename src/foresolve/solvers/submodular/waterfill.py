@@ -30,7 +30,7 @@ class Segments:
     items: `(m,)` the items that belong to a segment, those of segment 0 first.
     label: `(m,)` the segment of each of these.
     start, size: `(count,)` the place of each segment's first member in `items`, and its number of members.
-    whole: there is one segment, and every item is in it.
+    covers_all: there is one segment, and every item is in it.
     """
 
     n: int
@@ -39,7 +39,7 @@ class Segments:
     label: Tensor
     start: Tensor
     size: Tensor
-    whole: bool
+    covers_all: bool
 
     @staticmethod
     def of(label: np.ndarray, count: int) -> Segments:
@@ -50,7 +50,7 @@ class Segments:
         size = np.bincount(label[items], minlength=count)
         start = np.cumsum(size) - size
         arrays = (torch.from_numpy(a.astype(np.int64)) for a in (items, label[items], start, size))
-        return Segments(len(label), count, *arrays, whole=count == 1 and len(items) == len(label))
+        return Segments(len(label), count, *arrays, covers_all=count == 1 and len(items) == len(label))
 
     def to(self, device: torch.device | str) -> Segments:
         """The same segments on another device."""
@@ -59,21 +59,21 @@ class Segments:
 
     def take(self, values: Tensor) -> Tensor:
         """`(B, n)` to the members' `(B, m)`."""
-        return values if self.whole else values.index_select(1, self.items)
+        return values if self.covers_all else values.index_select(1, self.items)
 
     def put(self, values: Tensor, into: Tensor) -> Tensor:
         """`into` `(B, n)` with the members' `(B, m)` in their places."""
-        return values if self.whole else into.index_copy(1, self.items, values)
+        return values if self.covers_all else into.index_copy(1, self.items, values)
 
     def sum(self, values: Tensor, label: Tensor | None = None) -> Tensor:
         """The segments' sums `(B, count)` of the members' `(B, m)`."""
-        if self.whole:
+        if self.covers_all:
             return values.sum(1, keepdim=True)
         return values.new_zeros(len(values), self.count).index_add(1, self.label if label is None else label, values)
 
     def spread(self, values: Tensor, label: Tensor | None = None) -> Tensor:
         """The segments' `(B or 1, count)` to their members' `(B or 1, m)`; a single column where it is one for all."""
-        return values if self.whole else values.index_select(1, self.label if label is None else label)
+        return values if self.covers_all else values.index_select(1, self.label if label is None else label)
 
 
 def waterfill(y: Tensor, upper: Tensor, segments: Segments, totals: Tensor) -> tuple[Tensor, Tensor]:
@@ -144,7 +144,7 @@ def _piece(y: Tensor, bound: Tensor, close: Tensor, segments: Segments, total: T
     ends = 2 * segments.start
     last = (ends + 2 * segments.size - 1).clamp(0, 2 * m - 1)
     label: Tensor | None = None
-    if not segments.whole:
+    if not segments.covers_all:
         label = segments.label.repeat_interleave(2)  # of each place, once sorted by segment
         place = torch.cat([segments.label, segments.label])[order].argsort(dim=1, stable=True)
         point, order = point.gather(1, place), order.gather(1, place)
@@ -153,7 +153,7 @@ def _piece(y: Tensor, bound: Tensor, close: Tensor, segments: Segments, total: T
     gap = torch.nn.functional.pad(point[:, :-1] - point[:, 1:], (0, 1))
     reached = (count * gap).cumsum(1)  # h at the next point
     filled = torch.cat([torch.zeros_like(bound), bound], 1).gather(1, order).cumsum(1)  # the part of items at a bound
-    if not segments.whole:
+    if not segments.covers_all:
         before = (ends - 1).clamp_min(0)
         reached, filled = (
             a - segments.spread(a.index_select(1, before) * (ends > 0), label) for a in (reached, filled)

@@ -1,0 +1,46 @@
+"""One vocabulary: every need is a word of it, and every word has a problem that offers it and one that does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import foresolve
+from foresolve import layers, losses
+from foresolve.errors import InvalidInputError
+from foresolve.problems import OracleProblem
+from foresolve.problems.traits import TRAITS, missing, require
+from foresolve.sets import GraphicMatroid
+
+COVERAGE = foresolve.ProbabilisticCoverage()
+PROBLEMS = (
+    foresolve.TopK(4, 2),
+    foresolve.LinearProgram(np.ones((1, 4)), [3.0], integrality=1),
+    foresolve.Knapsack([2, 3, 4, 5], np.array([[4.0], [5.0]])),
+    OracleProblem(lambda theta: theta, n=4, exact=False),
+    foresolve.SubmodularProblem(COVERAGE, foresolve.UniformMatroid(4, 2)),
+    foresolve.SubmodularProblem(COVERAGE, GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)], 4)),
+)
+
+
+def test_every_word_tells_problems_apart() -> None:
+    for word in TRAITS:
+        assert {word in problem.traits for problem in PROBLEMS} == {True, False}, word
+    assert {word for problem in PROBLEMS for word in problem.traits} <= set(TRAITS)
+
+
+def test_layers_and_losses_need_words_of_the_vocabulary() -> None:
+    kinds = [getattr(floor, name) for floor in (layers, losses) for name in floor.__all__]
+    needs = [kind.needs for kind in kinds if isinstance(kind, type) and isinstance(getattr(kind, "needs", None), tuple)]
+    assert len(needs) > 10
+    assert {word for words in needs for word in words} <= set(TRAITS)
+
+
+def test_the_first_need_that_is_not_met_is_named() -> None:
+    problem = PROBLEMS[3]
+    assert missing(problem, ("linear", "rows", "exact")) is TRAITS["rows"]
+    assert missing(problem, ("linear",)) is None
+    with pytest.raises(InvalidInputError, match=r"`problem` must be a LinearProgram.*got OracleProblem: .*Thing needs"):
+        require(problem, ("linear", "rows"), "Thing")
+    with pytest.raises(InvalidInputError, match="`problem` must be one with a linear objective; got str"):
+        require("matching", ("linear",), "Thing")  # type: ignore[arg-type]

@@ -1,0 +1,53 @@
+"""The extension as an operation of autograd: first and second derivatives, shared parameters, and where it ends."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from foresolve.errors import ForesolveError
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.extension import flatten
+from submodular_instances import draw_theta
+
+F = ProbabilisticCoverage()
+
+
+def point(*batch: int) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return 0.05 + 0.9 * torch.rand(*batch, 5, generator=generator, dtype=torch.float64)
+
+
+def test_gradients_of_value_and_gradient() -> None:
+    x, theta = point(2).requires_grad_(), draw_theta((2,), 5, 3, 0).requires_grad_()
+    assert torch.autograd.gradcheck(F.multilinear, (x, theta))
+    assert torch.autograd.gradcheck(F.gradient, (x, theta))
+    assert torch.autograd.gradgradcheck(lambda x: F.multilinear(x, theta.detach()), (x,))
+
+
+def test_shared_parameters_get_the_sum_of_all_gradients() -> None:
+    x, theta = point(3), draw_theta((), 5, 3, 1)
+    shared, copies = theta.clone().requires_grad_(), theta.expand(3, -1, -1).clone().requires_grad_()
+    weights = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+    (weights * F.multilinear(x, shared)).sum().backward()
+    (weights * F.multilinear(x, copies)).sum().backward()
+    assert shared.grad is not None
+    assert copies.grad is not None
+    torch.testing.assert_close(shared.grad, copies.grad.sum(0))
+
+
+def test_a_second_derivative_in_theta_is_refused() -> None:
+    x, theta = point(2), draw_theta((2,), 5, 3, 0).requires_grad_()
+    (gradient,) = torch.autograd.grad(F.multilinear(x, theta).sum(), theta, create_graph=True)
+    with pytest.raises(ForesolveError, match="x alone can be differentiated twice"):
+        gradient.sum().backward()
+
+
+def test_what_is_flattened_and_what_stays_shared() -> None:
+    x, theta = point(2, 3).float(), draw_theta((), 5, 4, 0).float()
+    same, flat, parameters, batch = flatten(F, x, theta)
+    assert same is x
+    assert (flat.dtype, flat.shape, parameters.shape, batch) == (torch.float64, (6, 5), (1, 5, 4), (2, 3))
+    _, flat, parameters, batch = flatten(F, x[0, 0], draw_theta((4,), 5, 4, 0))
+    assert (flat.shape, parameters.shape, batch) == ((4, 5), (4, 5, 4), (4,))

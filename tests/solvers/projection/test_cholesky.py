@@ -1,0 +1,52 @@
+"""Solves with symmetric positive definite matrices, whichever way the batch takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from foresolve.solvers.projection import cholesky
+from foresolve.solvers.projection.cholesky import cholesky_solver
+
+
+def draw(batch: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((batch, n, n))
+    return root @ root.swapaxes(1, 2) + 0.1 * np.eye(n), rng.standard_normal((batch, n))
+
+
+@pytest.mark.parametrize("batch", [1, 2, cholesky.LOOP, cholesky.LOOP + 1])
+@pytest.mark.parametrize("n", [1, 6])
+def test_the_product_with_the_matrix_gives_the_right_hand_side_back(batch: int, n: int) -> None:
+    matrix, v = draw(batch, n)
+    solution = cholesky_solver(matrix)(v)
+    assert isinstance(solution, np.ndarray)
+    np.testing.assert_allclose((matrix @ solution[..., None])[..., 0], v, atol=1e-9)
+    tensors = cholesky_solver(torch.from_numpy(matrix))(torch.from_numpy(v))
+    np.testing.assert_allclose(tensors.numpy(), solution, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("batch", [1, 3, cholesky.LOOP + 1])
+def test_only_the_lower_triangle_is_read(batch: int) -> None:
+    matrix, v = draw(batch, 5)
+    expected = cholesky_solver(matrix)(v)
+    spoiled = matrix + np.triu(np.full((5, 5), 7.0), 1)
+    np.testing.assert_allclose(cholesky_solver(spoiled)(v), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("batch", [3, cholesky.LOOP + 2])
+def test_a_broken_matrix_leaves_its_neighbors_alone(batch: int) -> None:
+    matrix, v = draw(batch, 4)
+    expected = cholesky_solver(matrix)(v)
+    matrix[1] = np.outer(np.ones(4), np.ones(4)) - 1e-13 * np.eye(4)  # singular, and indefinite by rounding
+    matrix[2] = np.nan
+    solution = cholesky_solver(matrix)(v)
+    np.testing.assert_allclose(solution[0], expected[0], rtol=1e-12)
+    assert np.isfinite(solution[1]).all()
+    assert not np.isfinite(solution[2]).all()
+
+
+def test_no_rows_and_no_instances() -> None:
+    assert cholesky_solver(np.zeros((3, 0, 0)))(np.zeros((3, 0))).shape == (3, 0)
+    assert cholesky_solver(np.zeros((0, 4, 4)))(np.zeros((0, 4))).shape == (0, 4)
