@@ -364,7 +364,7 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
     ("change", "message"),
     [
         (put("kind", value="other"), "is not a policy"),
-        (put("schema", value=2), "has the schema 2"),
+        (put("schema", value=3), "has the schema 3"),
         (put("schema", value=[]), "has the schema"),
         (put("model", value=3), "`model` must be dict; got int"),
         (put("model", "class", value="os.system"), "'os.system' is none of the reference models"),

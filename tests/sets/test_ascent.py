@@ -9,6 +9,7 @@ from torch import Tensor
 from foresolve.sets.ascent import Optimum, TangentSystem, maximize
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.matroid import PolyhedralMatroid
+from foresolve.sets.smoothed import SmoothedProgram
 from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid
 
 BATCH, N, TARGETS = 4, 8, 5
@@ -27,7 +28,7 @@ def height(objective: SetFunction, x: Tensor, theta: Tensor, gamma: Tensor) -> T
 
 
 def solve(*arguments) -> Optimum:
-    return maximize(*arguments, tol=1e-10)
+    return maximize(SmoothedProgram(*arguments[:-1]), arguments[-1], tol=1e-10)
 
 
 @pytest.mark.parametrize("name", MATROIDS)
@@ -68,6 +69,6 @@ def test_the_system_is_the_hessian_along_the_face(name: str) -> None:
 
 def test_few_steps_leave_a_residual_that_is_told() -> None:
     objective, constraint, theta, gammas, start = case("coverage", "uniform", 0.1)
-    optimum = maximize(objective, constraint, theta, gammas, start, tol=1e-14, max_iter=1)
+    optimum = maximize(SmoothedProgram(objective, constraint, theta, gammas), start, tol=1e-14, max_iter=1)
     assert float(optimum.residual.max()) > 1e-14
     assert optimum.iterations.max() == 1

@@ -9,6 +9,7 @@ from foresolve.sets.ascent import Optimum, maximize
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.sets.smoothed import SmoothedProgram
 from foresolve.sets.stochastic import maximize_sampled
 from submodular_instances import draw_theta
 
@@ -24,13 +25,17 @@ class Sampled(SetFunction):
         return (1 - (1 - mask[..., None] * theta).prod(-2)).sum(-1)
 
 
+def program(function: SetFunction) -> SmoothedProgram:
+    return SmoothedProgram(function, MATROID, draw_theta((3,), 6, 5, 0), GAMMA)
+
+
 def solve(samples: int, max_iter: int, seed: int = 0) -> Optimum:
     function = Sampled(samples=samples, seed=seed)
-    return maximize_sampled(function, MATROID, draw_theta((3,), 6, 5, 0), GAMMA, START, base=True, max_iter=max_iter)
+    return maximize_sampled(program(function), START, max_iter=max_iter)
 
 
 def exact() -> Tensor:
-    return maximize(ProbabilisticCoverage(), MATROID, draw_theta((3,), 6, 5, 0), GAMMA, START).x
+    return maximize(program(ProbabilisticCoverage()), START).x
 
 
 def test_it_comes_near_the_exact_maximizer_and_nearer_with_more_samples() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 
-from foresolve.solvers.submodular.increments import ValueIncrements, broadcast_to, rows_of
+from foresolve.solvers.arrays import Array
+from foresolve.solvers.submodular.increments import DenseIncrements, ValueIncrements
 
 WEIGHTS = np.array([1.0, 4.0, 9.0, 2.0, 0.0])
 
@@ -46,11 +49,20 @@ def test_picked_gains_are_those_of_all(increments: ValueIncrements) -> None:
     np.testing.assert_allclose(picked, increments.gains(state)[0, items])
 
 
-def test_rows_of_one_instance_or_of_one_item_for_each() -> None:
-    theta = np.arange(24.0).reshape(2, 4, 3)
-    np.testing.assert_array_equal(rows_of(theta, np.array([3, 0])), [theta[0, 3], theta[1, 0]])
-    np.testing.assert_array_equal(rows_of(theta[:1], np.array([3, 0, 1])), theta[0, [3, 0, 1]])
-    tensors = rows_of(torch.from_numpy(theta), torch.tensor([3, 0]))
-    np.testing.assert_array_equal(tensors.numpy(), rows_of(theta, np.array([3, 0])))
-    for values in (np.ones((1, 3)), torch.ones(1, 3)):
-        assert tuple(broadcast_to(values, (4, 3)).shape) == (4, 3)
+class Modular(DenseIncrements):
+    """A sum of rows, which no set has a say in."""
+
+    def gains(self, states: Array) -> Array:
+        return self.theta[0].sum(-1)[None] + 0 * states[:, :1]
+
+    def grown(self, states: Array, items: Array) -> Array:
+        return states + self.rows(items)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy])
+def test_rows_of_one_instance_or_of_one_item_for_each(kind: Callable[[np.ndarray], Array]) -> None:
+    theta, items = np.arange(24.0).reshape(2, 4, 3), np.array([3, 0])
+    both, first = (Modular(kind(part), kind(np.ones((1, 3)))) for part in (theta, theta[:1]))
+    assert tuple(both.empty.shape) == (2, 3)
+    np.testing.assert_array_equal(both.grown(both.empty, kind(items)), 1 + theta[[0, 1], items])
+    np.testing.assert_array_equal(first.rows(kind(np.array([3, 0, 1]))), theta[0, [3, 0, 1]])
