@@ -46,5 +46,5 @@ def refusals(needs: Iterable[str], monkeypatch: pytest.MonkeyPatch) -> list[tupl
     assert {need for problem, _ in cases for need in set(needs) - problem.traits} == set(needs)
     for problem, _ in cases:
         for work in ("solve", "argmax", "objective"):
-            monkeypatch.setattr(problem, work, lambda *given, work=work: pytest.fail(f"`{work}` was called"))
+            monkeypatch.setattr(problem, work, lambda *arguments, work=work: pytest.fail(f"`{work}` was called"))
     return cases

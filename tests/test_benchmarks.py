@@ -62,9 +62,9 @@ def test_a_table_in_three_forms() -> None:
     assert tables.as_csv(ROWS).splitlines()[2] == 'other|one,12 ms,"failed, twice"'
 
 
-@pytest.mark.parametrize(("theirs", "text"), [(None, "-"), (0.5, "0.5x"), (2.0, "2x"), (12_345.0, "12,345x")])
-def test_ratios(theirs: float | None, text: str) -> None:
-    assert tables.ratio(theirs, 1.0) == text
+@pytest.mark.parametrize(("seconds", "text"), [(None, "-"), (0.5, "0.5x"), (2.0, "2x"), (12_345.0, "12,345x")])
+def test_ratios(seconds: float | None, text: str) -> None:
+    assert tables.ratio(seconds, 1.0) == text
 
 
 def test_a_record_keeps_the_largest(tmp_path: Path) -> None:

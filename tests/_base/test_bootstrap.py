@@ -12,18 +12,18 @@ RNG = np.random.default_rng(0)
 
 def test_the_interval_of_a_mean_is_that_of_scipy_up_to_resampling() -> None:
     values = RNG.exponential(size=80)
-    theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=20_000).confidence_interval
+    expected = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=20_000).confidence_interval
     ours = interval(values, resamples=20_000)
-    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    assert ours == pytest.approx((expected.low, expected.high), abs=0.02)
 
 
 def test_the_interval_of_a_ratio_is_that_of_scipy_up_to_resampling() -> None:
     above, below = RNG.exponential(size=80), 1 + RNG.random(80)
-    theirs = stats.bootstrap(
+    expected = stats.bootstrap(
         (above, below), lambda a, b, axis=-1: a.sum(axis) / b.sum(axis), paired=True, method="percentile"
     ).confidence_interval
     ours = intervals({"ratio": (above, below)}, resamples=10_000)["ratio"]
-    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    assert ours == pytest.approx((expected.low, expected.high), abs=0.02)
 
 
 def test_all_statistics_see_the_same_draws_and_a_wider_level_holds_a_narrower_one() -> None:

@@ -38,10 +38,10 @@ def test_a_seed_makes_the_generator_that_manual_seed_makes() -> None:
 
 
 def test_a_generator_is_used_and_advanced() -> None:
-    mine = torch.Generator().manual_seed(7)
-    assert as_generator("seed", mine) is mine
-    torch.rand(3, generator=as_generator("seed", mine, cpu=True))
-    assert not torch.equal(mine.get_state(), torch.Generator().manual_seed(7).get_state())
+    source = torch.Generator().manual_seed(7)
+    assert as_generator("seed", source) is source
+    torch.rand(3, generator=as_generator("seed", source, cpu=True))
+    assert not torch.equal(source.get_state(), torch.Generator().manual_seed(7).get_state())
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, True, None, "7"])
@@ -52,8 +52,8 @@ def test_what_is_no_seed_is_refused(seed: Any) -> None:
 
 def test_seeds_for_what_is_not_torch() -> None:
     assert as_seed("seed", np.int64(5)) == 5
-    mine = torch.Generator().manual_seed(0)
-    seeds = [as_seed("seed", mine) for _ in range(3)]
+    source = torch.Generator().manual_seed(0)
+    seeds = [as_seed("seed", source) for _ in range(3)]
     assert len(set(seeds)) == 3
     assert seeds[0] == as_seed("seed", torch.Generator().manual_seed(0))
     with pytest.raises(InvalidInputError, match="`seed` must be an integer >= 0"):

@@ -114,11 +114,11 @@ class TestInput:
 class TestBatches:
     def test_indexing(self) -> None:
         data = top_k_data()
-        one = data[-1]
-        assert one.features.shape == (3,)
-        assert one.theta.shape == (5,)
-        assert one.index is not None
-        assert one.index.item() == 19
+        last = data[-1]
+        assert last.features.shape == (3,)
+        assert last.theta.shape == (5,)
+        assert last.index is not None
+        assert last.index.item() == 19
         mask = torch.zeros(20, dtype=torch.bool)
         mask[[2, 4]] = True
         for index in (slice(2, 5, 2), [2, 4], torch.tensor([2, 4]), np.array([2, 4]), mask):
@@ -243,15 +243,15 @@ class TestInstancesOfTheirOwn:
         }
         problem = problems[name]()
         theta = draw(6, 3)
-        whole = problem.solve(theta)
+        decisions = problem.solve(theta)
         index = torch.tensor([4, 1, 1])
-        some = problem.select(index)
-        assert some.batch_shape == (3,)
-        torch.testing.assert_close(some.solve(theta[index]), whole[index])
-        assert some.check(whole[index])
-        one = problem.select(torch.tensor(3))
-        assert one.batch_shape == ()
-        torch.testing.assert_close(one.solve(theta[3]), whole[3])
+        part = problem.select(index)
+        assert part.batch_shape == (3,)
+        torch.testing.assert_close(part.solve(theta[index]), decisions[index])
+        assert part.check(decisions[index])
+        single = problem.select(torch.tensor(3))
+        assert single.batch_shape == ()
+        torch.testing.assert_close(single.solve(theta[3]), decisions[3])
         assert TopK(3, 1).select(index).batch_shape == ()
 
     def test_select_wants_one_dimension(self) -> None:
@@ -345,11 +345,11 @@ class TestCache:
     def test_stale_ones_are_replaced(self, tmp_path: Path) -> None:
         path = tmp_path / "decisions.npz"
         top_k_data(cache=path).solve()
-        other = DecisionDataset(torch.zeros(20, 1), top_k_data().theta, TopK(5, 3), cache=path)
+        another = DecisionDataset(torch.zeros(20, 1), top_k_data().theta, TopK(5, 3), cache=path)
         with pytest.warns(ForesolveWarning, match="another problem"):
-            assert (other.decisions.sum(-1) == 3).all()
+            assert (another.decisions.sum(-1) == 3).all()
         again = DecisionDataset(torch.zeros(20, 1), top_k_data().theta, TopK(5, 3), cache=path)
-        assert torch.equal(again.decisions, other.decisions)
+        assert torch.equal(again.decisions, another.decisions)
 
     @pytest.mark.parametrize("content", [b"", b"city,cost\n1,2\n", b"PK\x03\x04 damaged"])
     def test_other_files_are_left_alone(self, tmp_path: Path, content: bytes) -> None:

@@ -79,8 +79,8 @@ def test_gradients_agree_with_the_quadratic_relaxation(problem, gamma: float) ->
         torch.autograd.grad(layer(theta, problem), (theta, smoothing), v)
         for layer in (RegularizedFrankWolfe(smoothing), QuadraticRelaxation(smoothing))
     )
-    for ours, theirs in zip(outcome, expected):
-        torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-7)
+    for ours, reference in zip(outcome, expected):
+        torch.testing.assert_close(ours, reference, atol=1e-7, rtol=1e-7)
 
 
 @given(st.sampled_from(INTEGRAL), st.integers(0, 10_000), st.booleans())

@@ -29,14 +29,14 @@ class WithFormula(Plain):
 
 @pytest.mark.parametrize("kind", ["uniform", "partition", "laminar"])
 def test_a_users_formula_gives_what_ours_gives(kind: str) -> None:
-    ours, theirs = (
+    ours, reference = (
         foresolve.SubmodularProblem(function, matroid(kind, 9))
         for function in (foresolve.ProbabilisticCoverage(), WithFormula())
     )
     layer = foresolve.MultilinearRelaxation(0.6, tol=1e-12)
     theta = smooth_theta(layer, ours, 2, TARGETS)
     estimates = []
-    for problem in (ours, theirs):
+    for problem in (ours, reference):
         leaf = theta.clone().requires_grad_()
         x = layer(leaf, problem)
         (x * torch.linspace(-1, 1, 9, dtype=torch.float64)).sum().backward()

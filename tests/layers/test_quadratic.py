@@ -78,13 +78,13 @@ def test_optimality_conditions_hold_whatever_the_instance(instance: Instance) ->
 def test_agrees_with_an_independent_solver(instance: Instance) -> None:
     x = QuadraticRelaxation(instance.gamma)(tensor(instance.theta), instance.problem())
     for ours, theta in zip(x.numpy(), instance.theta):
-        theirs = reference(instance, theta)
+        expected = reference(instance, theta)
         # Strong concavity: whoever is feasible and has the larger objective is nearer. Clarabel reaches about 1e-6 on
         # degenerate instances, so distances are compared at that level and objectives much more closely.
-        value, other = (theta @ v - instance.gamma * v @ v for v in (ours, theirs))
-        assert value >= other - 1e-7 * (1 + abs(other))
+        value, best = (theta @ v - instance.gamma * v @ v for v in (ours, expected))
+        assert value >= best - 1e-7 * (1 + abs(best))
         if instance.gamma >= 0.1:
-            np.testing.assert_allclose(ours, theirs, atol=2e-5)
+            np.testing.assert_allclose(ours, expected, atol=2e-5)
 
 
 @given(instances(smooth=True))
@@ -538,7 +538,7 @@ def test_running_out_of_iterations_warns_and_stays_finite() -> None:
 
 
 @pytest.mark.parametrize(("rows", "gamma"), list(itertools.product([1e-6, 1.0, 1e6], [1e-6, 1.0, 1e4])))
-def test_badly_scaled_programmes(rows: float, gamma: float) -> None:
+def test_badly_scaled_programs(rows: float, gamma: float) -> None:
     instance = draw(3, gamma=gamma)
     problem = instance.problem(A_ub=rows * instance.A_ub, b_ub=rows * instance.b_ub)
     layer = QuadraticRelaxation(gamma)

@@ -26,8 +26,8 @@ def case(kind: type[SmoothedLayer]) -> tuple[foresolve.Problem, Tensor]:
 def test_a_number_is_the_smoothing_and_a_rule_follows_the_parameters(kind: type) -> None:
     problem, theta = case(kind)
     assert kind(0.5).smoothing(theta, problem).tolist() == 0.5
-    given = torch.tensor([0.5, 1.0, 2.0])
-    assert kind(given).smoothing(theta, problem).tolist() == given.tolist()
+    gammas = torch.tensor([0.5, 1.0, 2.0])
+    assert kind(gammas).smoothing(theta, problem).tolist() == gammas.tolist()
     relative = kind(RelativeGamma(0.7)).smoothing(theta, problem)
     assert relative.shape == (3,)
     assert kind(RelativeGamma(0.7)).smoothing(theta[0], problem).tolist() == pytest.approx(float(relative[0]))

@@ -35,9 +35,9 @@ def test_fit_agrees_with_the_cpu() -> None:
     assert histories[1].train_loss == pytest.approx(histories[0].train_loss, rel=1e-4)
     reports = [evaluate(model, valid, bootstrap=0) for model in models]
     assert reports[1].regret == pytest.approx(reports[0].regret, abs=1e-5)
-    here, there = (Policy(model, valid.problem)(valid.features) for model in models)
-    assert there.is_cuda
-    assert torch.equal(there.cpu(), here)
+    here, moved = (Policy(model, valid.problem)(valid.features) for model in models)
+    assert moved.is_cuda
+    assert torch.equal(moved.cpu(), here)
 
 
 def test_resumes_bit_for_bit(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_resumes_bit_for_bit(tmp_path: Path) -> None:
 def test_baselines(kind: type[Baseline]) -> None:
     if kind is RandomForest:
         pytest.importorskip("sklearn")
-    here, there = top_k_data(), top_k_data().to("cuda")
-    on_cpu, on_gpu = kind().fit(here), kind().fit(there)
-    torch.testing.assert_close(on_gpu(there.features).cpu(), on_cpu(here.features), rtol=1e-4, atol=1e-4)
-    evaluate(on_gpu, there, bootstrap=0)
-    evaluate(on_cpu, there, bootstrap=0)
+    here, moved = top_k_data(), top_k_data().to("cuda")
+    on_cpu, on_gpu = kind().fit(here), kind().fit(moved)
+    torch.testing.assert_close(on_gpu(moved.features).cpu(), on_cpu(here.features), rtol=1e-4, atol=1e-4)
+    evaluate(on_gpu, moved, bootstrap=0)
+    evaluate(on_cpu, moved, bootstrap=0)

@@ -46,7 +46,7 @@ def test_the_run_is_that_of_its_seed_and_leaves_the_global_generator_alone() -> 
     assert not same(first, run(1))
 
 
-def test_optimisers_and_schedulers() -> None:
+def test_optimizers_and_schedulers() -> None:
     net = model()
     sgd = torch.optim.SGD(net.parameters(), lr=0.5)
     history = fit(net, MSE(), top_k_data(), epochs=3, optimizer=sgd, scheduler=torch.optim.lr_scheduler.StepLR(sgd, 1))
@@ -106,9 +106,9 @@ def test_features_take_the_dtype_of_the_model() -> None:
     ],
 )
 def test_bad_input(arguments: dict[str, Any], message: str) -> None:
-    given = {"model": model(), "loss": MSE(), "train": top_k_data()} | arguments
+    settings = {"model": model(), "loss": MSE(), "train": top_k_data()} | arguments
     with pytest.raises(InvalidInputError, match=message):
-        fit(**given)
+        fit(**settings)
 
 
 def test_a_baseline_refuses_what_has_no_meaning_for_it() -> None:

@@ -180,17 +180,17 @@ def test_untrusted_estimators_are_not_loaded(tmp_path: Path) -> None:
 
 
 def test_models_of_the_user(tmp_path: Path) -> None:
-    def own(width: int = 8) -> nn.Module:
+    def network(width: int = 8) -> nn.Module:
         return nn.Sequential(nn.Linear(3, width), nn.BatchNorm1d(width), nn.Linear(width, 6))
 
-    policy = Policy(own(), TopK(6, 2))
+    policy = Policy(network(), TopK(6, 2))
     policy.save(tmp_path)
     features = torch.randn(4, 3)
     with pytest.raises(ForesolveError, match=r"weights of a Sequential.*pass one with `Policy.load\(..., model=...\)`"):
         Policy.load(tmp_path)
-    assert torch.equal(Policy.load(tmp_path, model=own())(features), policy(features))
+    assert torch.equal(Policy.load(tmp_path, model=network())(features), policy(features))
     with pytest.raises(ForesolveError, match=r"weights of another model.*\(8, 3\) in the file, \(9, 3\)"):
-        Policy.load(tmp_path, model=own(9))
+        Policy.load(tmp_path, model=network(9))
 
 
 class Tagged:
@@ -313,8 +313,8 @@ def test_calls_without_gradients_and_in_evaluation_mode() -> None:
     assert torch.equal(policy(features), policy(features))
     assert net.training
     assert not policy(features).requires_grad
-    other = policy(features, problem=TopK(6, 3))
-    assert bool((other.sum(-1) == 3).all())
+    wider = policy(features, problem=TopK(6, 3))
+    assert bool((wider.sum(-1) == 3).all())
 
 
 def test_saving_again_replaces_the_policy(tmp_path: Path) -> None:
@@ -425,11 +425,11 @@ def test_descriptions_that_are_none(text: str, tmp_path: Path) -> None:
 def test_damaged_weights(cut: str, honest: bool, tmp_path: Path) -> None:
     Policy(MLP(3, 6), TopK(6, 2)).save(tmp_path)
     path = next(tmp_path.glob("*.safetensors"))
-    whole = path.read_bytes()
+    saved = path.read_bytes()
     content = {
-        "half": whole[: len(whole) // 2],
+        "half": saved[: len(saved) // 2],
         "empty": b"",
-        "long header": (2**62).to_bytes(8, "little") + whole[8:],
+        "long header": (2**62).to_bytes(8, "little") + saved[8:],
         "garbage": bytes(range(256)) * 4,
     }[cut]
     if honest:

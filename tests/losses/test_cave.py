@@ -60,17 +60,17 @@ def check_projection(problem: foresolve.LinearProgram, x: Tensor, point: Tensor,
     In the cone, `x` is best for it, which HiGHS decides; in the polar, moving along the rest stays feasible.
     """
     size = 1 + point.norm(dim=-1)
-    other = relaxed(problem)
-    lead = ((other.solve(projected) - x) * projected).sum(-1)
+    relaxation = relaxed(problem)
+    lead = ((relaxation.solve(projected) - x) * projected).sum(-1)
     assert float((lead / size).abs().max()) < 1e-5
     rest = point - projected
     assert float(((rest * projected).sum(-1) / size**2).abs().max()) < 1e-5
     step = 1e-4 / size.unsqueeze(-1)
-    assert bool(other.check(x + step * rest, tol=1e-9).feasible.all())
+    assert bool(relaxation.check(x + step * rest, tol=1e-9).feasible.all())
 
 
 @given(drawn())
-def test_projection_onto_the_cones_of_the_catalogue(case) -> None:
+def test_projection_onto_the_cones_of_the_catalog(case) -> None:
     problem, truth, theta_hat, _ = case
     best, point = problem.solve(truth), problem.gain(theta_hat)
     cone = NormalCone.at(best, problem.polytope(torch.Size([3])))

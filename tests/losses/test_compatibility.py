@@ -123,8 +123,8 @@ def test_what_is_denied_is_refused_before_any_work(name: str, kind: str, monkeyp
     model, batch = Model(PROBLEMS[kind][1]), data[:]
     problem = data.problem
     for work in ("solve", "argmax", "objective"):
-        monkeypatch.setattr(problem, work, lambda *given, work=work: pytest.fail(f"`{work}` was called"))
-    monkeypatch.setattr(batch.problem, "solve", lambda *given: pytest.fail("`solve` was called"))
+        monkeypatch.setattr(problem, work, lambda *arguments, work=work: pytest.fail(f"`{work}` was called"))
+    monkeypatch.setattr(batch.problem, "solve", lambda *arguments: pytest.fail("`solve` was called"))
     calls: list[Callable[[], object]] = [
         lambda: foresolve.fit(model, loss, data, epochs=1, progress=False),
         lambda: loss(batch.theta, batch),

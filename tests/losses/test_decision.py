@@ -130,7 +130,7 @@ def test_a_best_value_of_zero_is_named() -> None:
     assert bool(torch.isfinite(DecisionLoss(foresolve.QuadraticRelaxation(0.5))(theta, batch)).all())
 
 
-def test_only_the_normalised_loss_needs_a_decision() -> None:
+def test_only_the_normalized_loss_needs_a_decision() -> None:
     layer = foresolve.QuadraticRelaxation(0.5)
     assert not DecisionLoss(layer).uses_best
     assert DecisionLoss(layer, normalize=True).uses_best

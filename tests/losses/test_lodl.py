@@ -84,8 +84,8 @@ def test_weights_are_the_least_squares_ones(directed: bool) -> None:
         parts = [errors[:, i].clamp_min(0), errors[:, i].clamp_max(0)] if directed else [errors[:, i]]
         columns = torch.cat(parts, -1).square().numpy()
         weights, residual = nnls(columns, regret[:, i].numpy())
-        found = (local(errors)[:, i] - regret[:, i]).norm()
-        assert float(found) <= residual * (1 + 1e-4)
+        misfit = (local(errors)[:, i] - regret[:, i]).norm()
+        assert float(misfit) <= residual * (1 + 1e-4)
         np.testing.assert_allclose(local.factors[i].square().flatten().numpy(), weights, atol=1e-3)
 
 
@@ -168,16 +168,16 @@ def test_nothing_is_solved_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_data_sets_instances_are_not_mistaken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Validation instances have the same positions, and losses of their own, fitted once."""
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
-    _, other = instance(foresolve.TopK(5, 2), 5, seed=9)
+    _, stranger = instance(foresolve.TopK(5, 2), 5, seed=9)
     loss = prepared(LODL(samples=30, steps=20), batch)
     before = loss(theta_hat, batch)
-    found = loss(theta_hat, other)
-    both = Batch(None, torch.cat([batch.theta, other.theta]), batch.problem, index=torch.arange(4).repeat(2))
+    values = loss(theta_hat, stranger)
+    both = Batch(None, torch.cat([batch.theta, stranger.theta]), batch.problem, index=torch.arange(4).repeat(2))
     alone = LODL(samples=30, steps=20)
     alone._unit = loss._unit
-    torch.testing.assert_close(found, alone(theta_hat, other))
+    torch.testing.assert_close(values, alone(theta_hat, stranger))
     monkeypatch.setattr(batch.problem, "solve", lambda theta: pytest.fail("solved"))
-    torch.testing.assert_close(loss(theta_hat.repeat(2, 1), both), torch.cat([before, found]))
+    torch.testing.assert_close(loss(theta_hat.repeat(2, 1), both), torch.cat([before, values]))
 
 
 def test_instances_with_feasible_sets_of_their_own() -> None:
@@ -185,10 +185,10 @@ def test_instances_with_feasible_sets_of_their_own() -> None:
     theta_hat, batch = instance(problem, 4, positive=True)
     together = prepared(LODL(samples=30, steps=20), batch)(theta_hat, batch)
     single = foresolve.Knapsack([2, 3, 4, 5], 5.0)
-    one = Batch(None, batch.theta[1:2], single, index=torch.tensor([1]))
+    lone = Batch(None, batch.theta[1:2], single, index=torch.tensor([1]))
     loss = LODL(samples=30, steps=20)
     loss._unit = prepared(LODL(), batch)._unit
-    torch.testing.assert_close(loss(theta_hat[1:2], one), together[1:2])
+    torch.testing.assert_close(loss(theta_hat[1:2], lone), together[1:2])
 
 
 def test_parameters_and_regrets_that_never_change() -> None:
@@ -201,12 +201,12 @@ def test_parameters_and_regrets_that_never_change() -> None:
 
 def test_it_goes_on_from_where_it_was() -> None:
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
-    one, two = prepared(LODL(samples=30, steps=20), batch), LODL(samples=30, steps=20)
+    first, second = prepared(LODL(samples=30, steps=20), batch), LODL(samples=30, steps=20)
     file = io.BytesIO()
-    torch.save(one.state_dict(), file)
+    torch.save(first.state_dict(), file)
     file.seek(0)
-    two.load_state_dict(torch.load(file, weights_only=True))
-    assert torch.equal(one(theta_hat, batch), two(theta_hat, batch))
+    second.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(first(theta_hat, batch), second(theta_hat, batch))
 
 
 def test_bad_input() -> None:

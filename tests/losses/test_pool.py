@@ -46,12 +46,12 @@ def test_the_oldest_go_first() -> None:
 
 def test_it_starts_with_the_best_and_grows_by_the_predicted() -> None:
     theta_hat, batch = instance(foresolve.TopK(6, 2), 6)
-    best, own = batch.best()[0], batch.problem.solve(theta_hat)
+    best, predicted = batch.best()[0], batch.problem.solve(theta_hat)
     pool = SolutionPool(solve_ratio=0.0)
     assert pool(theta_hat, batch).tolist() == list(map(list, dict.fromkeys(map(tuple, best.tolist()))))
     pool = SolutionPool(solve_ratio=1.0)
-    found = {tuple(row) for row in pool(theta_hat, batch).tolist()}
-    assert found == {tuple(row) for row in torch.cat([best, own]).tolist()}
+    decisions = {tuple(row) for row in pool(theta_hat, batch).tolist()}
+    assert decisions == {tuple(row) for row in torch.cat([best, predicted]).tolist()}
 
 
 def test_evaluation_changes_nothing() -> None:
@@ -99,8 +99,8 @@ def test_resumed_training_is_the_same() -> None:
     second = losses(SolutionPool(solve_ratio=0.5, capacity=12))
     second[0].load_state_dict(torch.load(file, weights_only=True))
     for theta_hat, batch in cases[3:]:
-        for one, two in zip(first, second, strict=True):
-            assert torch.equal(one(theta_hat, batch), two(theta_hat, batch))
+        for before, after in zip(first, second, strict=True):
+            assert torch.equal(before(theta_hat, batch), after(theta_hat, batch))
 
 
 def test_scores_of_any_objective() -> None:

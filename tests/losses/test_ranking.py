@@ -68,8 +68,8 @@ def test_ties_have_no_order() -> None:
     """Decisions that are equally good may be ranked either way."""
     batch = Batch(None, torch.tensor([[1.0, 1.0, 0.0]]), foresolve.TopK(3, 1))
     pool = filled(batch.problem)
-    one, two = torch.tensor([[3.0, 2.0, 0.0]]), torch.tensor([[2.0, 3.0, 0.0]])
-    assert PairwiseRanking(pool)(one, batch).item() == PairwiseRanking(pool)(two, batch).item() == 0.0
+    high, low = torch.tensor([[3.0, 2.0, 0.0]]), torch.tensor([[2.0, 3.0, 0.0]])
+    assert PairwiseRanking(pool)(high, batch).item() == PairwiseRanking(pool)(low, batch).item() == 0.0
 
 
 def test_the_least_of_listwise_is_the_entropy_of_the_truth() -> None:

@@ -54,9 +54,9 @@ def test_value_and_gradient_are_without_bias(samples: int) -> None:
     z = gap / (math.sqrt(2) * sigma)
     expected = 2 * 0.5 * (1 + math.erf(z / math.sqrt(2)))
     slope = 2 * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / (math.sqrt(2) * sigma)
-    for found, exact in ((value.detach(), expected), (leaf.grad[:, 0], slope), (leaf.grad[:, 1], -slope)):
-        error = float(found.std() / many**0.5)
-        assert abs(float(found.mean()) - exact) <= 5 * error
+    for estimate, exact in ((value.detach(), expected), (leaf.grad[:, 0], slope), (leaf.grad[:, 1], -slope)):
+        error = float(estimate.std() / many**0.5)
+        assert abs(float(estimate.mean()) - exact) <= 5 * error
 
 
 def test_the_baseline_lowers_the_variance() -> None:
@@ -127,7 +127,7 @@ def test_a_generator_may_be_given() -> None:
     problem, theta = foresolve.TopK(4, 2), torch.rand(3, 4, generator=torch.Generator().manual_seed(0))
     batch = Batch(None, theta, problem)
     source = torch.Generator().manual_seed(7)
-    given, seeded = ScoreFunction(seed=source), ScoreFunction(seed=7)
+    drawn, seeded = ScoreFunction(seed=source), ScoreFunction(seed=7)
     for _ in range(2):
-        assert torch.equal(given(theta + 1, batch), seeded(theta + 1, batch))
-    assert given.generator is source
+        assert torch.equal(drawn(theta + 1, batch), seeded(theta + 1, batch))
+    assert drawn.generator is source

@@ -64,10 +64,10 @@ def drawn(draw) -> tuple[foresolve.LinearProgram, Tensor, Tensor, Tensor]:
     tensors = [torch.randn(3, problem.n, generator=generator, dtype=torch.float64) for _ in range(3)]
     if draw(st.booleans()):
         tensors = [tensor.round() for tensor in tensors]
-    truth, one, two = tensors
+    truth, left, right = tensors
     if isinstance(problem, foresolve.ShortestPath):  # a negative cycle is no path
-        truth, one, two = truth.abs(), one.abs(), two.abs()
-    return problem, truth, one, 10.0 ** draw(st.integers(-4, 4)) * two
+        truth, left, right = truth.abs(), left.abs(), right.abs()
+    return problem, truth, left, 10.0 ** draw(st.integers(-4, 4)) * right
 
 
 @given(drawn())
@@ -82,10 +82,10 @@ def test_it_bounds_the_regret(case) -> None:
 
 @given(drawn(), st.floats(0, 1))
 def test_it_is_convex(case, weight: float) -> None:
-    problem, truth, one, two = case
+    problem, truth, left, right = case
     loss, batch = SPOPlus(), Batch(None, truth, problem)
-    between = loss(weight * one + (1 - weight) * two, batch)
-    bound = weight * loss(one, batch) + (1 - weight) * loss(two, batch)
+    between = loss(weight * left + (1 - weight) * right, batch)
+    bound = weight * loss(left, batch) + (1 - weight) * loss(right, batch)
     assert bool((between <= bound + 1e-9 * (1 + bound.abs())).all())
 
 

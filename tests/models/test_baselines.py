@@ -60,7 +60,7 @@ def test_ridge_and_dependent_features() -> None:
     torch.testing.assert_close(predicted, torch.tensor(x @ weight + mean, dtype=torch.float32))
 
 
-def test_nearest_neighbours_and_mean() -> None:
+def test_nearest_neighbors_and_mean() -> None:
     data = top_k_data()
     assert torch.equal(NearestNeighbors(k=1).fit(data)(data.features), data.theta)
     far = NearestNeighbors(k=1000).fit(data)(data.features[:1])

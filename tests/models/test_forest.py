@@ -24,11 +24,11 @@ def test_forest_is_that_of_scikit_learn(multi_output: bool) -> None:
     x, y = data.features.double().numpy(), data.theta.double().numpy()
     features = top_k_data(20, seed=1).features
 
-    def theirs(outputs: np.ndarray) -> np.ndarray:
+    def scikit_learn(outputs: np.ndarray) -> np.ndarray:
         grown = ensemble.RandomForestRegressor(7, random_state=0, max_depth=6).fit(x, outputs)
         return grown.predict(features.double().numpy())
 
-    expected = theirs(y) if multi_output else np.stack([theirs(y[:, i]) for i in range(y.shape[1])], -1)
+    expected = scikit_learn(y) if multi_output else np.stack([scikit_learn(y[:, i]) for i in range(y.shape[1])], -1)
     np.testing.assert_allclose(forest(features.double()).numpy(), expected, rtol=1e-12)
 
 

@@ -90,7 +90,7 @@ class ProblemConformance:
         problem = self.make(seed)
         theta = self.draw(problem, (11,), seed)
         together = problem.objective(problem.solve(theta), theta)
-        alone = torch.stack([problem.objective(problem.solve(one), one) for one in theta])
+        alone = torch.stack([problem.objective(problem.solve(instance), instance) for instance in theta])
         torch.testing.assert_close(together, alone, atol=1e-7, rtol=1e-7)
 
     def test_solve_repeats(self) -> None:

@@ -176,7 +176,7 @@ class _Slow(_Approximate):
         problem = self.make(4)
         theta = self.draw(problem, (6,), 2)
         together = problem.objective(problem.solve(theta), theta)
-        alone = torch.stack([problem.objective(problem.solve(one), one) for one in theta])
+        alone = torch.stack([problem.objective(problem.solve(instance), instance) for instance in theta])
         torch.testing.assert_close(together, alone)
 
 
@@ -197,7 +197,7 @@ class TestAscent(_Slow):
 def test_lazy_equals_plain_greedy(function: SetFunction, matroid: Matroid, seed: int) -> None:
     problem = SubmodularProblem(function, matroid)
     theta = draw_theta((3,), seed)
-    expected = torch.stack([plain_greedy(problem, one) for one in theta])
+    expected = torch.stack([plain_greedy(problem, instance) for instance in theta])
     assert torch.equal(problem.solve(theta), expected)
 
 
@@ -345,7 +345,7 @@ def test_continuous_methods_keep_the_value_they_reach() -> None:
 
     theta = draw_theta((8,), 2)
     problem = SubmodularProblem(ProbabilisticCoverage(), MATROIDS[2])
-    best = torch.tensor([brute_force(problem, one) for one in theta], dtype=torch.float64)
+    best = torch.tensor([brute_force(problem, instance) for instance in theta], dtype=torch.float64)
     for climb, method, share in ((continuous_greedy, "continuous_greedy", 0.62), (projected_ascent, "ascent", 0.499)):
         x = climb(problem.function, problem.matroid, theta, len(theta))
         assert not any((excess > 1e-9).any() for excess in problem.matroid.excess(x, base=True).values())
@@ -359,8 +359,8 @@ def test_continuous_methods_take_sampled_functions(method: str) -> None:
     problem, theta = SubmodularProblem(Root(samples=20), MATROIDS[0], method), draw_theta((2,), 2)  # type: ignore[arg-type]
     x = problem.solve(theta)
     assert problem.check(x)
-    for value, one in zip(problem.objective(x, theta), theta, strict=True):
-        assert value.item() >= 0.5 * brute_force(problem, one)
+    for value, instance in zip(problem.objective(x, theta), theta, strict=True):
+        assert value.item() >= 0.5 * brute_force(problem, instance)
 
 
 def test_check_names_what_is_broken() -> None:

@@ -32,16 +32,16 @@ def by_rounds_of_milp(problem: TravellingSalesman, costs: np.ndarray) -> float:
     rows, most = [(ends == city).any(1).astype(float) for city in range(problem.cities)], [2.0] * problem.cities
     least = [2.0] * problem.cities
     while True:
-        found = scipy.optimize.milp(
+        result = scipy.optimize.milp(
             costs, integrality=np.ones(len(ends)), bounds=(0, 1), options={"mip_rel_gap": 0.0},
             constraints=scipy.optimize.LinearConstraint(np.array(rows), least, most),
         )  # fmt: skip
         label = np.arange(problem.cities)
         for _ in range(problem.cities):
-            for a, b in ends[found.x > 0.5]:
+            for a, b in ends[result.x > 0.5]:
                 label[a] = label[b] = min(label[a], label[b])
         if (label == 0).all():
-            return float(found.fun)
+            return float(result.fun)
         for part in np.unique(label):
             members = label == part
             rows.append(members[ends].all(1).astype(float))

@@ -49,27 +49,27 @@ def test_differences_in_words() -> None:
 
 
 def test_budgets_with_one_verdict_share_a_sentence() -> None:
-    found = difference_sentences(
+    sentences = difference_sentences(
         [difference(1.0, 0.5, 1.5, 5), difference(-1.0, -1.5, -0.5, 10), difference(2.0, 1.0, 3.0, 20)]
     )
-    assert found == [
+    assert sentences == [
         "A-Decision is ahead of A-2Stage by 1.00 [0.50, 1.50] at k = 5 and 2.00 [1.00, 3.00] at k = 20.",
         "A-Decision is behind A-2Stage by 1.00 [0.50, 1.50] at k = 10.",
     ]
 
 
 def test_published_figures_in_words() -> None:
-    def said(mean: float, half: float | None) -> str:
+    def sentence(mean: float, half: float | None) -> str:
         low, high = (None, None) if half is None else (mean - half, mean + half)
-        found = PaperComparison(Estimate(mean, low, high, 30), Published(6.15, 0.38))
-        return comparison_sentences([("NN2-Decision", None, found)])[0]
+        comparison = PaperComparison(Estimate(mean, low, high, 30), Published(6.15, 0.38))
+        return comparison_sentences([("NN2-Decision", None, comparison)])[0]
 
-    assert said(5.0, 0.1) == "NN2-Decision is below the published figure by 1.15 (5.00 ± 0.10 against 6.15 ± 0.38)."
-    assert said(8.0, 0.1) == "NN2-Decision is above the published figure by 1.85 (8.00 ± 0.10 against 6.15 ± 0.38)."
-    assert said(6.0, 0.1) == (
+    assert sentence(5.0, 0.1) == "NN2-Decision is below the published figure by 1.15 (5.00 ± 0.10 against 6.15 ± 0.38)."
+    assert sentence(8.0, 0.1) == "NN2-Decision is above the published figure by 1.85 (8.00 ± 0.10 against 6.15 ± 0.38)."
+    assert sentence(6.0, 0.1) == (
         "NN2-Decision is not told apart from the published figure (6.00 ± 0.10 against 6.15 ± 0.38)."
     )
-    assert said(6.0, None).endswith("(6.00 against 6.15 ± 0.38): one split has no interval.")
+    assert sentence(6.0, None).endswith("(6.00 against 6.15 ± 0.38): one split has no interval.")
 
 
 def test_shortfalls_come_and_go_with_the_numbers() -> None:
@@ -86,9 +86,9 @@ def test_shortfalls_come_and_go_with_the_numbers() -> None:
 
 def test_one_split_does_not_hide_what_is_smaller() -> None:
     run = shifted(fake_run(splits=1), "NN2-Decision", -5.0)
-    said = shortfalls(run)
-    assert any(text.startswith("NN2-Decision beside the published figure") for text in said)
-    assert any(text.startswith("NN2-Decision minus NN2-2Stage: -") for text in said)
+    sentences = shortfalls(run)
+    assert any(text.startswith("NN2-Decision beside the published figure") for text in sentences)
+    assert any(text.startswith("NN2-Decision minus NN2-2Stage: -") for text in sentences)
 
 
 def test_limits() -> None:
@@ -106,8 +106,8 @@ def test_random_decisions_tell_whether_data_are_alike() -> None:
 
 
 def test_the_headline_names_the_best_of_what_is_learned() -> None:
-    said = headline(fake_run())
-    assert said[0].startswith("NN2-Decision is ahead of NN2-2Stage by 2.6")
-    assert said[1].startswith("The largest mean of what is learned is NN2-Decision's, 6.1")
-    assert "15.3 % of the best decisions known" in said[1]
-    assert "TF-IDF 18.7" in said[1]
+    sentences = headline(fake_run())
+    assert sentences[0].startswith("NN2-Decision is ahead of NN2-2Stage by 2.6")
+    assert sentences[1].startswith("The largest mean of what is learned is NN2-Decision's, 6.1")
+    assert "15.3 % of the best decisions known" in sentences[1]
+    assert "TF-IDF 18.7" in sentences[1]

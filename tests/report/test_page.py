@@ -75,9 +75,9 @@ def html(runs: list[RunView]) -> str:
 
 
 def test_the_page_needs_nothing_else(html: str) -> None:
-    found = read(html)
-    assert len(found.ids) == len(set(found.ids))
-    assert all(link.startswith("data:") or link[1:] in found.ids for link in found.links)
+    document = read(html)
+    assert len(document.ids) == len(set(document.ids))
+    assert all(link.startswith("data:") or link[1:] in document.ids for link in document.links)
     assert "<script" not in html
     assert not re.search(r"""(src|href)=["']?http|@import|url\(http""", html)
     assert len(html) < 5_000_000

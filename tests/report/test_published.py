@@ -54,7 +54,7 @@ def test_verdicts_follow_the_combined_half_widths() -> None:
     assert verdict(10.51) == "above"
     assert verdict(9.49) == "below"
     assert verdict(10.49) == verdict(9.51) == "not told apart"
-    found = PaperComparison(Estimate(9.0, 8.6, 9.4, 30), paper)
-    assert math.isclose(found.margin or 0, 0.5)
-    assert math.isclose(found.difference, -1.0)
+    comparison = PaperComparison(Estimate(9.0, 8.6, 9.4, 30), paper)
+    assert math.isclose(comparison.margin or 0, 0.5)
+    assert math.isclose(comparison.difference, -1.0)
     assert PaperComparison(Estimate(9.0, None, None, 1), paper).verdict == "unknown"

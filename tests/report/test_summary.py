@@ -12,18 +12,18 @@ from reproduce.fakes import record
 def test_the_interval_is_the_percentile_bootstrap() -> None:
     rng = np.random.default_rng(0)
     sample = rng.exponential(size=30)
-    found = estimate(sample)
+    interval = estimate(sample)
     means = rng.choice(sample, (20_000, 30)).mean(1)
-    assert found.mean == pytest.approx(sample.mean())
-    assert [found.low, found.high] == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.02)
-    assert found.half == pytest.approx((found.high - found.low) / 2)  # type: ignore[operator]
-    assert estimate(sample) == found
-    assert estimate(sample, seed=1) != found
+    assert interval.mean == pytest.approx(sample.mean())
+    assert [interval.low, interval.high] == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.02)
+    assert interval.half == pytest.approx((interval.high - interval.low) / 2)  # type: ignore[operator]
+    assert estimate(sample) == interval
+    assert estimate(sample, seed=1) != interval
 
 
 def test_one_split_has_no_interval_and_equal_ones_an_empty_one() -> None:
-    one = estimate([3.0])
-    assert (one.mean, one.low, one.high, one.half, one.splits) == (3.0, None, None, None, 1)
+    single = estimate([3.0])
+    assert (single.mean, single.low, single.high, single.half, single.splits) == (3.0, None, None, None, 1)
     equal = estimate([0.1] * 7)
     assert equal.half == pytest.approx(0.0, abs=1e-15)
 
@@ -66,13 +66,13 @@ def test_chosen_takes_the_largest_validation_value_in_each_split_and_budget() ->
         record(0, "OPT", 40.0, validation=40.0, k=5),
         record(0, "Random", 0.0, k=5),
     ]
-    found = chosen(records, ["B", "A"])
-    assert [(r.k, r.split, r.value, r.setting["method"]) for r in found] == [
+    choices = chosen(records, ["B", "A"])
+    assert [(r.k, r.split, r.value, r.setting["method"]) for r in choices] == [
         (5, 0, 1.0, "A"),
         (5, 1, 4.0, "B"),
         (10, 0, 9.0, "B"),  # a tie goes to the first of the methods
     ]
-    assert {r.method for r in found} == {"Chosen"}
+    assert {r.method for r in choices} == {"Chosen"}
 
 
 def test_chosen_waits_for_all_and_is_nothing_for_one() -> None:
@@ -107,10 +107,10 @@ def test_differences_are_paired() -> None:
             record(i, "NN1-2Stage", luck[i], fractional=luck[i] + 2),
         )
     ]
-    (found,) = differences(records[:-1])
-    assert found.estimate.splits == 11
-    assert found.estimate.mean == pytest.approx(1.0, abs=0.1)
-    assert found.verdict == "ahead"
+    (difference,) = differences(records[:-1])
+    assert difference.estimate.splits == 11
+    assert difference.estimate.mean == pytest.approx(1.0, abs=0.1)
+    assert difference.verdict == "ahead"
     (fractional,) = differences(records, protocol="paper")
     assert (fractional.basis, fractional.verdict) == ("fractional", "behind")
     assert fractional.estimate.mean == pytest.approx(-2.0)
@@ -118,7 +118,7 @@ def test_differences_are_paired() -> None:
 
 def test_rounding_noise_does_not_decide() -> None:
     records = [r for i in range(5) for r in (record(i, "A-Decision", 0.1 + 0.2), record(i, "A-2Stage", 0.3))]
-    (found,) = differences(records)
-    assert found.estimate.mean == 0
-    assert found.verdict == "not told apart"
+    (difference,) = differences(records)
+    assert difference.estimate.mean == 0
+    assert difference.verdict == "not told apart"
     assert differences(records[:2])[0].verdict == "unknown"

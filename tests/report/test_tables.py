@@ -75,15 +75,15 @@ def test_matchings_are_exact_under_both_protocols(runs: list[RunView]) -> None:
 
 
 def test_csv_is_exact_and_long(runs: list[RunView]) -> None:
-    found = lines(table1(runs))
-    assert len(found) == sum(len(run.rows) for run in runs)
-    (line,) = [x for x in found if (x["domain"], x["method"], x["k"]) == ("budget", "NN1-Decision", "10")]
+    rows = lines(table1(runs))
+    assert len(rows) == sum(len(run.rows) for run in runs)
+    (line,) = [x for x in rows if (x["domain"], x["method"], x["k"]) == ("budget", "NN1-Decision", "10")]
     row = runs[0].row("NN1-Decision", 10)
     assert row is not None
     assert float(line["value"]) == row.value.mean
     assert float(line["value_low"]) == row.value.low
     assert (line["published"], line["published_half_width"], line["splits"]) == ("72.62", "0.33", "30")
-    (opt,) = [x for x in found if (x["domain"], x["method"]) == ("matching", "OPT")]
+    (opt,) = [x for x in rows if (x["domain"], x["method"]) == ("matching", "OPT")]
     assert opt["fractional"] == opt["published"] == opt["k"] == ""
 
 
@@ -154,10 +154,10 @@ def test_differences(runs: list[RunView]) -> None:
     text = entry(table, 1, "NN2-Decision - NN2-2Stage", 0)[0]
     assert text.startswith("+2.6")
     assert text.endswith("]")
-    found = {(x["domain"], x["method"], x["k"]): x["verdict"] for x in lines(table)}
-    assert found["budget", "NN1-Decision", "5"] == "ahead"
-    assert found["matching", "NN1-Decision", ""] == "behind"
-    assert found["matching", "Chosen", ""] == "not told apart"
+    verdicts = {(x["domain"], x["method"], x["k"]): x["verdict"] for x in lines(table)}
+    assert verdicts["budget", "NN1-Decision", "5"] == "ahead"
+    assert verdicts["matching", "NN1-Decision", ""] == "behind"
+    assert verdicts["matching", "Chosen", ""] == "not told apart"
 
 
 def test_markdown_is_a_table_of_even_width(runs: list[RunView]) -> None:

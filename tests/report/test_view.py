@@ -25,11 +25,11 @@ def test_what_is_worked_out_once_belongs_to_the_view() -> None:
 def test_tables_and_figures_are_made_once_for_files_page_and_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, made = fake_run(splits=2), []
+    run, calls = fake_run(splits=2), []
     for module, name in ((figures, "_draw"), (figures, "to_svg"), (tables, "_block1"), (tables, "_block2")):
 
         def counted(*arguments: object, name: str = name, work: object = getattr(module, name)) -> object:
-            made.append(name)
+            calls.append(name)
             return work(*arguments)  # type: ignore[operator]
 
         monkeypatch.setattr(module, name, counted)
@@ -37,4 +37,4 @@ def test_tables_and_figures_are_made_once_for_files_page_and_terminal(
     figures.write_figures(run, tmp_path)
     report_html([run])
     tables.table1([run])
-    assert sorted(made) == ["_block1", "_block2", "_draw", "to_svg", "to_svg", "to_svg"]
+    assert sorted(calls) == ["_block1", "_block2", "_draw", "to_svg", "to_svg", "to_svg"]

@@ -35,9 +35,9 @@ def enumerated(function: SetFunction, x: Tensor, theta: Tensor) -> Tensor:
     return (chance * values).sum(0)
 
 
-def assert_near(found: Tensor, expected: Tensor, tol: float = 1e-7) -> None:
+def assert_near(actual: Tensor, expected: Tensor, tol: float = 1e-7) -> None:
     """Equal up to `tol` of the largest entry."""
-    torch.testing.assert_close(found, expected, rtol=0, atol=tol * max(float(expected.abs().max()), 1e-3))
+    torch.testing.assert_close(actual, expected, rtol=0, atol=tol * max(float(expected.abs().max()), 1e-3))
 
 
 class SetFunctionConformance:
@@ -116,11 +116,11 @@ class SetFunctionConformance:
             [torch.randperm(self.n, generator=torch.Generator().manual_seed(seed + k)) for k in range(3)]
         )
         index = index[:, : self.n - 2]
-        found = local.hessian(index)
-        assert torch.equal(found.diagonal(dim1=-2, dim2=-1), torch.zeros(index.shape, dtype=torch.float64))
+        hessian = local.hessian(index)
+        assert torch.equal(hessian.diagonal(dim1=-2, dim2=-1), torch.zeros(index.shape, dtype=torch.float64))
         for a in range(index.shape[-1]):
             column = local.product(torch.zeros_like(x).scatter(-1, index[:, a : a + 1], 1.0))
-            assert_near(found[..., a], column.gather(-1, index), 1e-10)
+            assert_near(hessian[..., a], column.gather(-1, index), 1e-10)
         assert local.hessian(index[:, :0]).shape == (3, 0, 0)
 
     def test_gradcheck_in_x(self) -> None:
@@ -207,9 +207,9 @@ class SetFunctionConformance:
         x, theta, v = x.float(), theta.float(), v.float()
         for call in (function.hessian_product, function.cross_product, lambda x, theta, v: function.gradient(x, theta),
                      lambda x, theta, v: function.multilinear(x, theta)):  # fmt: skip
-            found, expected = call(x, theta, v), call(x.double(), theta.double(), v.double())
-            assert found.dtype == torch.float32
-            torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
+            single, expected = call(x, theta, v), call(x.double(), theta.double(), v.double())
+            assert single.dtype == torch.float32
+            torch.testing.assert_close(single.double(), expected, rtol=1e-5, atol=1e-5)
 
     @pytest.mark.cuda
     def test_devices_agree(self) -> None:
@@ -268,7 +268,7 @@ class SetFunctionConformance:
         function, theta = self.make(), self.draw((2,), self.n, 16)
         shape = function.theta_shape(self.n)
         assert len(shape) == function.theta_dims == theta.ndim - 1
-        assert all(size in (None, given) for size, given in zip(shape, theta.shape[1:]))
+        assert all(size in (None, actual) for size, actual in zip(shape, theta.shape[1:]))
 
     @conform
     @given(seed=seeds)

@@ -35,12 +35,12 @@ def draw_matroid(kind: str, seed: int, most: int = 9) -> Any:
 
 
 def family(rng: np.random.Generator, items: np.ndarray, depth: int) -> list[np.ndarray]:
-    found = [items] if rng.random() < 0.7 else []
+    sets = [items] if rng.random() < 0.7 else []
     if depth < 3 and len(items) > 1:
         parts = int(rng.integers(1, 4))
         label = rng.integers(0, parts + 1, len(items))  # the last label: in no part
-        found += [s for part in range(parts) for s in family(rng, items[label == part], depth + 1)]
-    return found
+        sets += [s for part in range(parts) for s in family(rng, items[label == part], depth + 1)]
+    return sets
 
 
 @st.composite
@@ -57,9 +57,9 @@ def draw_targets(seed: int, shape: tuple[int, ...], ties: bool = False, scale: f
 def draw_point(matroid: Matroid, seed: int, batch: int = 3, base: bool = True) -> Tensor:
     """Points of the base polytope, or of the independence polytope: means of a few independent sets."""
     rng = np.random.default_rng(seed)
-    some = [matroid.maximize(torch.from_numpy(rng.normal(size=(batch, matroid.n))), base=base) for _ in range(4)]
+    sets = [matroid.maximize(torch.from_numpy(rng.normal(size=(batch, matroid.n))), base=base) for _ in range(4)]
     weights = torch.from_numpy(rng.dirichlet(np.ones(4), batch))
-    return (torch.stack(some, 1) * weights[..., None]).sum(1)
+    return (torch.stack(sets, 1) * weights[..., None]).sum(1)
 
 
 def subsets(n: int) -> Tensor:
@@ -78,9 +78,9 @@ def nearest(matroid: PolyhedralMatroid, y: Tensor, base: bool) -> Tensor:
     for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas"):
         setattr(settings, name, 1e-13)
     quadratic, matrix = scipy.sparse.csc_matrix(np.eye(n)), scipy.sparse.csc_matrix(np.concatenate(rows))
-    found = []
+    projections = []
     for row in y.numpy():
         solution = clarabel.DefaultSolver(quadratic, -row, matrix, np.concatenate(sides), cones, settings).solve()
         assert str(solution.status) in {"Solved", "AlmostSolved", "InsufficientProgress"}, solution.status
-        found.append(solution.x)
-    return torch.tensor(np.array(found))
+        projections.append(solution.x)
+    return torch.tensor(np.array(projections))

@@ -32,18 +32,18 @@ LAMINAR = MATROIDS[:3]
 def by_cuts(function: SetFunction, matroid: Matroid, theta: Tensor) -> float:
     parts = function.cuts(theta[None], matroid.n)
     start = every_base(matroid)[-1].bool().numpy()
-    found = maximize_by_cuts(parts, Bases(*matroid.rows(), matroid.rank), start, 1e-9, 60.0)
-    return value_of(function, matroid, theta, found)
+    chosen = maximize_by_cuts(parts, Bases(*matroid.rows(), matroid.rank), start, 1e-9, 60.0)
+    return value_of(function, matroid, theta, chosen)
 
 
 def by_branching(function: SetFunction, matroid: Matroid, theta: Tensor) -> float:
     increments = function.increments(theta[None], matroid.n)
     start = every_base(matroid)[-1].bool().numpy()
-    found = branch_and_bound(
+    chosen = branch_and_bound(
         increments, matroid.rank, start, gap=1e-9, addable=lambda sets: matroid.addable(torch.from_numpy(sets)).numpy()
     )
-    assert found is not None
-    return value_of(function, matroid, theta, found)
+    assert chosen is not None
+    return value_of(function, matroid, theta, chosen)
 
 
 def value_of(function: SetFunction, matroid: Matroid, theta: Tensor, mask: np.ndarray) -> float:
@@ -86,18 +86,18 @@ def program(theta: np.ndarray, matroid: Matroid, *, coverage: bool) -> float:
         each = scipy.sparse.hstack([-scipy.sparse.kron(eye(n), np.ones((m, 1))), eye(n * m)])
         once = scipy.sparse.hstack([scipy.sparse.csr_array((m, n)), scipy.sparse.kron(np.ones((1, n)), eye(m))])
         link, side = scipy.sparse.vstack([each, once]), np.concatenate([np.zeros(n * m), np.ones(m)])
-    own = scipy.sparse.hstack([rows, scipy.sparse.csr_array((len(rhs), len(gain)))])
-    found = scipy.optimize.milp(
+    constraints = scipy.sparse.hstack([rows, scipy.sparse.csr_array((len(rhs), len(gain)))])
+    result = scipy.optimize.milp(
         np.concatenate([np.zeros(n), -gain]),
         constraints=scipy.optimize.LinearConstraint(
-            scipy.sparse.csr_array(scipy.sparse.vstack([own, link])), -np.inf, np.concatenate([rhs, side])
+            scipy.sparse.csr_array(scipy.sparse.vstack([constraints, link])), -np.inf, np.concatenate([rhs, side])
         ),
         bounds=scipy.optimize.Bounds(0, 1),
         integrality=np.repeat([1, 0], [n, len(gain)]),
         options={"mip_rel_gap": 0.0},
     )
-    assert found.success
-    return -float(found.fun)
+    assert result.success
+    return -float(result.fun)
 
 
 @pytest.mark.parametrize("coverage", [True, False])
@@ -132,8 +132,8 @@ def test_graphs_have_branching_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     theta = draw_theta((2,), 2)
     for function in FUNCTIONS:
         problem = SubmodularProblem(function, MATROIDS[3], "exact")
-        for value, one in zip(problem.objective(problem.solve(theta), theta), theta, strict=True):
-            assert value.item() == pytest.approx(brute_force(problem, one))
+        for value, instance in zip(problem.objective(problem.solve(theta), theta), theta, strict=True):
+            assert value.item() == pytest.approx(brute_force(problem, instance))
     monkeypatch.setattr(exact, "WORK", 0.0)
     with pytest.raises(SolverError, match=r"instance 0: branch and bound found no end, and GraphicMatroid.*no rows"):
         problem.solve(theta)

@@ -53,26 +53,26 @@ def test_integers_stand_for_points_exactly_inside(matroid: LaminarMatroid, seed:
     """Also where the given sums miss the capacities by rounding, above or below."""
     x = matroid.project(draw_targets(seed, (4, matroid.n), scale=0.4), base=base).x
     noisy = x + 1e-10 * torch.from_numpy(np.random.default_rng(seed).uniform(-1, 1, tuple(x.shape))) / matroid.n
-    found = units(noisy, matroid)
-    torch.testing.assert_close(found.double() / ONE, x, atol=1e-8, rtol=0)
-    assert ((found >= 0) & (found <= ONE)).all()
+    integers = units(noisy, matroid)
+    torch.testing.assert_close(integers.double() / ONE, x, atol=1e-8, rtol=0)
+    assert ((integers >= 0) & (integers <= ONE)).all()
     for items, capacity in zip(matroid.sets, matroid.capacities, strict=True):
-        assert (found[:, items].sum(1) <= capacity * ONE).all()
+        assert (integers[:, items].sum(1) <= capacity * ONE).all()
     if base:
-        assert (found.sum(1) == matroid.rank * ONE).all()
+        assert (integers.sum(1) == matroid.rank * ONE).all()
 
 
 @given(matroids(), st.integers(0, 10_000))
 def test_exchanges_are_those_that_the_independence_test_allows(matroid: LaminarMatroid, seed: int) -> None:
     rng = np.random.default_rng(seed)
     gains = torch.from_numpy(rng.normal(size=(2, 6, matroid.n)))
-    one, other = _fill(matroid.maximize(gains, base=bool(seed % 2)).bool(), matroid.rank)
-    differ = (one & ~other).any(1)
-    one, other = one[differ], other[differ]
-    item = (one & ~other).double().argmax(1)
-    found = matroid._exchanges(one, other, item)
-    assert torch.equal(found, Matroid._exchanges(matroid, one, other, item))
-    assert found.any(1).all(), "there always is one"
+    first, second = _fill(matroid.maximize(gains, base=bool(seed % 2)).bool(), matroid.rank)
+    differ = (first & ~second).any(1)
+    first, second = first[differ], second[differ]
+    item = (first & ~second).double().argmax(1)
+    exchanges = matroid._exchanges(first, second, item)
+    assert torch.equal(exchanges, Matroid._exchanges(matroid, first, second, item))
+    assert exchanges.any(1).all(), "there always is one"
 
 
 @settings(max_examples=15)
@@ -80,22 +80,22 @@ def test_exchanges_are_those_that_the_independence_test_allows(matroid: LaminarM
 def test_every_rounding_gives_independent_sets(matroid: Matroid, seed: int, base: bool) -> None:
     x = draw_point(matroid, seed, base=base)
     theta, generator = draw_theta(seed, 3, matroid.n, 4), torch.Generator().manual_seed(seed)
-    for found in (*(rounding(x, matroid, generator) for rounding in RANDOM), pipage(x, COVERAGE, theta, matroid)):
-        assert ((found == 0) | (found == 1)).all()
-        assert matroid.independent(found).all()
-        assert not base or (found.sum(-1) == matroid.rank).all()
-        assert (found[x < 1e-12] == 0).all()
-        assert (found[x > 1 - 1e-12] == 1).all()
+    for sets in (*(rounding(x, matroid, generator) for rounding in RANDOM), pipage(x, COVERAGE, theta, matroid)):
+        assert ((sets == 0) | (sets == 1)).all()
+        assert matroid.independent(sets).all()
+        assert not base or (sets.sum(-1) == matroid.rank).all()
+        assert (sets[x < 1e-12] == 0).all()
+        assert (sets[x > 1 - 1e-12] == 1).all()
         if isinstance(matroid, LaminarMatroid):
-            assert ((found.sum(-1) - x.sum(-1)).abs() < 1).all()
+            assert ((sets.sum(-1) - x.sum(-1)).abs() < 1).all()
 
 
 @settings(max_examples=15)
 @given(matroids(ALL), st.integers(0, 10_000), st.booleans())
 def test_pipage_never_lowers_the_extension(matroid: Matroid, seed: int, base: bool) -> None:
     x, theta = draw_point(matroid, seed, base=base), draw_theta(seed, 3, matroid.n, 4)
-    found = pipage(x, COVERAGE, theta, matroid)
-    assert (COVERAGE.value(found, theta) >= COVERAGE.multilinear(x, theta) - 1e-7).all()
+    sets = pipage(x, COVERAGE, theta, matroid)
+    assert (COVERAGE.value(sets, theta) >= COVERAGE.multilinear(x, theta) - 1e-7).all()
 
 
 def test_pipage_takes_the_better_end() -> None:
@@ -125,15 +125,15 @@ def test_random_roundings_keep_the_mean_and_the_value(matroid: Matroid, base: bo
     x = draw_point(matroid, 5, 1, base=base)[0]
     assert ((x > 0) & (x < 1)).sum() >= 3
     if isinstance(matroid, LaminarMatroid):
-        found = rounding(x.expand(draws, -1), matroid, torch.Generator().manual_seed(0))
+        sets = rounding(x.expand(draws, -1), matroid, torch.Generator().manual_seed(0))
     else:  # one decomposition: a linear programme for each instance would take long
-        one = decompose(x, matroid)
-        many = type(one)(one.weights.expand(draws, -1), one.sets.expand(draws, -1, -1))
-        found = _tournament(many, matroid, _random(torch.Generator().manual_seed(0))).double()
-    assert (found.mean(0) - x).abs().max() <= hoeffding(1.0, draws, 6)
+        combination = decompose(x, matroid)
+        many = type(combination)(combination.weights.expand(draws, -1), combination.sets.expand(draws, -1, -1))
+        sets = _tournament(many, matroid, _random(torch.Generator().manual_seed(0))).double()
+    assert (sets.mean(0) - x).abs().max() <= hoeffding(1.0, draws, 6)
     for seed in range(3):
         theta = draw_theta(seed, 6, 3)
-        mean = COVERAGE.value(found, theta).mean()
+        mean = COVERAGE.value(sets, theta).mean()
         assert mean >= COVERAGE.multilinear(x, theta) - hoeffding(3.0, draws, 3)
 
 
@@ -142,8 +142,8 @@ def test_swap_keeps_the_value_of_functions_that_are_not_monotone(rounding) -> No
     """The cut of a graph, for which independent rounding that breaks the matroid would be the only other way."""
     edges = torch.tensor([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)])
     x = torch.tensor([0.5, 0.5, 0.5, 0.5, 0.5, 0.5], dtype=torch.float64)
-    found = rounding(x.expand(20_000, -1), UniformMatroid(6, 3), torch.Generator().manual_seed(1))
-    cut = (found[:, edges[:, 0]] != found[:, edges[:, 1]]).double().sum(1).mean()
+    sets = rounding(x.expand(20_000, -1), UniformMatroid(6, 3), torch.Generator().manual_seed(1))
+    cut = (sets[:, edges[:, 0]] != sets[:, edges[:, 1]]).double().sum(1).mean()
     extension = (x[edges[:, 0]] * (1 - x[edges[:, 1]]) + x[edges[:, 1]] * (1 - x[edges[:, 0]])).sum()
     assert cut >= extension - hoeffding(7.0, 20_000, 1)
 
@@ -152,9 +152,9 @@ def test_swap_keeps_the_value_of_functions_that_are_not_monotone(rounding) -> No
 def test_randomness_comes_from_the_generator(rounding) -> None:
     matroid = UniformMatroid(6, 3)
     x = draw_point(matroid, 1, 50)
-    first, same, other = (rounding(x, matroid, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1))
+    first, same, third = (rounding(x, matroid, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1))
     assert torch.equal(first, same)
-    assert not torch.equal(first, other)
+    assert not torch.equal(first, third)
     assert torch.equal(first, rounding(x, matroid, 0))
     with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got -1"):
         rounding(x, matroid, -1)
@@ -167,10 +167,10 @@ def test_points_outside(matroid: Matroid) -> None:
     generator = torch.Generator().manual_seed(0)
     for nearly in (x * (1 + 1e-10), x * (1 - 1e-10) - 1e-11, x.float()):
         for rounding in RANDOM:
-            found = rounding(nearly, matroid, generator)
-            assert found.dtype == nearly.dtype
-            assert matroid.independent(found).all()
-            assert (found.sum(-1) == matroid.rank).all() or isinstance(matroid, GraphicMatroid)
+            sets = rounding(nearly, matroid, generator)
+            assert sets.dtype == nearly.dtype
+            assert matroid.independent(sets).all()
+            assert (sets.sum(-1) == matroid.rank).all() or isinstance(matroid, GraphicMatroid)
     x[1] += 0.2
     for rounding in RANDOM:
         with pytest.raises(
@@ -188,7 +188,7 @@ def test_batches_of_any_shape(rounding) -> None:
     matroid, generator = UniformMatroid(4, 2), torch.Generator().manual_seed(0)
     for shape in ((4,), (0, 4), (2, 3, 4)):
         x = torch.full(shape, 0.5)
-        found = rounding(x, matroid, generator)
-        assert found.shape == shape
-        assert (found.sum(-1) == 2).all()
+        sets = rounding(x, matroid, generator)
+        assert sets.shape == shape
+        assert (sets.sum(-1) == 2).all()
         assert pipage(x, COVERAGE, torch.full((4, 2), 0.5), matroid).shape == shape

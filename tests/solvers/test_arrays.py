@@ -40,11 +40,11 @@ WORDS: dict[str, Callable[[Any, Array], Any]] = {
 @pytest.mark.parametrize("word", list(WORDS))
 def test_numpy_and_torch_agree(word: str) -> None:
     tensor = torch.from_numpy(TABLE.copy())
-    here, there = WORDS[word](namespace(TABLE), TABLE.copy()), WORDS[word](namespace(tensor), tensor)
+    here, tensors = WORDS[word](namespace(TABLE), TABLE.copy()), WORDS[word](namespace(tensor), tensor)
     assert isinstance(here, np.ndarray)
-    assert isinstance(there, torch.Tensor)
-    np.testing.assert_allclose(here, there.numpy(), rtol=1e-14)
-    assert torch.from_numpy(here.copy()).dtype == there.dtype
+    assert isinstance(tensors, torch.Tensor)
+    np.testing.assert_allclose(here, tensors.numpy(), rtol=1e-14)
+    assert torch.from_numpy(here.copy()).dtype == tensors.dtype
 
 
 def test_the_least_along_the_second_axis_and_what_belongs_to_it() -> None:

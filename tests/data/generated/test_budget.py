@@ -73,9 +73,9 @@ def test_features_are_a_function_of_the_row() -> None:
 
 def test_the_seed_decides_and_global_state_is_left_alone() -> None:
     before = torch.get_rng_state()
-    first, second, other = (budget_data(2, seed=seed) for seed in (3, 3, 4))
+    first, second, third = (budget_data(2, seed=seed) for seed in (3, 3, 4))
     assert same(first, second)
-    assert not same(first, other)
+    assert not same(first, third)
     assert torch.equal(before, torch.get_rng_state())
 
 
@@ -94,8 +94,8 @@ def test_edge_lists(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     data = budget_data(5, edges=file, channels=3, customers=3, k=1, features=2, seed=0)
     assert data.features.shape == (5, 3, 2)
-    listed = [("a", "x"), ("a", "y"), ("b", "y"), ("c", "z")]
-    assert same(data, budget_data(5, edges=listed, channels=3, customers=3, k=1, features=2, seed=0))
+    pairs = [("a", "x"), ("a", "y"), ("b", "y"), ("c", "z")]
+    assert same(data, budget_data(5, edges=pairs, channels=3, customers=3, k=1, features=2, seed=0))
     assert ((data.theta > 0).sum((1, 2)) == 4).all()
     assert (data.theta <= 0.2).all()
 

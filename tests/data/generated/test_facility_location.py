@@ -27,9 +27,9 @@ def test_noise_has_the_stated_width_and_no_bias() -> None:
 
 
 def test_seeds_decide_and_rules_go_on() -> None:
-    first, again, other = (facility_location_data(5, seed=s) for s in (0, 0, 1))
+    first, again, third = (facility_location_data(5, seed=s) for s in (0, 0, 1))
     assert torch.equal(first.theta, again.theta)
-    assert not torch.equal(first.theta, other.theta)
+    assert not torch.equal(first.theta, third.theta)
     assert first.theta.dtype == first.features.dtype == torch.float32
     further = facility_location_data(5, seed=7, coefficients=first.rule.coefficients)
     assert torch.equal(further.rule.coefficients, first.rule.coefficients)

@@ -41,9 +41,9 @@ def test_figures_are_like_those_of_the_data(movies: DecisionDataset) -> None:
 
 
 def test_ratings_look_like_ratings(movies: DecisionDataset) -> None:
-    given = movies.features[movies.features > 0]
-    assert set((2 * given).unique().tolist()) <= set(range(1, 11))
-    assert given.mean().item() == pytest.approx(3.5, abs=0.15)
+    ratings = movies.features[movies.features > 0]
+    assert set((2 * ratings).unique().tolist()) <= set(range(1, 11))
+    assert ratings.mean().item() == pytest.approx(3.5, abs=0.15)
     counts = (movies.features > 0).sum(-1).flatten().double()
     assert counts.quantile(0.95) > 10 * counts.median()
     assert set(movies.theta.unique().tolist()) == {0.0, 1.0}
@@ -68,10 +68,10 @@ def test_who_rated_says_more_than_how_many(movies: DecisionDataset) -> None:
 
 def test_the_seed_decides_and_global_state_is_left_alone() -> None:
     before = torch.get_rng_state()
-    first, again, other = (movie_data(2, size=20, topics=30, users=50, seed=seed) for seed in (1, 1, 2))
+    first, again, third = (movie_data(2, size=20, topics=30, users=50, seed=seed) for seed in (1, 1, 2))
     assert torch.equal(first.features, again.features)
     assert torch.equal(first.theta, again.theta)
-    assert not torch.equal(first.theta, other.theta)
+    assert not torch.equal(first.theta, third.theta)
     assert torch.equal(before, torch.get_rng_state())
 
 

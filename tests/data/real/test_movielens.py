@@ -169,17 +169,17 @@ def test_reference_points_of_the_real_data() -> None:
     assert len(table.actor_names) == 95321
     assert table.actors.nnz == 231742
     assert ((table.actors.sum(1) > 0).sum()) == 10174
-    whole = movielens_data(table)
-    assert whole.features.shape == (101, 100, 2113)
-    assert whole.theta.shape == (101, 100, 500)
-    assert whole.theta.sum(-1).mean().item() == pytest.approx(1.65, abs=0.02)
+    everything = movielens_data(table)
+    assert everything.features.shape == (101, 100, 2113)
+    assert everything.theta.shape == (101, 100, 500)
+    assert everything.theta.sum(-1).mean().item() == pytest.approx(1.65, abs=0.02)
     order = torch.rand(101, 100, generator=torch.Generator().manual_seed(0)).argsort(1)
     for k, random, best, rated in ((5, 8.2, 35.0, 17.2), (10, 16.2, 58.0, 31.4), (20, 32.1, 90.0, 53.1)):
-        draws = [covered(whole.theta, order.roll(shift, 1)[:, :k]) for shift in range(0, 100, k)]
+        draws = [covered(everything.theta, order.roll(shift, 1)[:, :k]) for shift in range(0, 100, k)]
         assert np.mean(draws) == pytest.approx(random, rel=0.02)
-        data = whole.with_problem(SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(100, k)))
+        data = everything.with_problem(SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(100, k)))
         assert data.values.mean().item() == pytest.approx(best, rel=0.02)
-        heuristic = data.problem.objective(data.problem.solve(most_rated(whole.features)), whole.theta)
+        heuristic = data.problem.objective(data.problem.solve(most_rated(everything.features)), everything.theta)
         assert heuristic.mean().item() == pytest.approx(rated, rel=0.05)
 
 

@@ -21,7 +21,7 @@ def clusters(count: int, size: int, *, inside: float, between: float, seed: int 
     return random.permutation(n)[edges]
 
 
-def kept(edges: np.ndarray, parts: torch.Tensor) -> int:
+def edges_inside(edges: np.ndarray, parts: torch.Tensor) -> int:
     """Edges with both ends in one part."""
     label = np.full(max(int(parts.max()), int(edges.max())) + 1, -1)
     for i, part in enumerate(parts.numpy()):
@@ -50,22 +50,22 @@ def random_graph(n: int, density: float, seed: int) -> np.ndarray:
 class TestParts:
     @pytest.mark.parametrize(("parts", "size"), [(1, 60), (4, 15), (4, 14), (7, 8), (3, 5)])
     def test_every_part_has_its_size_and_no_node_is_in_two(self, parts: int, size: int) -> None:
-        found = balanced_parts(clusters(4, 15, inside=0.5, between=0.02), 60, parts, size, seed=0)
-        assert found.shape == (parts, size)
-        assert found.dtype == torch.long
-        assert len(found.unique()) == parts * size
-        assert bool((found.diff(dim=1) > 0).all())
+        halves = balanced_parts(clusters(4, 15, inside=0.5, between=0.02), 60, parts, size, seed=0)
+        assert halves.shape == (parts, size)
+        assert halves.dtype == torch.long
+        assert len(halves.unique()) == parts * size
+        assert bool((halves.diff(dim=1) > 0).all())
 
     def test_groups_are_found(self) -> None:
         edges = clusters(5, 20, inside=0.4, between=0.005)
-        assert kept(edges, balanced_parts(edges, 100, 5, 20, seed=0)) > 0.9 * len(edges)
+        assert edges_inside(edges, balanced_parts(edges, 100, 5, 20, seed=0)) > 0.9 * len(edges)
 
     def test_the_seed_decides(self) -> None:
         edges = clusters(10, 60, inside=0.1, between=0.02)
-        one, again, *others = (balanced_parts(edges, 600, 10, 60, seed) for seed in (0, 0, 1, 2, 2**40))
-        assert torch.equal(one, again)
+        first, again, *others = (balanced_parts(edges, 600, 10, 60, seed) for seed in (0, 0, 1, 2, 2**40))
+        assert torch.equal(first, again)
         # To the C library the seeds 0 and 1 are one: here they must not be.
-        assert not any(torch.equal(one, other) for other in others)
+        assert not any(torch.equal(first, further) for further in others)
 
     def test_a_graph_without_edges(self) -> None:
         assert len(balanced_parts([], 10, 2, 4, seed=0).unique()) == 8
@@ -144,14 +144,16 @@ class TestBisection:
         left, right = (half.numpy() for half in bisection(matrix, seed, restarts=1))
         value = across(matrix, left, right)
         for i, j in itertools.product(range(10), repeat=2):
-            one, other = left.copy(), right.copy()
-            one[i], other[j] = right[j], left[i]
-            assert across(matrix, one, other) <= value
+            a, b = left.copy(), right.copy()
+            a[i], b[j] = right[j], left[i]
+            assert across(matrix, a, b) <= value
 
     def test_restarts_help_and_the_seed_decides(self) -> None:
         matrix = random_graph(60, 0.08, 0)
-        one, many = (across(matrix, *(half.numpy() for half in bisection(matrix, 0, restarts))) for restarts in (1, 50))
-        assert many > one
+        once, many = (
+            across(matrix, *(half.numpy() for half in bisection(matrix, 0, restarts))) for restarts in (1, 50)
+        )
+        assert many > once
         again = [torch.cat(bisection(matrix, seed)) for seed in (0, 0, 1)]
         assert torch.equal(again[0], again[1])
         assert not torch.equal(again[0], again[2])

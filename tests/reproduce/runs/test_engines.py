@@ -29,7 +29,7 @@ METHODS = ("a", "counts threads", "fails", "cannot be sent", "is killed once", "
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, JobResult | JobError]:
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, JobResult | JobError]:
     """What comes of awkward jobs, by method, with two workers and one retry; one crew, for workers start slowly."""
     folder = tmp_path_factory.mktemp("attempts")
     wanted = tasks(toys.config(splits=1, ks=(), methods=METHODS, data=str(folder)))
@@ -43,19 +43,19 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, JobResult | Job
     return {METHODS[position]: result for position, result in results.items()}
 
 
-def test_every_task_is_answered(found: dict[str, JobResult | JobError]) -> None:
-    assert set(found) == set(METHODS)
+def test_every_task_is_answered(outcomes: dict[str, JobResult | JobError]) -> None:
+    assert set(outcomes) == set(METHODS)
 
 
 @pytest.mark.parametrize("method", ["a", "b", "is killed once"])
-def test_outcomes_are_those_of_this_process(method: str, found: dict[str, JobResult | JobError]) -> None:
-    result = found[method]
+def test_outcomes_are_those_of_this_process(method: str, outcomes: dict[str, JobResult | JobError]) -> None:
+    result = outcomes[method]
     assert isinstance(result, JobResult)
     assert result.records == toys.work(toys.config(ks=()), Job("toy", 0, method, (None,))).records
 
 
-def test_workers_are_processes_with_their_own_threads(found: dict[str, JobResult | JobError]) -> None:
-    result = found["counts threads"]
+def test_workers_are_processes_with_their_own_threads(outcomes: dict[str, JobResult | JobError]) -> None:
+    result = outcomes["counts threads"]
     assert isinstance(result, JobResult)
     assert result.records[0].value == 1
     assert result.records[0].optimum != os.getpid()
@@ -69,8 +69,8 @@ def test_workers_are_processes_with_their_own_threads(found: dict[str, JobResult
         ("leaves", "was lost: its 2 worker processes in turn ended with exit code 3"),
     ],
 )
-def test_errors_name_the_job(method: str, message: str, found: dict[str, JobResult | JobError]) -> None:
-    error = found[method]
+def test_errors_name_the_job(method: str, message: str, outcomes: dict[str, JobResult | JobError]) -> None:
+    error = outcomes[method]
     assert isinstance(error, JobError)
     assert str(error).startswith(f"the job (toy, split 0, {method}) {message}")
     assert ("Traceback" in error.trace) == (method != "leaves")

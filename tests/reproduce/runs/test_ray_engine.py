@@ -56,27 +56,27 @@ class TestWithRay:
 
         killer = threading.Thread(target=kill)
         killer.start()
-        found = run(config, tmp_path / "run", RayEngine(workers=2), work=toys.waiting, jobs=toys.jobs)
+        finished = run(config, tmp_path / "run", RayEngine(workers=2), work=toys.waiting, jobs=toys.jobs)
         killer.join()
         expected = run(config, tmp_path / "other", toys.HereEngine(), work=toys.work, jobs=toys.jobs)
-        assert found.records == expected.records
-        assert len(found.records) == 16
-        assert [session["engine"] for session in found.sessions] == ["ray"]
+        assert finished.records == expected.records
+        assert len(finished.records) == 16
+        assert [session["engine"] for session in finished.sessions] == ["ray"]
         assert set(toys.pids(tmp_path, split=1, count=2)) > set(killed), "another process did the job"
 
     def test_awkward_jobs_are_told(self, tmp_path: Path) -> None:
         config = toys.config(splits=1, ks=(), methods=METHODS, data=str(tmp_path))
         results = list(RayEngine(workers=2, retries=1).map(toys.awkward, tasks(config)))
-        found = {METHODS[position]: result for position, result in results}
+        outcomes = {METHODS[position]: result for position, result in results}
         assert len(results) == len(METHODS)
         for method in ("a", "b", "is killed once"):
-            result = found[method]
+            result = outcomes[method]
             assert isinstance(result, JobResult)
             assert result.records == toys.work(config, Job("toy", 0, method, (None,))).records
-        counted = found["counts threads"]
+        counted = outcomes["counts threads"]
         assert isinstance(counted, JobResult)
         assert counted.records[0].value == 1
-        failed, left = found["fails"], found["leaves"]
+        failed, left = outcomes["fails"], outcomes["leaves"]
         assert isinstance(failed, JobError)
         assert str(failed) == "the job (toy, split 0, fails) failed with ZeroDivisionError: no movies"
         assert isinstance(left, JobError)

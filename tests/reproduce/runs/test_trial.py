@@ -46,8 +46,8 @@ class Seen:
     scored: list[list[int]]
 
 
-def positions(part: DecisionDataset, whole: torch.Tensor) -> list[int]:
-    same = (part.theta.flatten(1)[:, None] == whole.flatten(1)[None]).all(-1)
+def positions(part: DecisionDataset, everything: torch.Tensor) -> list[int]:
+    same = (part.theta.flatten(1)[:, None] == everything.flatten(1)[None]).all(-1)
     assert same.sum(-1).eq(1).all()
     return same.float().argmax(-1).tolist()
 
@@ -172,10 +172,10 @@ def test_annealing_stops_where_the_longer_training_was(
     setting = {**method.settings[0], "epochs": 3}
     monkeypatch.setattr(Trial, "_cross_validated", lambda self, method, data: (1.0, setting))
     ((_, _, how),) = watched(config, "Bilinear-Annealed").fitted
-    whole = [method.anneal(setting)(epoch / 4).factor for epoch in range(5)]  # type: ignore[union-attr]
+    factors = [method.anneal(setting)(epoch / 4).factor for epoch in range(5)]  # type: ignore[union-attr]
     assert how["epochs"] == 3
-    assert [how["anneal"](epoch / 2).factor for epoch in range(3)] == pytest.approx(whole[:3])
-    assert whole[0] > 2 * whole[4]
+    assert [how["anneal"](epoch / 2).factor for epoch in range(3)] == pytest.approx(factors[:3])
+    assert factors[0] > 2 * factors[4]
 
 
 @pytest.mark.usefixtures("small")

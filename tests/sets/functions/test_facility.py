@@ -47,9 +47,9 @@ def test_ties_and_zeros(seed: int) -> None:
     if gradient.requires_grad:
         assert_near(local.product(v), torch.autograd.grad((gradient * v).sum(), x)[0])
     # A supergradient in theta: f is convex in theta, so its slope is below every secant.
-    other = torch.rand(2, 5, 3, generator=generator, dtype=torch.float64) * 3
-    linear = local.value + (local.slope() * (other - theta)).sum((-1, -2))
-    assert bool((linear <= FacilityLocation().local(x.detach(), other).value + 1e-9).all())
+    addition = torch.rand(2, 5, 3, generator=generator, dtype=torch.float64) * 3
+    linear = local.value + (local.slope() * (addition - theta)).sum((-1, -2))
+    assert bool((linear <= FacilityLocation().local(x.detach(), addition).value + 1e-9).all())
 
 
 def test_many_ones_underflow_to_zero() -> None:

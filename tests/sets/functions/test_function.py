@@ -96,22 +96,22 @@ def truth() -> dict[str, Tensor]:
 def test_samples_are_unbiased_with_honest_errors() -> None:
     """100 seeds: the mean z-score lies within 0.5 of 0 up to a probability of 6e-7 each (12 of them; fixed seeds)."""
     expected = truth()
-    found: dict[str, list[Tensor]] = {name: [] for name in (*expected, "z", "z value")}
+    samples: dict[str, list[Tensor]] = {name: [] for name in (*expected, "z", "z value")}
     for seed in range(100):
         local = Root(samples=200).with_seed(seed).local(X, THETA)
         assert isinstance(local, SampledLocal)
-        for name, one in {"value": local.value, "gradient": local.gradient, "product": local.product(V)}.items():
-            found[name].append(one)
-        found["cross"].append(local.cross(V))
-        found["slope"].append(local.slope())
-        found["z"].append((local.gradient - expected["gradient"]) / local.error)
-        found["z value"].append((local.value - expected["value"]) / local.value_error)
+        for name, estimate in {"value": local.value, "gradient": local.gradient, "product": local.product(V)}.items():
+            samples[name].append(estimate)
+        samples["cross"].append(local.cross(V))
+        samples["slope"].append(local.slope())
+        samples["z"].append((local.gradient - expected["gradient"]) / local.error)
+        samples["z value"].append((local.value - expected["value"]) / local.value_error)
     for name in expected:
-        each = torch.stack(found[name])
+        each = torch.stack(samples[name])
         z = (each.mean(0) - expected[name].detach()) / (each.std(0) / 10).clamp_min(1e-9)
         assert bool((z.abs() < 5).all()), (name, z)
     for name in ("z", "z value"):
-        z = torch.stack(found[name]).detach()
+        z = torch.stack(samples[name]).detach()
         assert bool((z.mean(0).abs() < 0.5).all())
         assert bool(((z.var(0) > 0.5) & (z.var(0) < 1.7)).all())
 
@@ -131,7 +131,7 @@ def test_equal_calls_give_equal_numbers_and_batches_equal_loops() -> None:
     ):
         everything = slice(None)
         assert torch.equal(ask(local, everything), ask(again, everything))
-        loop = torch.cat([ask(one, slice(b, b + 1)) for b, one in enumerate(alone)])
+        loop = torch.cat([ask(single, slice(b, b + 1)) for b, single in enumerate(alone)])
         torch.testing.assert_close(ask(local, everything), loop)
     hessian = local.hessian(torch.arange(N).expand(2, -1))
     torch.testing.assert_close((hessian @ V.unsqueeze(-1)).squeeze(-1), local.product(V))
@@ -145,9 +145,9 @@ def test_parts_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     for chunk in (1, 60):
         monkeypatch.setattr(sampled, "CHUNK", chunk)
         local = Root(samples=11).local(X, THETA)
-        found = [local.value, local.gradient, local.error, local.hessian(index), local.cross(V)]
-        for one, other in zip(found, results):
-            torch.testing.assert_close(one, other)
+        parts = [local.value, local.gradient, local.error, local.hessian(index), local.cross(V)]
+        for part, result in zip(parts, results):
+            torch.testing.assert_close(part, result)
 
 
 def test_sampled_multilinear_has_gradients() -> None:

@@ -48,13 +48,13 @@ def spread(x: Tensor, theta: Tensor) -> Tensor:
     for live in itertools.product([False, True], repeat=len(EDGES)):
         reached = sets.clone()
         for _ in range(5):
-            for (u, v), there in zip(EDGES, live):
-                if there:
+            for (u, v), present in zip(EDGES, live):
+                if present:
                     reached[:, v] = torch.maximum(reached[:, v], reached[:, u])
-        there = torch.tensor(live)
+        present = torch.tensor(live)
         likely = torch.ones((), dtype=torch.float64)
         for e in range(len(EDGES)):
-            likely = likely * (theta[e] if there[e] else 1 - theta[e])
+            likely = likely * (theta[e] if present[e] else 1 - theta[e])
         total = total + likely * (chance * (reached @ weights)).sum()
     return total
 
@@ -85,8 +85,8 @@ def test_estimates_are_unbiased_with_honest_errors(targets: int | None) -> None:
     for z in (torch.stack(of_value)[:, None], torch.stack(of_slope)):
         assert bool((z.mean(0).abs() < 0.5).all()), z.mean(0)
         assert bool(((z.var(0) > 0.5) & (z.var(0) < 1.7)).all()), z.var(0)
-    for found, truth in ((torch.stack(crosses), cross), (torch.stack(gradients), gradient.detach())):
-        z = (found.mean(0) - truth) / (found.std(0) / 10)
+    for estimates, truth in ((torch.stack(crosses), cross), (torch.stack(gradients), gradient.detach())):
+        z = (estimates.mean(0) - truth) / (estimates.std(0) / 10)
         assert bool((z.abs() < 5).all()), z
 
 
@@ -107,9 +107,9 @@ def test_same_seed_same_numbers_and_monotone_in_theta() -> None:
     assert bool(function.multilinear(X, low) <= function.multilinear(X, high))
     again = InfluenceSpread(EDGES, samples=20)
     assert torch.equal(again.multilinear(X, low), function.multilinear(X, low))
-    other = function.with_seed(5)
-    assert not torch.equal(other.multilinear(X, low), function.multilinear(X, low))
-    assert torch.equal(other.multilinear(X, low), InfluenceSpread(EDGES, samples=20, seed=5).multilinear(X, low))
+    reseeded = function.with_seed(5)
+    assert not torch.equal(reseeded.multilinear(X, low), function.multilinear(X, low))
+    assert torch.equal(reseeded.multilinear(X, low), InfluenceSpread(EDGES, samples=20, seed=5).multilinear(X, low))
     assert not function.sampled
 
 
@@ -147,13 +147,13 @@ def test_thinned_derivatives_stay_unbiased(monkeypatch: pytest.MonkeyPatch, work
     theta[:, ::3] = 0.7
     full = InfluenceSpread(edges, 20, samples=4000).local(x, theta).slope()[0]
     monkeypatch.setattr(cascades, "WORK", work)
-    found = []
+    slopes = []
     for seed in range(100):
         local = InfluenceSpread(edges, 20, samples=16, seed=seed + 1).local(x, theta)
         assert len(local.rows[0].switched.row.unique()) < 320
         assert local.rows[0].switched.graphs == graphs
-        found.append(local.slope()[0].sum())
-    total = torch.stack(found)
+        slopes.append(local.slope()[0].sum())
+    total = torch.stack(slopes)
     assert abs(total.mean() - full.sum()) < 4.5 * total.std() / 10
 
 

@@ -73,9 +73,9 @@ def test_sampled_terms() -> None:
     expected = Root(samples=9).multilinear(x, theta) + FacilityLocation().multilinear(x, theta)
     torch.testing.assert_close(f.multilinear(x, theta), expected)
     torch.testing.assert_close(f.local(x, theta).value, expected)
-    other = f.with_seed(4)
-    assert not torch.equal(other.local(x, theta).gradient, f.local(x, theta).gradient)
-    torch.testing.assert_close(other.multilinear(x, theta), other.local(x, theta).value)
+    reseeded = f.with_seed(4)
+    assert not torch.equal(reseeded.local(x, theta).gradient, f.local(x, theta).gradient)
+    torch.testing.assert_close(reseeded.multilinear(x, theta), reseeded.local(x, theta).value)
 
 
 def test_influence_and_coverage_of_one_theta() -> None:

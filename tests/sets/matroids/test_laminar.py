@@ -22,30 +22,30 @@ def test_against_another_solver(matroid: LaminarMatroid, seed: int, base: bool, 
     torch.testing.assert_close(matroid.project(y, base=base).x, nearest(matroid, y, base), atol=2e-6, rtol=0)
 
 
-def optimal(matroid: LaminarMatroid, y: Tensor, found: MatroidProjection, base: bool, tol: float) -> None:
+def optimal(matroid: LaminarMatroid, y: Tensor, projection: MatroidProjection, base: bool, tol: float) -> None:
     """Feasible, `x = clip(y - price)`, and the price a sum of multipliers of tight sets, >= 0 but for the outermost."""
-    for amount in matroid.excess(found.x, base=base).values():
+    for amount in matroid.excess(projection.x, base=base).values():
         assert amount.numel() == 0 or amount.max() <= tol
-    torch.testing.assert_close(found.x, (y - found.price).clamp(0, 1), atol=tol, rtol=0)
-    assert torch.equal(found.free, (found.x > 0) & (found.x < 1))
-    slack = -matroid.excess(found.x)["sets"]
+    torch.testing.assert_close(projection.x, (y - projection.price).clamp(0, 1), atol=tol, rtol=0)
+    assert torch.equal(projection.free, (projection.x > 0) & (projection.x < 1))
+    slack = -matroid.excess(projection.x)["sets"]
     for row in range(len(y)):
         # From the outside in, each step up in price must be paid for by a tight set that holds just those items: the
         # items of a price of at least p, within the group's set, are those of the group's set and the sets inside it.
-        group, price = found.group[row].numpy(), found.price[row].numpy()
+        group, price = projection.group[row].numpy(), projection.price[row].numpy()
         floor = price.min() if base else 0.0
         for s, items in enumerate(matroid.sets):
-            mine = items[group[items] == s]
-            if len(mine) == 0:
+            members = items[group[items] == s]
+            if len(members) == 0:
                 continue
             assert slack[row, s] <= tol, "a set with a multiplier is tight"
-            assert np.ptp(price[mine]) == 0
-            assert (price[items] >= price[mine[0]]).all(), "inner multipliers are >= 0"
-            assert base or price[mine[0]] > 0
+            assert np.ptp(price[members]) == 0
+            assert (price[items] >= price[members[0]]).all(), "inner multipliers are >= 0"
+            assert base or price[members[0]] > 0
         without = price[group == -1]
         assert (without == floor).all() if len(without) else True
         if base and len(without):
-            assert (found.x[row].numpy()[group == -1] == 1).all()
+            assert (projection.x[row].numpy()[group == -1] == 1).all()
 
 
 @given(matroids(most=30), seeds, flags, flags, st.sampled_from([0.3, 1.0, 4.0, 1e4]))
@@ -60,9 +60,9 @@ def test_badly_scaled(matroid: LaminarMatroid, seed: int, base: bool) -> None:
     y = draw_targets(seed, (3, matroid.n)) * 10.0 ** torch.from_numpy(
         np.random.default_rng(seed).integers(-8, 9, matroid.n).astype(float)
     )
-    found = matroid.project(y, base=base)
-    optimal(matroid, y, found, base, 1e-6)
-    for amount in matroid.excess(found.x, base=base).values():
+    projection = matroid.project(y, base=base)
+    optimal(matroid, y, projection, base, 1e-6)
+    for amount in matroid.excess(projection.x, base=base).values():
         assert amount.numel() == 0 or amount.max() <= 1e-13
 
 
@@ -94,9 +94,9 @@ def margin(matroid: LaminarMatroid, y: Tensor, base: bool) -> float:
     rng = np.random.default_rng(0)
     for step in (1e-4, 1e-3):
         for _ in range(10):
-            there = matroid.project(y + step * torch.from_numpy(rng.normal(size=tuple(y.shape))), base=base)
-            kept = here.free & there.free
-            if not torch.equal(here.free, there.free) or not torch.equal(here.group[kept], there.group[kept]):
+            near = matroid.project(y + step * torch.from_numpy(rng.normal(size=tuple(y.shape))), base=base)
+            unchanged = here.free & near.free
+            if not torch.equal(here.free, near.free) or not torch.equal(here.group[unchanged], near.group[unchanged]):
                 return step
     return 1.0
 
@@ -108,8 +108,8 @@ def test_tangent_is_the_derivative(matroid: LaminarMatroid, seed: int, base: boo
     v = draw_targets(seed + 1, (5, 1, matroid.n))
     step = 1e-6
     ahead, behind = (matroid.project(y + sign * step * v, base=base).x for sign in (1, -1))
-    found = matroid.project(y, base=base).tangent(v)
-    torch.testing.assert_close(found, (ahead - behind) / (2 * step), atol=1e-7, rtol=0)
+    tangent = matroid.project(y, base=base).tangent(v)
+    torch.testing.assert_close(tangent, (ahead - behind) / (2 * step), atol=1e-7, rtol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -118,24 +118,24 @@ def test_tangent_is_linear_symmetric_and_differentiable(kind: str) -> None:
     for seed in range(10):
         matroid = draw_matroid(kind, seed)
         for base in (True, False):
-            found = matroid.project(draw_targets(seed, (3, matroid.n), scale=0.4), base=base)
+            projection = matroid.project(draw_targets(seed, (3, matroid.n), scale=0.4), base=base)
             v, w = draw_targets(seed + 1, (2, 3, matroid.n))
             v.requires_grad_()
-            out = found.tangent(v)
-            torch.testing.assert_close(torch.autograd.grad(out, v, w)[0], found.tangent(w))
-            torch.testing.assert_close(found.tangent(2 * v - w), 2 * out - found.tangent(w))
-            torch.testing.assert_close(found.tangent(out), out)
+            out = projection.tangent(v)
+            torch.testing.assert_close(torch.autograd.grad(out, v, w)[0], projection.tangent(w))
+            torch.testing.assert_close(projection.tangent(2 * v - w), 2 * out - projection.tangent(w))
+            torch.testing.assert_close(projection.tangent(out), out)
             moved += int((out != 0).any())
     assert moved >= 3
 
 
 def test_a_slack_budget_has_no_multiplier() -> None:
     y = torch.tensor([0.3, 0.4, -0.2], dtype=torch.float64)
-    found = UniformMatroid(3, 2).project(y, base=False)
-    assert found.x.tolist() == [0.3, 0.4, 0.0]
-    assert found.group.tolist() == [-1, -1, -1]
+    projection = UniformMatroid(3, 2).project(y, base=False)
+    assert projection.x.tolist() == [0.3, 0.4, 0.0]
+    assert projection.group.tolist() == [-1, -1, -1]
     v = torch.ones(3, dtype=torch.float64)
-    assert found.tangent(v).tolist() == [1, 1, 0]
+    assert projection.tangent(v).tolist() == [1, 1, 0]
     spent = UniformMatroid(3, 2).project(y)
     assert spent.tangent(v).abs().max() < 1e-15
     torch.testing.assert_close(spent.x.sum(), torch.tensor(2.0, dtype=torch.float64))
@@ -165,17 +165,17 @@ def test_low_precision_is_solved_in_double() -> None:
 def test_on_a_gpu_without_waiting_for_it(kind: str) -> None:
     matroid, y = draw_matroid(kind, 7, 40), draw_targets(0, (16, 1))
     y = y + draw_targets(1, (16, matroid.n))
-    there, moved = matroid.to("cuda"), y.cuda()
+    copied, moved = matroid.to("cuda"), y.cuda()
     for base in (True, False):
-        there.project(moved, base=base).tangent(moved)  # loads the kernels, which waits
-        there.maximize(moved, base=base)
+        copied.project(moved, base=base).tangent(moved)  # loads the kernels, which waits
+        copied.maximize(moved, base=base)
         torch.cuda.set_sync_debug_mode("error")
         try:
-            found = there.project(moved, base=base, check=False)
-            tangent, best = found.tangent(moved), there.maximize(moved, base=base, check=False)
+            projection = copied.project(moved, base=base, check=False)
+            tangent, best = projection.tangent(moved), copied.maximize(moved, base=base, check=False)
         finally:
             torch.cuda.set_sync_debug_mode("default")
         expected = matroid.project(y, base=base)
-        torch.testing.assert_close(found.x.cpu(), expected.x, atol=1e-13, rtol=0)
+        torch.testing.assert_close(projection.x.cpu(), expected.x, atol=1e-13, rtol=0)
         torch.testing.assert_close(tangent.cpu(), expected.tangent(y), atol=1e-13, rtol=0)
         assert torch.equal(best.cpu(), matroid.maximize(y, base=base))

@@ -26,13 +26,13 @@ def test_axioms(matroid: Matroid) -> None:
     family = {tuple(row) for row in every[independent].int().tolist()}
     assert (0,) * matroid.n in family
     assert max(map(sum, family)) == matroid.rank
-    for one in family:
+    for first in family:
         for i in range(matroid.n):
-            assert (*one[:i], 0, *one[i + 1 :]) in family
-        for other in family:
-            if sum(one) < sum(other):
-                extra = [i for i in range(matroid.n) if other[i] and not one[i]]
-                assert any((*one[:i], 1, *one[i + 1 :]) in family for i in extra)
+            assert (*first[:i], 0, *first[i + 1 :]) in family
+        for second in family:
+            if sum(first) < sum(second):
+                extra = [i for i in range(matroid.n) if second[i] and not first[i]]
+                assert any((*first[:i], 1, *first[i + 1 :]) in family for i in extra)
 
 
 @given(matroids(ALL, most=7))
@@ -53,14 +53,14 @@ def test_greedy_against_all_subsets(matroid: Matroid, seed: int, base: bool, tie
     every = every[matroid.independent(every)]
     gains = torch.from_numpy(np.random.default_rng(seed).normal(size=(2, 3, matroid.n)))
     gains = gains.round() if ties else gains
-    found = matroid.maximize(gains, base=base)
-    assert matroid.independent(found).all()
+    sets = matroid.maximize(gains, base=base)
+    assert matroid.independent(sets).all()
     allowed = every[every.sum(-1) == matroid.rank] if base else every
-    torch.testing.assert_close((gains * found).sum(-1), (gains @ allowed.mT).amax(-1))
+    torch.testing.assert_close((gains * sets).sum(-1), (gains @ allowed.mT).amax(-1))
     if base:
-        assert (found.sum(-1) == matroid.rank).all()
+        assert (sets.sum(-1) == matroid.rank).all()
     else:
-        assert not (found.bool() & (gains <= 0)).any()
+        assert not (sets.bool() & (gains <= 0)).any()
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -78,10 +78,10 @@ def test_excess_of_points_inside_and_outside(matroid: Matroid, seed: int) -> Non
     x = draw_point(matroid, seed)
     assert all(amount.numel() == 0 or amount.max() < 1e-9 for amount in matroid.excess(x).values())
     outside = torch.full((matroid.n,), matroid.rank / matroid.n + 0.1, dtype=torch.float64)  # the total is too large
-    found = matroid.excess(outside)
-    torch.testing.assert_close(found["base"], torch.tensor([0.1 * matroid.n], dtype=torch.float64))
+    excess = matroid.excess(outside)
+    torch.testing.assert_close(excess["base"], torch.tensor([0.1 * matroid.n], dtype=torch.float64))
     assert "base" not in matroid.excess(outside, base=False)
-    assert max(float(amount.max()) for kind, amount in found.items() if amount.numel() and kind != "base") > 1e-3
+    assert max(float(amount.max()) for kind, amount in excess.items() if amount.numel() and kind != "base") > 1e-3
     torch.testing.assert_close(matroid.excess(x - 2)["lower"], 2 - x)
     torch.testing.assert_close(matroid.excess(x + 2)["upper"], x + 1)
 
@@ -107,10 +107,10 @@ def test_results_keep_dtype_and_shape() -> None:
     for shape in ((3,), (0, 3), (2, 1, 3)):
         for dtype in (torch.float32, torch.float64):
             y = torch.zeros(shape, dtype=dtype)
-            found = matroid.project(y)
-            assert found.x.dtype == found.price.dtype == matroid.maximize(y).dtype == dtype
-            assert found.x.shape == found.free.shape == found.group.shape == matroid.maximize(y).shape == shape
-            assert found.tangent(y).shape == shape
+            image = matroid.project(y)
+            assert image.x.dtype == image.price.dtype == matroid.maximize(y).dtype == dtype
+            assert image.x.shape == image.free.shape == image.group.shape == matroid.maximize(y).shape == shape
+            assert image.tangent(y).shape == shape
             assert matroid.independent(y).shape == shape[:-1]
 
 

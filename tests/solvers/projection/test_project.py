@@ -25,9 +25,9 @@ def test_numpy_and_torch_arrays_give_the_same_projection(instance: Instance) -> 
     """The code of the GPU, run on the CPU."""
     set_, point = polytope(instance), instance.theta / (2 * instance.gamma)
     numpy = project(point, set_.numeric(), tol=1e-10, max_iter=100)
-    there = set_.detach()
-    dense = DenseRows(torch.from_numpy(np.stack([there.rows.scipy(0).toarray()])[0]))
-    tensors = Polytope(dense, there.rhs, there.equality, there.lower, there.upper)
+    detached = set_.detach()
+    dense = DenseRows(torch.from_numpy(np.stack([detached.rows.scipy(0).toarray()])[0]))
+    tensors = Polytope(dense, detached.rhs, detached.equality, detached.lower, detached.upper)
     torch_ = project(torch.from_numpy(point), tensors, tol=1e-10, max_iter=100)
     assert (numpy.status == int(Status.CONVERGED)).all()
     assert bool((torch_.status == int(Status.CONVERGED)).all())
@@ -62,7 +62,7 @@ def test_certificates_prove_infeasibility_and_nothing_else() -> None:
     assert _farkas(without_bounds, np.array([[1.0]])).tolist() == [False]
 
 
-def test_a_right_start_is_recognised_and_left_as_it_is() -> None:
+def test_a_right_start_is_recognized_and_left_as_it_is() -> None:
     instance = draw(0)
     set_, point = polytope(instance).numeric(), instance.theta
     solved = project(point, set_, tol=1e-10, max_iter=100)
@@ -82,7 +82,7 @@ def test_nan_counts_as_the_worst_residual() -> None:
 
 
 @pytest.mark.slow
-def test_thousands_of_programmes_converge() -> None:
+def test_thousands_of_programs_converge() -> None:
     rng = np.random.default_rng(0)
     for _ in range(3000):
         instance = draw(

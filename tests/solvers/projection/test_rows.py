@@ -108,7 +108,7 @@ def test_grids_are_banded_and_long_ranges_are_not(monkeypatch: pytest.MonkeyPatc
     assert sparse(network(200, 2000, 1)).pattern.kind == "lu"
 
 
-def test_a_matrix_made_indefinite_by_rounding_still_factorises() -> None:
+def test_a_matrix_made_indefinite_by_rounding_still_factorizes() -> None:
     column = np.linspace(1, 2, 8)[:, None]
     rows = DenseRows(np.repeat(column, 9, axis=1))  # rank one
     v = rows.apply(np.ones((1, 9)))

@@ -30,12 +30,12 @@ def test_cuts_bound_every_set_and_touch_their_own(function: SetFunction, seed: i
     masks, parts = sets_and_values(function, theta)
     values = np.stack([parts.values(mask) for mask in masks.numpy()])
     rng = np.random.default_rng(seed)
-    own = rng.random(N) < 0.4
-    here = parts.at_set(own)
+    members = rng.random(N) < 0.4
+    here = parts.at_set(members)
     for constants, slopes in [*here, *parts.at_point(rng.random(N) * (rng.random(N) < 0.7))]:
         bounds = constants + masks.numpy() @ slopes.T
         assert (values <= bounds + 1e-12).all()
-    np.testing.assert_allclose(here[0][0] + here[0][1] @ own, parts.values(own), atol=1e-12)
+    np.testing.assert_allclose(here[0][0] + here[0][1] @ members, parts.values(members), atol=1e-12)
 
 
 def test_rounds_run_out(monkeypatch: pytest.MonkeyPatch) -> None:

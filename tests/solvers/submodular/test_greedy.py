@@ -61,8 +61,8 @@ def test_lazy_equals_plain(kind: Kind, seed: int, count: int, rank: int) -> None
 def test_torch_equals_numpy(kind: Kind, seed: int) -> None:
     theta, weights = instances(seed, 4, 30, 15)
     expected = lazy_greedy(kind(theta, weights), 8)
-    found = full_greedy(kind(torch.from_numpy(theta), torch.from_numpy(weights)), 8)
-    assert np.array_equal(found.numpy(), expected)
+    chosen = full_greedy(kind(torch.from_numpy(theta), torch.from_numpy(weights)), 8)
+    assert np.array_equal(chosen.numpy(), expected)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=["coverage", "facility"])
@@ -83,8 +83,8 @@ def test_sparse_equals_dense(seed: int, block: int) -> None:
     expected = plain(CoverageIncrements(theta, weights[:1]), 25)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(greedy, "BLOCK", block)  # how many items are looked at together must not matter
-        found = lazy_greedy(SparseCoverageIncrements(scipy.sparse.csr_array(theta[0]), weights[0]), 25)
-    assert np.array_equal(found, expected)
+        chosen = lazy_greedy(SparseCoverageIncrements(scipy.sparse.csr_array(theta[0]), weights[0]), 25)
+    assert np.array_equal(chosen, expected)
 
 
 def test_equal_items_are_taken_in_their_order() -> None:
