@@ -82,8 +82,8 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     >>> X = rng.normal(size=(100, 3))
     >>> y = X @ rng.normal(size=(3, 5))
     >>> estimator = DecisionEstimator(foresolve.TopK(5, 2), lr=0.05).fit(X, y)
-    >>> estimator.decide(X).sum(-1).max(), bool(estimator.score(X, y) > -0.05)
-    (np.float64(2.0), True)
+    >>> float(estimator.decide(X).sum(-1).max()), bool(estimator.score(X, y) > -0.05)
+    (2.0, True)
     """
 
     def __init__(
