@@ -17,6 +17,7 @@ from torch import Tensor
 import foresolve
 from foresolve.sets.ascent import maximize
 from foresolve.sets.functions.coverage import CoverageLocal
+from foresolve.sets.smoothed import SmoothedProgram
 from instances import finite_differences
 from layers.conformance import LayerConformance
 from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid, smooth_theta
@@ -241,7 +242,7 @@ def test_ascent_without_smoothing_reaches_half_of_the_best(seed: int) -> None:
     theta = draw_theta((3,), N, TARGETS, seed)
     gamma = torch.full((3,), 1e-9, dtype=torch.float64)
     start = problem.matroid.project(torch.zeros(3, N, dtype=torch.float64)).x
-    optimum = maximize(problem.function, problem.matroid, theta, gamma, start, tol=1e-9, max_iter=500)
+    optimum = maximize(SmoothedProgram(problem.function, problem.matroid, theta, gamma), start, tol=1e-9, max_iter=500)
     best = problem.objective(problem.solve(theta, method="exact"), theta)
     assert bool((problem.objective(optimum.x, theta) >= 0.5 * best - 1e-9).all())
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve import problems
+from foresolve import problems, sets
 from foresolve._base.configs import exported
 from foresolve.errors import ForesolveError
 from foresolve.learning.policy import Policy
@@ -36,7 +36,10 @@ from foresolve.problems.travelling_salesman import TravellingSalesman
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.functions.influence import InfluenceSpread
+from foresolve.sets.matroids.graphic import GraphicMatroid
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid
 from learning.instances import top_k_data
 
 pytest.importorskip("safetensors")
@@ -64,16 +67,33 @@ PROBLEMS: list[Problem] = [
     ),
 ]  # fmt: skip
 
-SUBMODULAR = [
-    SubmodularProblem(ProbabilisticCoverage([1.0, 2.0]), UniformMatroid(3, 2)),
-    SubmodularProblem(ProbabilisticCoverage(), PartitionMatroid([0, 1, 0], [1, 1]), "exact", time_limit=7.0),
-    SubmodularProblem(FacilityLocation(), LaminarMatroid(3, [[0, 1], [0, 1, 2]], [1, 2])),
+PATH = networkx.DiGraph([("a", 2), (2, (1, 2.5)), ((1, 2.5), 0.5)])
+FUNCTIONS: list[tuple[SetFunction, tuple[int, ...]]] = [
+    (ProbabilisticCoverage([1.0, 2.0]), (4, 2)),
+    (ProbabilisticCoverage(), (4, 2)),
+    (FacilityLocation(), (4, 2)),
+    (2.0 * FacilityLocation() + 0.5 * ProbabilisticCoverage([1.0, 0.5]), (4, 2)),
+    (InfluenceSpread([(0, 1), (1, 2), (2, 3)], samples=4, weights=[1.0, 2.0, 0.0, 1.0], targets=2), (3,)),
+    (InfluenceSpread.from_networkx(PATH, samples=4, seed=1), (3,)),
+]
+MATROIDS: list[Matroid] = [
+    UniformMatroid(4, 2),
+    PartitionMatroid([0, 1, 0, 1], [1, 1]),
+    LaminarMatroid(4, [[0, 1], [0, 1, 2]], [1, 2]),
+    GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)], 5),
+    GraphicMatroid.from_networkx(networkx.Graph([("a", "b"), ("b", (1, 2.5)), ((1, 2.5), "a"), ("a", 0.5)])),
 ]
 
 
 @pytest.mark.parametrize("name", exported(problems, Problem))
 def test_every_problem_has_an_example_here(name: str) -> None:
-    assert name == "OracleProblem" or name in {type(problem).__name__ for problem in [*PROBLEMS, *SUBMODULAR]}
+    assert name in {"OracleProblem", "SubmodularProblem", *(type(problem).__name__ for problem in PROBLEMS)}
+
+
+@pytest.mark.parametrize("name", exported(sets, SetFunction, Matroid))
+def test_every_set_has_an_example_here(name: str) -> None:
+    examples = [*(function for function, _ in FUNCTIONS), *MATROIDS]
+    assert name in {"Selected", *(type(example).__name__ for example in examples)}
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
@@ -88,14 +108,22 @@ def test_problems_come_back(problem: Problem, tmp_path: Path) -> None:
     assert torch.equal(again(features), policy(features))
 
 
-@pytest.mark.parametrize("problem", SUBMODULAR, ids=repr)
-def test_submodular_problems_come_back(problem: SubmodularProblem, tmp_path: Path) -> None:
-    policy = Policy(MLP(3, (3, 2), (8,), "probability"), problem)
+@pytest.mark.parametrize("matroid", MATROIDS, ids=repr)
+@pytest.mark.parametrize(("function", "shape"), FUNCTIONS, ids=lambda part: repr(part)[:40])
+def test_submodular_problems_come_back(
+    function: SetFunction, shape: tuple[int, ...], matroid: Matroid, tmp_path: Path
+) -> None:
+    problem = SubmodularProblem(function, matroid, time_limit=7.0)
+    policy = Policy(MLP(3, shape, (8,), "probability"), problem)
     policy.save(tmp_path)
     again = Policy.load(tmp_path)
     assert repr(again.problem) == repr(problem)
     assert isinstance(again.problem, SubmodularProblem)
-    assert again.problem.time_limit == problem.time_limit
+    assert (again.problem.method, again.problem.time_limit) == ("greedy", 7.0)
+    if isinstance(function, InfluenceSpread) and isinstance(again.problem.function, InfluenceSpread):
+        assert again.problem.function.nodes == function.nodes
+    if isinstance(matroid, GraphicMatroid) and isinstance(again.problem.matroid, GraphicMatroid):
+        assert again.problem.matroid.nodes == matroid.nodes
     features = torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
     assert torch.equal(again(features), policy(features))
 
@@ -208,10 +236,31 @@ class OwnFunction(SetFunction):
         return (mask.unsqueeze(-1) * theta).sum((-1, -2))
 
 
-def test_a_set_function_of_the_user_is_told_when_it_is_saved(tmp_path: Path) -> None:
-    policy = Policy(MLP(3, (3, 2), (8,), "probability"), SubmodularProblem(OwnFunction(), UniformMatroid(3, 2)))
-    with pytest.raises(ForesolveError, match=r"SubmodularProblem cannot be saved: OwnFunction .*problem=False"):
+class OwnCoverage(ProbabilisticCoverage):
+    """One of foresolve's, changed."""
+
+
+class OwnMatroid(UniformMatroid):
+    """Another one."""
+
+
+@pytest.mark.parametrize(
+    ("function", "matroid", "what"),
+    [
+        (OwnFunction(), UniformMatroid(3, 2), "OwnFunction"),
+        (OwnCoverage(), UniformMatroid(3, 2), "OwnCoverage"),
+        (FacilityLocation(), OwnMatroid(3, 2), "OwnMatroid"),
+        (FacilityLocation() + OwnFunction(), UniformMatroid(3, 2), "OwnFunction"),
+        (FacilityLocation().of(lambda theta: 2 * theta), UniformMatroid(3, 2), r"FacilityLocation\(\).of\(<lambda>\)"),
+    ],
+)
+def test_sets_of_the_user_are_told_when_they_are_saved(
+    function: SetFunction, matroid: Matroid, what: str, tmp_path: Path
+) -> None:
+    policy = Policy(MLP(3, (3, 2), (8,), "probability"), SubmodularProblem(function, matroid))
+    with pytest.raises(ForesolveError, match=f"SubmodularProblem cannot be saved: {what} .*problem=False"):
         policy.save(tmp_path)
+    assert not list(tmp_path.iterdir())
     policy.save(tmp_path, problem=False)
     features = torch.randn(4, 3)
     assert torch.equal(Policy.load(tmp_path, problem=policy.problem)(features), policy(features))

@@ -22,7 +22,7 @@ from foresolve.sets import (
     SetFunction,
     UniformMatroid,
 )
-from foresolve.sets.registry import describe, restore, restore_function, restore_matroid
+from foresolve.sets.registry import describe, restore_function, restore_matroid
 
 EDGES = [(0, 1), (1, 2), (2, 0), (2, 3)]
 GRAPH = networkx.Graph([("a", "b"), ("b", "c"), ("c", "a"), ("c", 4)])
@@ -95,11 +95,14 @@ class Root(SetFunction):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (Mine(), r"Mine is none of the classes of `foresolve.sets`, so it cannot be written to a file"),
-        (Root(), "Root is none of the classes"),
+        (Mine(), r"Mine cannot be written to a file: it is none of foresolve's own classes"),
+        (Root(), "Root cannot be written to a file"),
         (FacilityLocation().of(torch.sqrt), r"FacilityLocation\(\).of\(sqrt\) cannot be written.*`select` is code"),
-        (2.0 * Root() + Root(), "Root is none of the classes"),
-        (InfluenceSpread.from_networkx(networkx.grid_graph([2, 2])), r"strings or integers.*got \(0, 0\)"),
+        (2.0 * Root() + Root(), "Root cannot be written to a file"),
+        (
+            InfluenceSpread.from_networkx(networkx.DiGraph([("a", frozenset())])),
+            "of type frozenset, which a file cannot hold.*relabel_nodes",
+        ),
     ],
 )
 def test_what_cannot_be_kept_says_so(function: SetFunction, message: str) -> None:
@@ -115,23 +118,37 @@ def test_config_of_a_users_function_says_so() -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({}, "None is none of the sets"),
-        ({"class": "Problem"}, "'Problem' is none of the sets"),
-        ({"class": "SetFunction"}, "'SetFunction' is none of the sets"),
-        ({"class": "check_set_function"}, "is none of the sets"),
-        ({"class": "UniformMatroid", "n": 5}, "do not make a UniformMatroid: TypeError"),
-        ({"class": "UniformMatroid", "n": 10**12, "k": 1}, "`n` must be an integer from 0 to"),
-        ({"class": "WeightedSum", "terms": [{"class": "os"}], "weights": [1.0]}, "'os' is none of the sets"),
-        ({"class": "PartitionMatroid", "groups": 3, "capacities": 1}, "do not make a PartitionMatroid"),
+        ({}, "None is none of the set functions"),
+        ({"class": "Problem"}, "'Problem' is none of the set functions"),
+        ({"class": "SetFunction"}, "'SetFunction' is none of the set functions"),
+        ({"class": "ClosedForm"}, "'ClosedForm' is none of the set functions"),
+        ({"class": "check_set_function"}, "is none of the set functions"),
+        ({"class": "Selected"}, "do not make a Selected"),
+        ({"class": "WeightedSum", "terms": [{"class": "os"}], "weights": [1.0]}, "'os' is none of the set functions"),
+        (describe(FUNCTIONS[-1][0]) | {"samples": 10**12}, "`samples` must be an integer from 0 to"),
+        (describe(FUNCTIONS[-1][0]) | {"nodes": ["a"]}, "`nodes` must be a list of 4 names"),
+        (describe(FUNCTIONS[-1][0]) | {"nodes": ["a", "b", {}, "c"]}, "of type dict, which a file cannot hold"),
+        (describe(UniformMatroid(3, 1)), "'UniformMatroid' is none of the set functions"),
     ],
 )
-def test_files_name_nothing_else(config: dict[str, Any], message: str) -> None:
+def test_files_name_set_functions_alone(config: dict[str, Any], message: str) -> None:
     with pytest.raises(ForesolveError, match=message):
-        restore(config)
+        restore_function(config)
 
 
-def test_each_kind_has_its_place() -> None:
-    with pytest.raises(ForesolveError, match="a set function was expected; got UniformMatroid"):
-        restore_function(describe(UniformMatroid(3, 1)))
-    with pytest.raises(ForesolveError, match="a matroid was expected; got FacilityLocation"):
-        restore_matroid(describe(FacilityLocation()))
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"class": "PolyhedralMatroid"}, "'PolyhedralMatroid' is none of the matroids"),
+        ({"class": "UniformMatroid", "n": 5}, "do not make a UniformMatroid: TypeError"),
+        ({"class": "UniformMatroid", "n": 10**12, "k": 1}, "`n` must be an integer from 0 to"),
+        ({"class": "LaminarMatroid", "n": 10**12, "sets": [], "capacities": []}, "`n` must be an integer from 0 to"),
+        ({"class": "PartitionMatroid", "groups": 3, "capacities": 1}, "do not make a PartitionMatroid"),
+        (describe(MATROIDS[-1]) | {"n_nodes": 10**12}, "`n_nodes` must be an integer from 0 to"),
+        (describe(MATROIDS[-1]) | {"nodes": [[]] * 4}, "of type list, which a file cannot hold"),
+        (describe(FacilityLocation()), "'FacilityLocation' is none of the matroids"),
+    ],
+)
+def test_files_name_matroids_alone(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(ForesolveError, match=message):
+        restore_matroid(config)

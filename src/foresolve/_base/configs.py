@@ -6,6 +6,7 @@ A thing on the list gives `config()`, a dict of numbers, strings, lists, dicts a
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -20,11 +21,11 @@ Config = dict[str, Any]
 
 
 def exported(module: ModuleType, *bases: type) -> dict[str, Any]:
-    """The classes that a floor exports below one of `bases`, by name."""
+    """The classes below one of `bases` that a floor exports and that can be made, by name."""
     classes = {name: vars(module)[name] for name in module.__all__}
     return {
         name: kind for name, kind in classes.items()
-        if isinstance(kind, type) and issubclass(kind, bases) and kind not in bases
+        if isinstance(kind, type) and issubclass(kind, bases) and not (kind in bases or inspect.isabstract(kind))
     }  # fmt: skip
 
 

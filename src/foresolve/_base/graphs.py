@@ -110,23 +110,31 @@ class Graph:
 
     def config(self) -> configs.Config:
         """As JSON and tensors; names that JSON cannot hold are an error."""
-        for name in (*(self.nodes or ()), *(self.keys or ())):
-            _check_name(name)
         arcs = torch.from_numpy(np.stack([self.tails, self.heads], 1))
-        nodes, keys = (None if names is None else list(names) for names in (self.nodes, self.keys))
-        return {"arcs": arcs, "n_nodes": self.n_nodes, "nodes": nodes, "keys": keys}
+        names = {"nodes": describe_names(self.nodes), "keys": describe_names(self.keys)}
+        return {"arcs": arcs, "n_nodes": self.n_nodes, **names}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """The graph that `config()` describes."""
         plain = Graph.of(configs.tensor(config, "arcs"), configs.size(config, "n_nodes"))
-        nodes, keys = config["nodes"], config["keys"]
-        for names, count in ((nodes, plain.n_nodes), (keys, len(plain.tails))):
-            if names is not None and (not isinstance(names, list) or len(names) != count):
-                raise ValueError(f"`nodes` and `keys` must be lists of as many names as there are; got {names!r:.80}")
-            for name in names or ():
-                _check_name(name)
+        nodes, keys = restore_names(config, "nodes", plain.n_nodes), restore_names(config, "keys", len(plain.tails))
         return cls(plain.tails, plain.heads, plain.n_nodes, nodes, keys)
+
+
+def describe_names(names: Sequence[Any] | None) -> list[Any] | None:
+    """Names of nodes or keys as a file can keep them; an error for one that it cannot."""
+    for name in names or ():
+        _check_name(name)
+    return None if names is None else list(names)
+
+
+def restore_names(config: Mapping[str, Any], entry: str, count: int) -> list[Any] | None:
+    """The names that `describe_names` described, `count` of them."""
+    names = config[entry]
+    if names is not None and (not isinstance(names, list) or len(names) != count):
+        raise ValueError(f"`{entry}` must be a list of {count} names; got {names!r:.80}")
+    return describe_names(names)
 
 
 def _check_name(name: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -134,6 +135,23 @@ class Table:
         writer.writerow(self.headers)
         writer.writerows(["" if entry is None else entry for entry in row] for row in self.rows)
         return stream.getvalue()
+
+
+class Tabular(ABC):
+    """What shows itself as a table: to `print`, to rich's console, to notebooks."""
+
+    @abstractmethod
+    def _table(self) -> Table:
+        """What is shown."""
+
+    def __str__(self) -> str:
+        return self._table().text()
+
+    def __rich__(self) -> Any:
+        return self._table().rich()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
 
 
 def _html(cell: Cell) -> str:

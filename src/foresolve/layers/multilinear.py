@@ -17,6 +17,7 @@ from foresolve.layers.unrolled import unroll
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.ascent import Optimum, maximize
+from foresolve.sets.smoothed import SmoothedProgram
 from foresolve.sets.stochastic import maximize_sampled
 from foresolve.solvers.status import Status
 
@@ -170,16 +171,16 @@ class _MaximizedBatch:
         wanted = torch.is_grad_enabled() and (theta.requires_grad or gamma.requires_grad)
         unrolled = None
         if layer.differentiate == "unrolled" and wanted and not function.sampled:
-            settings = {"base": layer.base, "tol": layer.tol, "max_iter": layer.max_iter}
-            unrolled, _, _ = unroll(function, matroid, theta, gamma, start, **settings)
+            program = SmoothedProgram(function, matroid, theta, gamma, layer.base)
+            unrolled, _, _ = unroll(program, start, tol=layer.tol, max_iter=layer.max_iter)
             start = unrolled.detach()
         self.parts: list[tuple[slice, Optimum]] = []
         for rows in _chunks(theta):
-            arguments = (function.select(rows, batch), matroid, detached[rows], fixed[rows], start[rows])
+            program = SmoothedProgram(function.select(rows, batch), matroid, detached[rows], fixed[rows], layer.base)
             if function.sampled:
-                part = maximize_sampled(*arguments, base=layer.base, max_iter=layer.max_iter)
+                part = maximize_sampled(program, start[rows], max_iter=layer.max_iter)
             else:
-                part = maximize(*arguments, base=layer.base, tol=layer.tol, max_iter=layer.max_iter)
+                part = maximize(program, start[rows], tol=layer.tol, max_iter=layer.max_iter)
             self.parts.append((rows, part))
         if unrolled is not None:
             self.x = unrolled

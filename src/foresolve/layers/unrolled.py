@@ -9,8 +9,8 @@ from torch import Tensor
 
 from foresolve._base.autograd import apply
 from foresolve.sets.climb import Step, climb
-from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.matroid import PolyhedralMatroid
+from foresolve.sets.smoothed import SmoothedProgram
 
 
 class _Projected(torch.autograd.Function):
@@ -26,25 +26,15 @@ class _Projected(torch.autograd.Function):
         return ctx.projection.tangent(grads[0]), None, None
 
 
-def unroll(
-    function: SetFunction,
-    matroid: PolyhedralMatroid,
-    theta: Tensor,
-    gamma: Tensor,
-    start: Tensor,
-    *,
-    base: bool,
-    tol: float,
-    max_iter: int,
-) -> tuple[Tensor, Tensor, Tensor]:
+def unroll(program: SmoothedProgram, start: Tensor, *, tol: float, max_iter: int) -> tuple[Tensor, Tensor, Tensor]:
     """`x` `(B, n)` with the graph of all its steps, the residuals and the numbers of steps.
 
     Each step is `x -> Proj(x + (grad F(x) - 2 gamma x) / L)` with `L` found by backtracking; an instance that has
     reached `tol` rests.
     """
-    step = _Unrolled(function, matroid, theta, gamma, base, tol)
+    step = _Unrolled(program, tol)
     counts = torch.zeros(start.shape[0], dtype=torch.long, device=start.device)
-    end = climb(step, step.at(start, 2 * gamma.detach(), counts), max_iter)
+    end = climb(step, step.at(start, 2 * program.gamma.detach(), counts), max_iter)
     return end.x, end.residual, end.counts
 
 
@@ -59,23 +49,13 @@ class _State(NamedTuple):
 
 
 class _Unrolled(Step[_State]):
-    def __init__(
-        self,
-        function: SetFunction,
-        matroid: PolyhedralMatroid,
-        theta: Tensor,
-        gamma: Tensor,
-        base: bool,
-        tol: float,
-    ) -> None:
-        self.function, self.matroid, self.theta, self.gamma = function, matroid, theta, gamma
-        self.base, self.tol = base, tol
+    def __init__(self, program: SmoothedProgram, tol: float) -> None:
+        self.program, self.tol = program, tol
 
     def at(self, x: Tensor, lipschitz: Tensor, counts: Tensor) -> _State:
-        slope = self.function.gradient(x, self.theta)
+        slope = self.program.function.gradient(x, self.program.theta)
         with torch.no_grad():
-            goal = self.matroid.project(slope / (2 * self.gamma.unsqueeze(-1)), base=self.base, check=False).x
-            residual = (goal - x).abs().amax(-1)
+            residual = (self.program.fixed_point(slope).x - x).abs().amax(-1)
         return _State(x, slope, residual, lipschitz, counts)
 
     def done(self, state: _State) -> bool:
@@ -83,10 +63,10 @@ class _Unrolled(Step[_State]):
 
     def __call__(self, state: _State, k: int) -> _State:
         x, open_ = state.x, state.residual > self.tol
-        slope = state.slope - 2 * self.gamma.unsqueeze(-1) * x
+        slope = self.program.slope(x, state.slope)
         lipschitz = self._step_length(x, slope, state.lipschitz)
         goal = x + slope / lipschitz.unsqueeze(-1)
-        moved = apply(_Projected, goal, self.matroid, self.base)
+        moved = apply(_Projected, goal, self.program.matroid, self.program.base)
         return self.at(torch.where(open_.unsqueeze(-1), moved, x), lipschitz, state.counts + open_)
 
     @torch.no_grad()
@@ -98,7 +78,7 @@ class _Unrolled(Step[_State]):
         """
         here = self._height(x)
         while True:
-            goal = self.matroid.project(x + slope / lipschitz.unsqueeze(-1), base=self.base, check=False).x
+            goal = self.program.project(x + slope / lipschitz.unsqueeze(-1)).x
             step = goal - x
             promise = (slope * step).sum(-1) - 0.5 * lipschitz * step.square().sum(-1)
             short = self._height(x + step) >= here + promise - 1e-13 * here.abs()
@@ -107,4 +87,4 @@ class _Unrolled(Step[_State]):
             lipschitz = torch.where(short, lipschitz, 2 * lipschitz)
 
     def _height(self, x: Tensor) -> Tensor:
-        return self.function.local(x, self.theta).value - self.gamma * x.square().sum(-1)
+        return self.program.height(x, self.program.local(x).value)

@@ -14,7 +14,7 @@ from foresolve._base import checks
 from foresolve._base.bootstrap import intervals
 from foresolve._base.extras import need
 from foresolve._base.randomness import Seed, as_seed
-from foresolve._base.table import Table
+from foresolve._base.table import Table, Tabular
 from foresolve.learning.report import Report, check_columns
 
 
@@ -32,7 +32,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """Rows in the order they were given; `print` it, or let a notebook show it.
 
     Attributes
@@ -56,7 +56,7 @@ class Comparison:
         pandas = need("pandas", "a table", "learn")
         return pandas.DataFrame([vars(row) for row in self.rows]).set_index("name")
 
-    def _shown(self) -> Table:
+    def _table(self) -> Table:
         level = f"{self.confidence:.0%}"
         headers = ("", "normalised regret", level, self.measure, f"less {self.reference}", level, "p")
         return Table(headers, self._cells(), f"paired {self.test} test against {self.reference}")
@@ -74,15 +74,6 @@ class Comparison:
                  _pair(pair, "{:+.4g}"), p)
             )  # fmt: skip
         return cells
-
-    def __str__(self) -> str:
-        return self._shown().text()
-
-    def __rich__(self) -> Any:
-        return self._shown().rich()
-
-    def _repr_html_(self) -> str:
-        return self._shown().html()
 
 
 def compare(

@@ -10,7 +10,6 @@ import torch
 from foresolve import problems
 from foresolve._base import configs
 from foresolve.errors import ForesolveError
-from foresolve.learning import submodular_interim as interim
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest
 from foresolve.models.mlp import MLP
@@ -32,14 +31,12 @@ PROBLEMS: dict[str, type[Problem]] = configs.exported(problems, Problem)
 
 def describe_problem(problem: Problem) -> configs.Config:
     """`{"class": ..., ...}` with numbers, strings, lists and tensors; an error for what cannot be written so."""
-    if interim.needed(problem):
-        return interim.describe(problem)
     return configs.describe(problem, PROBLEMS)
 
 
 def restore_problem(config: Any) -> Problem:
     """The problem that `describe_problem` described; an error for anything else."""
-    return configs.restore(config, PROBLEMS | interim.ADAPTED, "problems")
+    return configs.restore(config, PROBLEMS, "problems")
 
 
 def build(name: str, config: dict[str, Any], *, device: torch.device | str | None = None) -> Reference:

@@ -11,7 +11,7 @@ import numpy as np
 from foresolve._base import checks
 from foresolve._base.bootstrap import intervals
 from foresolve._base.extras import need
-from foresolve._base.table import Table
+from foresolve._base.table import Table, Tabular
 from foresolve.learning.metrics import ratio
 
 _LABELS = {
@@ -30,7 +30,7 @@ _PERCENT = {"normalized_regret", "relative_regret", "feasible"}
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Tabular):
     """Means over instances, bootstrap intervals, and one row for each instance.
 
     `print(report)` shows it; a notebook shows a table.
@@ -128,17 +128,8 @@ class Report:
         shown.append(("time per decision", f"{1e3 * self.seconds_per_decision:.3g} ms", ""))
         return shown
 
-    def _shown(self) -> Table:
+    def _table(self) -> Table:
         return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), f"{len(self)} instances")
-
-    def __str__(self) -> str:
-        return self._shown().text()
-
-    def __rich__(self) -> Any:
-        return self._shown().rich()
-
-    def _repr_html_(self) -> str:
-        return self._shown().html()
 
 
 def check_columns(reports: dict[str, Report], measure: str) -> None:

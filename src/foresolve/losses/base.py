@@ -52,7 +52,13 @@ class Loss(nn.Module):
         on_failure, progress: as in `DecisionDataset.solve`.
         """
         self.check_problem(data.problem)
-        return data.solve(on_failure=on_failure, progress=progress) if self.uses_best else data
+        if self.uses_best:
+            data = data.solve(on_failure=on_failure, progress=progress)
+        self._prepare(data, valid, progress)
+        return data
+
+    def _prepare(self, data: DecisionDataset, valid: bool, progress: bool | Progress | None) -> None:
+        """What else a loss has to do once with the data, whose best decisions are known by then."""
 
     def check_problem(self, problem: Problem) -> None:
         """Refuse a problem that lacks what the loss needs."""

@@ -57,9 +57,8 @@ class CaVE(Seeded, Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import CaVE
-    >>> batch = Batch(None, torch.tensor([[1.0, 3.0]]), foresolve.TopK(2, 1))
+    >>> batch = foresolve.Batch(None, torch.tensor([[1.0, 3.0]]), foresolve.TopK(2, 1))
     >>> loss = CaVE("exact")
     >>> loss(torch.tensor([[1.0, 2.0]]), batch), loss(torch.tensor([[1.0, 0.0]]), batch)
     (tensor([0.]), tensor([0.2929]))

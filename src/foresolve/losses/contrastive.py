@@ -53,10 +53,9 @@ class NCE(_Contrastive):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import NCE
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
-    >>> NCE()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))  # leads 1 and 0, instead of -2 and 0
+    >>> NCE()(theta_hat, foresolve.Batch(None, theta, foresolve.TopK(2, 1)))  # leads 1 and 0, instead of -2 and 0
     tensor([1.5000])
     """
 
@@ -75,20 +74,14 @@ class MAP(_Contrastive):
     an upper bound on the regret wherever the pool holds the decision for :math:`\hat\theta`. Otherwise a prediction
     that says nothing (zero) is as good as the truth (Mulamba et al., IJCAI 2021, as for `NCE`).
 
-    Parameters
-    ----------
-    pool: the decisions, a `SolutionPool`; by default one of its own that is solved at every step.
-    shifted: whether the leads under the truth are subtracted.
-
-    Works with: any oracle whose feasible set all instances share, and an objective that is differentiable in `theta`.
+    Its parameters, and the problems that it works with, are those of `NCE`.
 
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import MAP
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
-    >>> MAP()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))
+    >>> MAP()(theta_hat, foresolve.Batch(None, theta, foresolve.TopK(2, 1)))
     tensor([3.])
     """
 

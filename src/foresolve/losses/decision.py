@@ -36,10 +36,9 @@ class DecisionLoss(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import DecisionLoss
     >>> loss = DecisionLoss(foresolve.QuadraticRelaxation(gamma=0.5))
-    >>> batch = Batch(None, torch.tensor([[1.0, 0.0]]), foresolve.TopK(2, 1))
+    >>> batch = foresolve.Batch(None, torch.tensor([[1.0, 0.0]]), foresolve.TopK(2, 1))
     >>> loss(torch.tensor([[0.75, 0.25]]), batch)
     tensor([-0.7500])
     """

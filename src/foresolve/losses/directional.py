@@ -45,10 +45,9 @@ class PerturbationGradient(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import PerturbationGradient
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
-    >>> PerturbationGradient(step=0.1)(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))
+    >>> PerturbationGradient(step=0.1)(theta_hat, foresolve.Batch(None, theta, foresolve.TopK(2, 1)))
     tensor([-1.])
     """
 

@@ -59,10 +59,9 @@ class FenchelYoung(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import FenchelYoung
     >>> loss = FenchelYoung(foresolve.QuadraticRelaxation(gamma=0.5))
-    >>> batch = Batch(None, torch.tensor([[1.0, 0.0]]), foresolve.TopK(2, 1))
+    >>> batch = foresolve.Batch(None, torch.tensor([[1.0, 0.0]]), foresolve.TopK(2, 1))
     >>> theta_hat = torch.tensor([[0.75, 0.25]], requires_grad=True)
     >>> value = loss(theta_hat, batch)
     >>> value.backward()

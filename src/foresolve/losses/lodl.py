@@ -12,7 +12,7 @@ from foresolve._base import checks
 from foresolve._base.progress import Progress, reporting
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.data.dataset import DecisionDataset
 from foresolve.losses.base import Loss
 from foresolve.losses.pool import row_keys
 from foresolve.losses.quadratic_forms import LocalLosses, fit_local
@@ -98,19 +98,8 @@ class LODL(Loss):
         self._keys: Tensor | None = None
         self._local: LocalLosses | None = None
 
-    def prepare(
-        self,
-        data: DecisionDataset,
-        *,
-        valid: bool = False,
-        on_failure: Failure = "raise",
-        progress: bool | Progress | None = None,
-    ) -> DecisionDataset:
-        """Have the best decisions worked out and fit the losses of all instances, forgetting those of earlier data.
-
-        With `valid` the units and the losses of the training data stay.
-        """
-        data = super().prepare(data, valid=valid, on_failure=on_failure, progress=progress)
+    def _prepare(self, data: DecisionDataset, valid: bool, progress: bool | Progress | None) -> None:
+        """Fit the losses of all instances, forgetting those of earlier data; with `valid` these and the units stay."""
         if not valid:
             self._unit, self._keys, self._local = self._units(data.theta.detach().double()), None, None
         with reporting(progress, "local losses") as report:
@@ -119,7 +108,6 @@ class LODL(Loss):
                 # A validated batch has no positions, which would be those of other instances.
                 self._remember(replace(batch, index=None) if valid else batch)
                 report(min(start + CHUNK, len(data)), len(data))
-        return data
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         if self._unit is None:

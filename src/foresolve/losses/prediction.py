@@ -27,9 +27,8 @@ class MSE(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import MSE
-    >>> MSE()(torch.tensor([[1.0, 2.0]]), Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
+    >>> MSE()(torch.tensor([[1.0, 2.0]]), foresolve.Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
     tensor([2.])
     """
 
@@ -83,10 +82,9 @@ class PredictionLoss(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import PredictionLoss
     >>> loss = PredictionLoss(torch.nn.L1Loss(reduction="none"))
-    >>> loss(torch.tensor([[1.0, 2.0]]), Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
+    >>> loss(torch.tensor([[1.0, 2.0]]), foresolve.Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
     tensor([1.])
     """
 

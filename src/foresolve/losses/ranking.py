@@ -40,10 +40,9 @@ class PointwiseRanking(_Ranking):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import PointwiseRanking
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
-    >>> PointwiseRanking()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))  # (1^2 + 2^2) / 2
+    >>> PointwiseRanking()(theta_hat, foresolve.Batch(None, theta, foresolve.TopK(2, 1)))  # (1^2 + 2^2) / 2
     tensor([2.5000])
     """
 
@@ -68,19 +67,16 @@ class PairwiseRanking(_Ranking):
 
     Parameters
     ----------
-    pool: the decisions, a `SolutionPool`; by default one of its own that is solved at every step.
+    pool: the decisions, as for `PointwiseRanking`, which works with the same problems.
     margin: :math:`\nu`, in units of the objective, for the hinge.
     kind: "hinge", or "difference" for the regression of leads.
-
-    Works with: any oracle whose feasible set all instances share, and an objective that is differentiable in `theta`.
 
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import PairwiseRanking
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
-    >>> PairwiseRanking(margin=0.5)(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))  # (0.5 + 1) / 2
+    >>> PairwiseRanking(margin=0.5)(theta_hat, foresolve.Batch(None, theta, foresolve.TopK(2, 1)))  # (0.5 + 1) / 2
     tensor([0.7500])
     """
 
@@ -117,18 +113,15 @@ class ListwiseRanking(_Ranking):
 
     Parameters
     ----------
-    pool: the decisions, a `SolutionPool`; by default one of its own that is solved at every step.
+    pool: the decisions, as for `PointwiseRanking`, which works with the same problems.
     temperature: :math:`\tau`, in units of the objective: the smaller, the more the best decisions count.
-
-    Works with: any oracle whose feasible set all instances share, and an objective that is differentiable in `theta`.
 
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import ListwiseRanking
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
-    >>> ListwiseRanking()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))
+    >>> ListwiseRanking()(theta_hat, foresolve.Batch(None, theta, foresolve.TopK(2, 1)))
     tensor([1.1941])
     """
 

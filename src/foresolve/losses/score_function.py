@@ -38,10 +38,9 @@ class ScoreFunction(Seeded, Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import ScoreFunction
     >>> theta_hat = torch.tensor([[2.0, 1.0]], requires_grad=True)
-    >>> batch = Batch(None, torch.tensor([[1.0, 3.0]]), foresolve.TopK(2, 1))
+    >>> batch = foresolve.Batch(None, torch.tensor([[1.0, 3.0]]), foresolve.TopK(2, 1))
     >>> loss = ScoreFunction(sigma=1.0, samples=100)(theta_hat, batch)
     >>> loss.backward()
     >>> bool(0 < loss < 2), theta_hat.grad.sign()  # the regret is 2 where the first is chosen

@@ -27,10 +27,9 @@ class SPOPlus(Loss):
     Examples
     --------
     >>> import torch, foresolve
-    >>> from foresolve.data import Batch
     >>> from foresolve.losses import SPOPlus
     >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
-    >>> SPOPlus()(theta_hat, Batch(None, theta, foresolve.TopK(2, 1)))  # the regret is 2
+    >>> SPOPlus()(theta_hat, foresolve.Batch(None, theta, foresolve.TopK(2, 1)))  # the regret is 2
     tensor([4.])
     """
 

@@ -22,9 +22,9 @@ from torch import Tensor
 
 from foresolve.sets.climb import Step, climb
 from foresolve.sets.functions.extension import Local
-from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import MatroidProjection, PolyhedralMatroid
+from foresolve.sets.matroids.matroid import MatroidProjection
+from foresolve.sets.smoothed import SmoothedProgram
 
 SUFFICIENT = 1e-4  # share of gamma |step|^2 by which a Newton step must raise the objective
 ROUNDING = 1e-13  # relative error of an objective, below which steps are judged by their residual
@@ -95,19 +95,9 @@ class Optimum:
     iterations: Tensor
 
 
-def maximize(
-    function: SetFunction,
-    matroid: PolyhedralMatroid,
-    theta: Tensor,
-    gamma: Tensor,
-    start: Tensor,
-    *,
-    base: bool = True,
-    tol: float = 1e-8,
-    max_iter: int = 200,
-) -> Optimum:
-    """A local maximiser for each instance, from `start` `(B, n)`; `theta` is `(B or 1, *shape)`, `gamma` `(B,)`."""
-    step = _Ascent(function, matroid, theta, gamma, base, tol)
+def maximize(program: SmoothedProgram, start: Tensor, *, tol: float = 1e-8, max_iter: int = 200) -> Optimum:
+    """A local maximiser for each instance, from `start` `(B, n)`."""
+    step = _Ascent(program, tol)
     end = climb(step, step.start(start), max_iter)
     here = end.here
     return Optimum(here.projection.x, here.local, here.projection, here.system, here.residual, end.iterations)
@@ -148,18 +138,10 @@ class _State:
 class _Ascent(Step[_State]):
     """Newton steps, gradient steps where these do not ascend, and escapes from saddles once all instances rest."""
 
-    def __init__(
-        self,
-        function: SetFunction,
-        matroid: PolyhedralMatroid,
-        theta: Tensor,
-        gamma: Tensor,
-        base: bool,
-        tol: float,
-    ) -> None:
-        self.function, self.matroid, self.theta, self.gamma = function, matroid, theta, gamma
-        self.base, self.tol = base, tol
-        self.flat = base and isinstance(matroid, UniformMatroid | PartitionMatroid)  # no set is ever slack
+    def __init__(self, program: SmoothedProgram, tol: float) -> None:
+        self.program, self.gamma, self.tol = program, program.gamma, tol
+        # Whether no set is ever slack.
+        self.flat = program.base and isinstance(program.matroid, UniformMatroid | PartitionMatroid)
 
     def start(self, x: Tensor) -> _State:
         """The first step is taken on trust: any start would do, and its image has few coordinates off their bounds."""
@@ -191,9 +173,8 @@ class _Ascent(Step[_State]):
         return self._state(here, lipschitz, state.iterations + state.open, state.escapes)
 
     def at(self, x: Tensor) -> _Point:
-        local = self.function.local(x, self.theta)
-        height = local.value - self.gamma * x.square().sum(-1)
-        projection = self.matroid.project(local.gradient / (2 * self.gamma.unsqueeze(-1)), base=self.base, check=False)
+        local = self.program.local(x)
+        height, projection = self.program.height(x, local.value), self.program.fixed_point(local.gradient)
         return _Point(x, local, height, projection, (projection.x - x).abs().amax(-1), self.gamma)
 
     def choose(self, which: Tensor, new: _Point, old: _Point) -> _Point:
@@ -212,7 +193,7 @@ class _Ascent(Step[_State]):
         """The point after a Newton step, and which instances should take it."""
         r = here.projection.x - here.x
         moving = r != 0
-        if self.matroid.n > LARGEST and int((here.projection.free | moving).sum(-1).max()) > LARGEST:
+        if self.program.matroid.n > LARGEST and int((here.projection.free | moving).sum(-1).max()) > LARGEST:
             return here, torch.zeros_like(here.residual, dtype=torch.bool)
         system = TangentSystem(here.local, here.projection, self.gamma, here.projection.free | moving)
         goal = self._reach(here.projection.x, system.newton(r))
@@ -227,19 +208,19 @@ class _Ascent(Step[_State]):
         return trial, torch.where(system.definite, ascends | closer, saddle & ascends)
 
     def uphill(self, here: _Point, lipschitz: Tensor) -> Tensor:
-        slope = here.local.gradient - 2 * self.gamma.unsqueeze(-1) * here.x
-        return self.matroid.project(here.x + slope / lipschitz.unsqueeze(-1), base=self.base, check=False).x
+        slope = self.program.slope(here.x, here.local.gradient)
+        return self.program.project(here.x + slope / lipschitz.unsqueeze(-1)).x
 
     def promise(self, here: _Point, trial: _Point, lipschitz: Tensor) -> Tensor:
         """The least rise of a gradient step that is short enough."""
         step = trial.x - here.x
-        slope = here.local.gradient - 2 * self.gamma.unsqueeze(-1) * here.x
+        slope = self.program.slope(here.x, here.local.gradient)
         return (slope * step).sum(-1) - 0.5 * lipschitz * step.square().sum(-1)
 
     def _reach(self, x: Tensor, step: Tensor) -> Tensor:
         """As far along the step as the polytope goes; the step keeps the totals of tight sets."""
         if not self.flat:
-            return self.matroid.project(x + step, base=self.base, check=False).x
+            return self.program.project(x + step).x
         return (x + _room(x, step).clamp_max(1).unsqueeze(-1) * step).clamp(0, 1)
 
     def _along_convexity(self, here: _Point, system: TangentSystem) -> Tensor:
@@ -249,8 +230,8 @@ class _Ascent(Step[_State]):
         for step in (direction, -direction):
             length = _room(origin, step)
             goal = origin + torch.where(torch.isfinite(length), length, 0.0).unsqueeze(-1) * step
-            ends.append(self.matroid.project(goal, base=self.base, check=False).x)
-        heights = [self.function.local(x, self.theta).value - self.gamma * x.square().sum(-1) for x in ends]
+            ends.append(self.program.project(goal).x)
+        heights = [self.program.height(x, self.program.local(x).value) for x in ends]
         return torch.where((heights[0] >= heights[1]).unsqueeze(-1), *ends)
 
     def escape(self, here: _Point, saddle: Tensor) -> _Point:

@@ -61,7 +61,7 @@ def test_noise_has_the_stated_width_and_no_bias(make: Generator) -> None:
     [
         ({"count": 0}, "`count` must be an integer >= 1"),
         ({"degree": 0}, "`degree` must be"),
-        ({"noise": 1.5}, "`noise` must be from 0 to 1"),
+        ({"noise": 1.5}, r"`noise` must be in \[0, 1\]"),
         ({"features": 0}, "`features` must be"),
         ({"seed": None}, "`seed` must be an integer >= 0 or a torch.Generator; got None"),
         ({"coefficients": torch.ones(2, 2)}, "`coefficients` must be"),

@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from foresolve._base import checks
-from foresolve._base.randomness import Seed, as_generator
-from foresolve.data.generated.polynomial import (
-    PolynomialDataset,
-    PolynomialRule,
-    as_coefficients,
-    bernoulli,
-    check_rule,
-    generate,
-)
+from foresolve._base.randomness import Seed
+from foresolve.data.generated.polynomial import PolynomialDataset, PolynomialDraws
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.matroids.laminar import UniformMatroid
@@ -63,11 +56,8 @@ def facility_location_data(
     >>> data.features.shape, data.theta.shape, data.rule.coefficients.shape
     (torch.Size([20, 8, 5]), torch.Size([20, 8, 12]), torch.Size([12, 5]))
     """
-    check_rule(degree, noise)
-    generator = as_generator("seed", seed, cpu=True)
-    for name, value in (("count", count), ("sites", sites), ("customers", customers), ("features", features)):
-        checks.positive_int(name, value)
+    draws = PolynomialDraws(count, features, degree, noise, seed)
+    sites, customers = checks.positive_int("sites", sites), checks.positive_int("customers", customers)
     problem = SubmodularProblem(FacilityLocation(), UniformMatroid(sites, k))
-    drawn = bernoulli(customers, features, generator)
-    rule = PolynomialRule(as_coefficients(coefficients, drawn), degree, noise, scale=3.5**-degree, shift=1.0)
-    return generate(rule, problem, (count, sites), generator, least=0.0)
+    rule = draws.rule(coefficients, draws.bernoulli(customers), scale=3.5**-degree)
+    return draws.dataset(rule, problem, (sites,), least=0.0)

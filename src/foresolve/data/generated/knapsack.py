@@ -7,15 +7,8 @@ from typing import Any
 import torch
 
 from foresolve._base import checks
-from foresolve._base.randomness import Seed, as_generator
-from foresolve.data.generated.polynomial import (
-    PolynomialDataset,
-    PolynomialRule,
-    as_coefficients,
-    bernoulli,
-    check_rule,
-    generate,
-)
+from foresolve._base.randomness import Seed
+from foresolve.data.generated.polynomial import PolynomialDataset, PolynomialDraws, given_or_drawn
 from foresolve.problems.knapsack import Knapsack
 
 
@@ -57,15 +50,11 @@ def knapsack_data(
     >>> data.theta.shape, data.problem.weights.shape
     (torch.Size([20, 10]), torch.Size([2, 10]))
     """
-    check_rule(degree, noise)
-    generator = as_generator("seed", seed, cpu=True)
+    draws = PolynomialDraws(count, features, degree, noise, seed)
     items, dimensions = checks.positive_int("items", items), checks.positive_int("dimensions", dimensions)
     if not 0 < capacity <= 1:
         raise checks.fail("capacity", "a share of all weight, above 0 and at most 1", str(capacity))
-    drawn = torch.randint(300, 801, (dimensions, items), generator=generator).double() / 100.0
-    table = drawn if weights is None else checks.as_tensor("weights", weights).double()
-    if table.shape != drawn.shape:
-        raise checks.fail("weights", str(tuple(drawn.shape)), str(tuple(table.shape)))
-    matrix = bernoulli(items, checks.positive_int("features", features), generator)
-    rule = PolynomialRule(as_coefficients(coefficients, matrix), degree, noise, scale=5.0 * 3.5**-degree, shift=1.0)
-    return generate(rule, Knapsack(table, capacity * table.sum(-1)), (count,), generator)
+    drawn = torch.randint(300, 801, (dimensions, items), generator=draws.source).double() / 100.0
+    table = given_or_drawn("weights", weights, drawn)
+    rule = draws.rule(coefficients, draws.bernoulli(items), scale=5.0 * 3.5**-degree)
+    return draws.dataset(rule, Knapsack(table, capacity * table.sum(-1)))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.dataset import DecisionDataset
 from foresolve.problems.base import Problem
 
@@ -64,34 +65,54 @@ class PolynomialDataset(DecisionDataset):
         self.rule = rule
 
 
-def check_rule(degree: int, noise: float) -> None:
-    """The arguments that every generator shares."""
-    checks.positive_int("degree", degree)
-    if not 0 <= noise <= 1:
-        raise checks.fail("noise", "from 0 to 1", str(noise))
+class PolynomialDraws:
+    """What the generators of such data share: their arguments, checked, and draws in the order they are asked for.
+
+    Attributes
+    ----------
+    count, features, degree, noise: the caller's.
+    source: of all randomness.
+    """
+
+    def __init__(self, count: int, features: int, degree: int, noise: float, seed: Seed) -> None:
+        self.count, self.features = checks.positive_int("count", count), checks.positive_int("features", features)
+        self.degree, self.noise = checks.positive_int("degree", degree), checks.between("noise", noise, "[0, 1]")
+        self.source = as_generator("seed", seed, cpu=True)
+
+    def bernoulli(self, n: int) -> Tensor:
+        """`(n, features)` of fair zeros and ones."""
+        return (self.uniform(n, self.features) < 0.5).double()
+
+    def uniform(self, *shape: int) -> Tensor:
+        """Numbers in [0, 1)."""
+        return torch.rand(shape, generator=self.source, dtype=torch.float64)
+
+    def normal(self, *shape: int) -> Tensor:
+        """Standard normal numbers."""
+        return torch.randn(shape, generator=self.source, dtype=torch.float64)
+
+    def rule(
+        self, given: Any, drawn: Tensor, scale: float, shift: float = 1.0, base: Tensor | float = 0.0
+    ) -> PolynomialRule:
+        """With the coefficients of an earlier call, or those just drawn."""
+        coefficients = given_or_drawn("coefficients", given, drawn)
+        return PolynomialRule(coefficients, self.degree, self.noise, scale, shift, base)
+
+    def dataset(
+        self, rule: PolynomialRule, problem: Problem, rows: tuple[int, ...] = (), least: float = -math.inf
+    ) -> PolynomialDataset:
+        """Standard normal features `(count, *rows, p)` and the parameters that follow, in torch's default dtype."""
+        features = self.normal(self.count, *rows, self.features)
+        theta = rule.sample(features, self.source).clamp_min(least)
+        dtype = torch.get_default_dtype()
+        return PolynomialDataset(features.to(dtype), theta.to(dtype), problem, rule)
 
 
-def as_coefficients(given: Any, drawn: Tensor) -> Tensor:
-    """The coefficients of an earlier call, or those just drawn."""
+def given_or_drawn(name: str, given: Any, drawn: Tensor) -> Tensor:
+    """What an earlier call drew, if it is given and of the same shape, or what was drawn just now."""
     if given is None:
         return drawn
-    table = checks.as_tensor("coefficients", given)
+    table = checks.as_tensor(name, given)
     if table.shape != drawn.shape:
-        raise checks.fail("coefficients", str(tuple(drawn.shape)), str(tuple(table.shape)))
+        raise checks.fail(name, str(tuple(drawn.shape)), str(tuple(table.shape)))
     return table.double()
-
-
-def bernoulli(n: int, features: int, generator: torch.Generator) -> Tensor:
-    """`(n, features)` of fair zeros and ones."""
-    return (torch.rand(n, features, generator=generator, dtype=torch.float64) < 0.5).double()
-
-
-def generate(
-    rule: PolynomialRule, problem: Problem, shape: tuple[int, ...], generator: torch.Generator, least: float = -math.inf
-) -> PolynomialDataset:
-    """Standard normal features `(*shape, p)` and the parameters that follow, in torch's default dtype."""
-    checks.positive_int("count", shape[0])
-    features = torch.randn(*shape, rule.coefficients.shape[1], generator=generator, dtype=torch.float64)
-    theta = rule.sample(features, generator).clamp_min(least)
-    dtype = torch.get_default_dtype()
-    return PolynomialDataset(features.to(dtype), theta.to(dtype), problem, rule)

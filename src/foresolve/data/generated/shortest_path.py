@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from foresolve._base import checks
-from foresolve._base.randomness import Seed, as_generator
-from foresolve.data.generated.polynomial import (
-    PolynomialDataset,
-    PolynomialRule,
-    as_coefficients,
-    bernoulli,
-    check_rule,
-    generate,
-)
+from foresolve._base.randomness import Seed
+from foresolve.data.generated.polynomial import PolynomialDataset, PolynomialDraws
 from foresolve.problems.shortest_path import ShortestPath
 
 
@@ -55,9 +47,7 @@ def shortest_path_data(
     >>> data.features.shape, data.theta.shape, data.rule.coefficients.shape
     (torch.Size([20, 5]), torch.Size([20, 40]), torch.Size([40, 5]))
     """
-    check_rule(degree, noise)
-    generator = as_generator("seed", seed, cpu=True)
+    draws = PolynomialDraws(count, features, degree, noise, seed)
     problem = ShortestPath.grid(*grid)
-    drawn = bernoulli(problem.n, checks.positive_int("features", features), generator)
-    rule = PolynomialRule(as_coefficients(coefficients, drawn), degree, noise, scale=3.5**-degree, shift=1.0)
-    return generate(rule, problem, (count,), generator)
+    rule = draws.rule(coefficients, draws.bernoulli(problem.n), scale=3.5**-degree)
+    return draws.dataset(rule, problem)

@@ -6,16 +6,8 @@ from typing import Any
 
 import torch
 
-from foresolve._base import checks
-from foresolve._base.randomness import Seed, as_generator
-from foresolve.data.generated.polynomial import (
-    PolynomialDataset,
-    PolynomialRule,
-    as_coefficients,
-    bernoulli,
-    check_rule,
-    generate,
-)
+from foresolve._base.randomness import Seed
+from foresolve.data.generated.polynomial import PolynomialDataset, PolynomialDraws, given_or_drawn
 from foresolve.problems.travelling_salesman import TravellingSalesman
 
 
@@ -53,16 +45,11 @@ def travelling_salesman_data(
     >>> data.features.shape, data.theta.shape
     (torch.Size([5, 10]), torch.Size([5, 15]))
     """
-    check_rule(degree, noise)
-    generator = as_generator("seed", seed, cpu=True)
-    problem, double = TravellingSalesman(cities), torch.float64
-    uniform = 4.0 * torch.rand(cities // 2, 2, generator=generator, dtype=double) - 2.0
-    drawn = torch.cat([uniform, torch.randn(cities - cities // 2, 2, generator=generator, dtype=double)])
-    spots = drawn if places is None else checks.as_tensor("places", places).double()
-    if spots.shape != drawn.shape:
-        raise checks.fail("places", str(tuple(drawn.shape)), str(tuple(spots.shape)))
-    size = (problem.n, checks.positive_int("features", features))
-    matrix = bernoulli(*size, generator) * (4.0 * torch.rand(size, generator=generator, dtype=double) - 2.0)
+    draws = PolynomialDraws(count, features, degree, noise, seed)
+    problem = TravellingSalesman(cities)
+    uniform = 4.0 * draws.uniform(cities // 2, 2) - 2.0
+    spots = given_or_drawn("places", places, torch.cat([uniform, draws.normal(cities - cities // 2, 2)]))
+    matrix = draws.bernoulli(problem.n) * (4.0 * draws.uniform(problem.n, features) - 2.0)
     base = problem.edge_costs(torch.cdist(spots, spots))
-    rule = PolynomialRule(as_coefficients(coefficients, matrix), degree, noise, 3.0 ** (1 - degree), 0.0, base)
-    return generate(rule, problem, (count,), generator)
+    rule = draws.rule(coefficients, matrix, 3.0 ** (1 - degree), shift=0.0, base=base)
+    return draws.dataset(rule, problem)

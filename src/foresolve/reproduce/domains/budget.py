@@ -18,14 +18,7 @@ from foresolve.losses.prediction import MSE
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.coverage import annealing, budgeted, drawn, forest, network, random_sets, through_layer
 from foresolve.reproduce.domains.domain import Domain, RealData
-from foresolve.reproduce.domains.methods import (
-    BestMethod,
-    ForestMethod,
-    Method,
-    NetworkMethod,
-    RandomMethod,
-    RuleMethod,
-)
+from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method, NetworkMethod, RuleMethod
 
 INFO = DomainInfo(
     name="budget",
@@ -92,8 +85,7 @@ def methods(config: Config) -> dict[str, Method]:
             "NN1-2Stage": drawn(1, MSE(), "relu", draws=4001),
             "NN2-2Stage": drawn(2, MSE(), "relu", draws=4001),
             "RF-2Stage": ForestMethod(forest(config.quick)),
-            "Random": RandomMethod(),
-            "OPT": BestMethod(),
+            **YARDSTICKS,
         }
     epochs = 6 if config.quick else 3
     networks: dict[str, Method] = {}
@@ -115,8 +107,7 @@ def methods(config: Config) -> dict[str, Method]:
             epochs=epochs, batch_size=32, patience=epochs, anneal=annealing,
         ),
         "Longest features": RuleMethod(lambda data: longest_features),
-        "Random": RandomMethod(),
-        "OPT": BestMethod(),
+        **YARDSTICKS,
     }  # fmt: skip
 
 

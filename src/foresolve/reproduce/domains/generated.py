@@ -25,14 +25,7 @@ from foresolve.models.mlp import MLP
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.coverage import budgeted, random_sets
 from foresolve.reproduce.domains.domain import Domain
-from foresolve.reproduce.domains.methods import (
-    BestMethod,
-    ForestMethod,
-    Method,
-    NetworkMethod,
-    RandomMethod,
-    Setting,
-)
+from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method, NetworkMethod, Setting
 
 SITES = 30
 
@@ -119,7 +112,7 @@ def _methods(linear: bool):
             table["NN1-FenchelYoung"] = fit(
                 _model(1, True), lambda setting: FenchelYoung(QuadraticRelaxation()), settings=settings
             )
-        return table | {"Random": RandomMethod(), "OPT": BestMethod()}
+        return table | YARDSTICKS
 
     return methods
 

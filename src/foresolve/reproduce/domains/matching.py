@@ -31,15 +31,7 @@ from foresolve.problems.base import Problem
 from foresolve.problems.matching import BipartiteMatching
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.domain import Domain, RealData
-from foresolve.reproduce.domains.methods import (
-    BestMethod,
-    ForestMethod,
-    Method,
-    NetworkMethod,
-    RandomMethod,
-    RuleMethod,
-    Setting,
-)
+from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method, NetworkMethod, RuleMethod, Setting
 from foresolve.reproduce.domains.networks import Calibrated, EvenRows, Squashed
 from foresolve.reproduce.domains.pair_forest import PairForest
 from foresolve.schedules import geometric
@@ -130,8 +122,7 @@ def permutations(problem: Problem, count: int, source: torch.Generator) -> Tenso
 
 
 def methods(config: Config) -> dict[str, Method]:
-    ends: dict[str, Method] = {"TF-IDF": RuleMethod(lambda data: TfIdfSimilarity(words_of(data)))}
-    ends |= {"Random": RandomMethod(), "OPT": BestMethod()}
+    ends: dict[str, Method] = {"TF-IDF": RuleMethod(lambda data: TfIdfSimilarity(words_of(data))), **YARDSTICKS}
     return (_published(config.quick) if config.protocol == "paper" else _exact(config.quick)) | ends
 
 

@@ -85,6 +85,9 @@ class BestMethod:
 
 Method = NetworkMethod | ForestMethod | RuleMethod | RandomMethod | BestMethod
 
+YARDSTICKS: dict[str, Method] = {"Random": RandomMethod(), "OPT": BestMethod()}
+"""What the others are measured against, the last rows of every table: chance and the truth."""
+
 
 def depends_on_k(method: Method) -> bool:
     """Whether each budget is a job of its own."""

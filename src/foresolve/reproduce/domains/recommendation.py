@@ -19,14 +19,7 @@ from foresolve.models.similarity import most_rated
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.coverage import annealing, budgeted, drawn, forest, network, random_sets, through_layer
 from foresolve.reproduce.domains.domain import Domain, RealData
-from foresolve.reproduce.domains.methods import (
-    BestMethod,
-    ForestMethod,
-    Method,
-    NetworkMethod,
-    RandomMethod,
-    RuleMethod,
-)
+from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method, NetworkMethod, RuleMethod
 
 INFO = DomainInfo(
     name="recommendation",
@@ -80,8 +73,7 @@ def methods(config: Config) -> dict[str, Method]:
     ends: dict[str, Method] = {
         "RF-2Stage": ForestMethod(forest(config.quick)),
         "Most rated": RuleMethod(lambda data: partial(most_rated, topics=data.theta.shape[-1])),
-        "Random": RandomMethod(),
-        "OPT": BestMethod(),
+        **YARDSTICKS,
     }
     if config.protocol == "paper":
         return {

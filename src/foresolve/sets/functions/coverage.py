@@ -21,7 +21,7 @@ from foresolve.sets.functions.function import ClosedForm
 from foresolve.sets.functions.sparse import as_coordinates, as_rows, dense_only, is_sparse
 from foresolve.solvers.arrays import Array, to_array
 from foresolve.solvers.submodular.cuts import Cut, Parts
-from foresolve.solvers.submodular.increments import Increments, broadcast_to, rows_of
+from foresolve.solvers.submodular.increments import DenseIncrements, Increments
 
 # Parameters of a batch up to which a matrix-vector product takes no longer than to find out what it could leave out.
 SMALL = 200_000
@@ -170,13 +170,11 @@ class ProbabilisticCoverage(ClosedForm):
         return f"ProbabilisticCoverage({weighted})"
 
 
-class CoverageIncrements(Increments):
+class CoverageIncrements(DenseIncrements):
     """For instances `theta` `(B, n, targets)`, weights `(B or 1, targets)`; the state is the weight that is left."""
 
     def __init__(self, theta: Array, weights: Array) -> None:
-        self.theta = theta
-        self.count, self.n, targets = theta.shape
-        self.empty = broadcast_to(weights, (self.count, targets))
+        super().__init__(theta, weights)
         # A matrix product against copies of rows; a small one is over before the rows are found.
         self.favor = 0.125 if math.prod(theta.shape) > SMALL else 0.0
 
@@ -187,7 +185,7 @@ class CoverageIncrements(Increments):
         return (self.theta @ states[..., None])[..., 0]
 
     def grown(self, states: Array, items: Array) -> Array:
-        return states * (1.0 - rows_of(self.theta, items))
+        return states * (1.0 - self.rows(items))
 
     def picked(self, states: np.ndarray, instances: np.ndarray, items: np.ndarray) -> np.ndarray:
         return np.einsum("aj,aj->a", self.theta[instances, items], states[instances])
@@ -216,7 +214,7 @@ class SparseCoverageIncrements(Increments):
         lengths = self.theta.indptr[items + 1] - starts
         ends = np.cumsum(lengths)
         entries = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)  # of one row after the other
-        terms = self.theta.data[entries] * states[0, self.theta.indices[entries]]
+        terms = self.theta.data.take(entries) * states[0].take(self.theta.indices.take(entries))
         return np.bincount(np.repeat(np.arange(len(items)), lengths), weights=terms, minlength=len(items))
 
 

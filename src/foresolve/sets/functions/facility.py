@@ -35,7 +35,7 @@ from foresolve.sets.functions.function import ClosedForm
 from foresolve.sets.functions.sparse import refuse_sparse
 from foresolve.solvers.arrays import Array, namespace, to_array
 from foresolve.solvers.submodular.cuts import Cut, Parts
-from foresolve.solvers.submodular.increments import Increments, broadcast_to, rows_of
+from foresolve.solvers.submodular.increments import DenseIncrements, Increments
 
 TINY = 1e-100
 CHUNK = 2**22  # numbers of a pairwise minimum at once
@@ -157,7 +157,7 @@ class FacilityLocal(Local):
         return self._unsorted(self._before * self._sorted(self.x)).mT
 
 
-class FacilityIncrements(Increments):
+class FacilityIncrements(DenseIncrements):
     """For instances `theta` `(B, n, targets)`; the state is what each target has.
 
     Gains are differences `sum_j max(state_j, theta_ij) - sum_j state_j`, a third of the work of a sum of differences;
@@ -167,10 +167,9 @@ class FacilityIncrements(Increments):
     favor = 0.3
 
     def __init__(self, theta: Array) -> None:
-        self.theta = theta
-        self.count, self.n, targets = theta.shape
+        targets = theta.shape[-1]
         self._ones = theta.new_ones(targets) if isinstance(theta, Tensor) else np.ones(targets)
-        self.empty = broadcast_to(0.0 * self._ones, (self.count, targets))
+        super().__init__(theta, 0.0 * self._ones)
         self._reached: Array = None if isinstance(theta, Tensor) else np.empty(theta.shape[1:])  # stays in the cache
         self.cost = 8.0 * targets  # as many multiplications as a maximum takes time
 
@@ -191,7 +190,7 @@ class FacilityIncrements(Increments):
         return totals - states.sum(-1)[:, None]
 
     def grown(self, states: Array, items: Array) -> Array:
-        return namespace(states).maximum(states, rows_of(self.theta, items))
+        return namespace(states).maximum(states, self.rows(items))
 
     def picked(self, states: np.ndarray, instances: np.ndarray, items: np.ndarray) -> np.ndarray:
         reached = np.maximum(self.theta[instances, items], states[instances])

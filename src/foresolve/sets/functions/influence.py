@@ -31,15 +31,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
-from foresolve._base.graphs import as_edges
+from foresolve._base import checks, configs
+from foresolve._base.graphs import as_edges, describe_names, restore_names
 from foresolve._base.randomness import Seed
 from foresolve.sets.functions.cascades import CascadeGraph
 from foresolve.sets.functions.extension import flatten
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.reverse_reach import InfluenceLocal, ReachingSets
 from foresolve.sets.functions.sparse import refuse_sparse
-from foresolve.sets.registry import plain_names
 
 KEPT = 2**25  # members of rows that are remembered for other thetas than the last
 ALL_TARGETS, SOME_TARGETS = 256, 64
@@ -183,16 +182,17 @@ class InfluenceSpread(SetFunction):
         return theta
 
     def config(self) -> dict[str, Any]:
-        """The graph and how it is sampled; an error where names of nodes are neither strings nor integers."""
+        """The graph and how it is sampled; an error where a file cannot keep the names of nodes."""
         settings = {"n_nodes": self.n, "samples": self.samples, "seed": self.seed, "targets": self.targets or None}
         arrays = {"edges": torch.from_numpy(self.edges), "weights": torch.from_numpy(self.weights)}
-        return {**arrays, **settings, "nodes": plain_names(self.nodes)}
+        return {**arrays, **settings, "nodes": describe_names(self.nodes)}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """The function of this graph."""
-        spread = cls(**{name: value for name, value in config.items() if name != "nodes"})
-        spread.nodes = config["nodes"]
+        sizes = {name: configs.size(config, name) for name in ("n_nodes", "samples")}
+        spread = cls(**{name: value for name, value in config.items() if name != "nodes"} | sizes)
+        spread.nodes = restore_names(config, "nodes", spread.n)
         return spread
 
     def _rows(self, theta: Tensor) -> list[ReachingSets]:

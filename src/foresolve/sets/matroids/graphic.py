@@ -9,11 +9,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
-from foresolve._base.graphs import as_pairs
+from foresolve._base import checks, configs
+from foresolve._base.graphs import as_pairs, describe_names, restore_names
 from foresolve.sets.decomposition import columns
 from foresolve.sets.matroids.matroid import Matroid
-from foresolve.sets.registry import plain_names
 
 
 class GraphicMatroid(Matroid):
@@ -63,14 +62,14 @@ class GraphicMatroid(Matroid):
         return matroid
 
     def config(self) -> dict[str, Any]:
-        """The graph; an error where names of nodes are neither strings nor integers."""
-        return {"edges": self.edges, "n_nodes": self.n_nodes, "nodes": plain_names(self.nodes)}
+        """The graph; an error where a file cannot keep the names of nodes."""
+        return {"edges": self.edges, "n_nodes": self.n_nodes, "nodes": describe_names(self.nodes)}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """The matroid of this graph."""
-        matroid = cls(config["edges"], config["n_nodes"])
-        matroid.nodes = config["nodes"]
+        matroid = cls(config["edges"], configs.size(config, "n_nodes"))
+        matroid.nodes = restore_names(config, "nodes", matroid.n_nodes)
         return matroid
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, configs
 from foresolve.errors import ForesolveError
 
 
@@ -109,8 +109,8 @@ class Matroid(ABC):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The matroid that `config()` describes; by default its entries are the arguments of the class."""
-        return cls(**config)
+        """The matroid that `config()` describes; by default from its entries, `n` among them."""
+        return cls(**{**config, "n": configs.size(config, "n")})
 
     def _exchanges(self, first: Tensor, second: Tensor, item: Tensor) -> Tensor:
         """The items `f` of `second - first` that can be exchanged for `item` `(B,)` of `first - second`, both ways.

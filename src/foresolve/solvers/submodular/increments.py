@@ -83,6 +83,24 @@ class Increments(ABC):
         return self.gains(states)[instances, items]
 
 
+class DenseIncrements(Increments):
+    """Functions of instances `theta` `(B, n, m)` whose sets have states of `m` numbers, `empty` `(B or 1, m)`."""
+
+    def __init__(self, theta: Array, empty: Array) -> None:
+        self.theta = theta
+        self.count, self.n, m = theta.shape
+        if isinstance(theta, Tensor):
+            self._instances = torch.arange(self.count, device=theta.device)
+            self.empty = empty.expand(self.count, m)
+        else:
+            self._instances = np.arange(self.count)
+            self.empty = np.broadcast_to(empty, (self.count, m))
+
+    def rows(self, items: Array) -> Array:
+        """`(N, m)`: the rows of items `(N,)`, of the one instance or of one item for each."""
+        return self.theta[self._instances, items]
+
+
 class ValueIncrements(Increments):
     """Any function, as differences of its values; the state of a set is its 0/1 row `(n,)`, then its value."""
 
@@ -109,16 +127,3 @@ class ValueIncrements(Increments):
 
     def _states(self, sets: np.ndarray) -> np.ndarray:
         return np.column_stack([sets, self._values(sets)])
-
-
-def broadcast_to(values: Array, shape: tuple[int, ...]) -> Array:
-    """A view of an array of either kind in another shape."""
-    return values.expand(shape) if isinstance(values, Tensor) else np.broadcast_to(values, shape)
-
-
-def rows_of(theta: Array, items: Array) -> Array:
-    """`(N, m)`: the rows of items `(N,)`, of the one instance in `theta` `(B, n, m)` or of one item for each."""
-    if len(theta) == 1:
-        return theta[0, items]
-    instances = torch.arange(len(theta), device=theta.device) if isinstance(theta, Tensor) else np.arange(len(theta))
-    return theta[instances, items]
