@@ -150,14 +150,13 @@ class InfluenceSpread(SetFunction):
 
     def standard_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch,)`: the standard error of `F`."""
-        x, flat, parameters, batch = flatten(self, x, theta)
-        return self.local(flat.detach(), parameters.detach()).error.to(x.dtype).reshape(batch)
+        flat = flatten(self, x, theta)
+        return flat.restore(self.local(flat.x.detach(), flat.theta.detach()).error)
 
     def slope_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch, edges)`: the standard error of the derivative of `F` in `theta`."""
-        x, flat, parameters, batch = flatten(self, x, theta)
-        errors = self.local(flat.detach(), parameters.detach()).slope_error()
-        return errors.to(x.dtype).reshape(*batch, len(self.edges))
+        flat = flatten(self, x, theta)
+        return flat.restore(self.local(flat.x.detach(), flat.theta.detach()).slope_error())
 
     def with_seed(self, seed: int) -> InfluenceSpread:
         """The same function with other random graphs."""
