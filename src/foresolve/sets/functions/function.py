@@ -192,7 +192,7 @@ class SetFunction(ABC):
 
     def of(self, select: Callable[[Tensor], Tensor], theta_dims: int | None = None) -> SetFunction:
         """The function `S -> f(S, select(theta))`; see `foresolve.sets.Selected`."""
-        from foresolve.sets.functions.sums import Selected
+        from foresolve.sets.functions.selected import Selected
 
         return Selected(self, select, theta_dims)
 

@@ -43,7 +43,7 @@ class Parts(ABC):
 
     @abstractmethod
     def at_set(self, mask: np.ndarray) -> list[Cut]:
-        """Bounds of which the first holds with equality at the set."""
+        """Bounds of which the first holds with equality at the set; a constant of infinity where a part has none."""
 
     @abstractmethod
     def at_point(self, x: np.ndarray) -> list[Cut]:
@@ -116,10 +116,10 @@ class _Search:
         self._load(integer=False, cuts=first)
         for _ in range(MOST_LINEAR):
             point = self._solve()
-            found = self._violated(self.parts.at_point(point[: self.parts.n]), point)
-            if found is None:
+            violated = self._violated(self.parts.at_point(point[: self.parts.n]), point)
+            if violated is None:
                 break
-            self._add(found)
+            self._add(violated)
         self._load(integer=True, cuts=None)
         bound = np.inf
         for _ in range(MOST_ROUNDS):
@@ -129,12 +129,12 @@ class _Search:
             value = float(self.parts.values(mask).sum())
             if value > self.value:
                 self.best, self.value = mask, value
-            found = None
+            violated = None
             if bound - self.value > self.gap * abs(self.value):
-                found = self._violated(self.parts.at_set(mask), point)
-            if found is None:  # the bound is met, or the best point is a set with its very value
+                violated = self._violated(self.parts.at_set(mask), point)
+            if violated is None:  # the bound is met, or the best point is a set with its very value
                 return self.best
-            self._add(found)
+            self._add(violated)
         raise self._stopped(f"{MOST_ROUNDS} rounds of cuts", bound)
 
     def _violated(self, cuts: list[Cut], point: np.ndarray | None) -> tuple[scipy.sparse.csr_array, np.ndarray] | None:
@@ -142,7 +142,7 @@ class _Search:
         blocks, sides = [], []
         n, count = self.parts.n, self.parts.count
         for constants, slopes in cuts:
-            which = np.arange(count)
+            which = np.flatnonzero(np.isfinite(constants))
             if point is not None:
                 bound = (constants + slopes @ point[:n]) * self.scale
                 which = np.flatnonzero(point[n:] > bound + 10 * TOLERANCE * np.maximum(1.0, np.abs(bound)))
