@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs
-from foresolve._base.graphs import as_edges, describe_names, restore_names
+from foresolve._base.graphs import Graph, as_edges, describe_names, is_networkx, restore_names
 from foresolve._base.randomness import Seed
 from foresolve.sets.functions.cascades import CascadeGraph
 from foresolve.sets.functions.extension import flatten
@@ -92,9 +92,10 @@ class InfluenceSpread(SetFunction):
         super().__init__(samples, seed)
         if self.samples < 2:
             raise checks.fail("samples", "at least 2, or errors could not be told", str(samples))
-        if hasattr(edges, "is_directed"):
+        if is_networkx(edges):
             raise checks.fail("edges", "pairs of node numbers", "a graph", "Use `InfluenceSpread.from_networkx(graph)`")
-        self.edges, self.n, self.nodes = as_edges(edges, n_nodes)
+        self.edges, self.n = as_edges(edges, n_nodes)
+        self.nodes: list[Any] | None = None
         self._network = CascadeGraph.of(self.edges, self.n)
         self.weights = np.ones(self.n)
         if weights is not None:
@@ -118,11 +119,9 @@ class InfluenceSpread(SetFunction):
 
         An undirected edge gives two arcs with their own probabilities, `(u, v)` then `(v, u)`.
         """
-        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
-        edges, n_nodes, nodes = as_edges(graph, None)
-        spread = cls(edges, n_nodes, samples, seed, weights, targets)
-        spread.nodes = nodes
+        network = Graph.from_networkx(graph)
+        spread = cls(network.pairs, network.n_nodes, samples, seed, weights, targets)
+        spread.nodes = list(graph.nodes)
         return spread
 
     @property
