@@ -90,8 +90,8 @@ def pipage(x: Tensor, function: SetFunction, theta: Tensor, matroid: Matroid) ->
     x = checks.as_tensor("x", x)
     theta = function.check_theta(theta, matroid.n).detach()
     checks.last_dim("x", x, matroid.n, "the matroid")
-    given = {"`x`": x.shape[:-1], "`theta`": theta.shape[: theta.ndim - function.theta_dims]}
-    batch = checks.broadcast_batch({**given, "the function's data": function.batch_shape})
+    shapes = {"`x`": x.shape[:-1], "`theta`": theta.shape[: theta.ndim - function.theta_dims]}
+    batch = checks.broadcast_batch({**shapes, "the function's data": function.batch_shape})
     x = x.detach().expand(*batch, matroid.n)
 
     def better(x: Tensor, i: Tensor, j: Tensor, up: Tensor, down: Tensor) -> Tensor:

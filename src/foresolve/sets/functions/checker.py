@@ -95,9 +95,9 @@ def check_set_function(
     """
     n, trials = checks.positive_int("n", n), checks.positive_int("trials", trials)
     theta = function.check_theta(theta, n).detach().double()
-    given, shape = theta.shape[: theta.ndim - function.theta_dims], theta.shape[theta.ndim - function.theta_dims :]
-    batch = checks.broadcast_batch({"`theta`": given, "the function's data": function.batch_shape})
-    rows = theta.expand(*batch, *shape).reshape(-1, *shape)
+    cut = theta.ndim - function.theta_dims
+    batch = checks.broadcast_batch({"`theta`": theta.shape[:cut], "the function's data": function.batch_shape})
+    rows = theta.expand(*batch, *theta.shape[cut:]).reshape(-1, *theta.shape[cut:])
     exhaustive = n <= EXHAUSTIVE
     sets, first, second = _all_triples(n) if exhaustive else _random_triples(n, trials, seed)
     failures: list[CounterExample] = []

@@ -160,6 +160,6 @@ class SelectedLocal(Local):
         (pulled,) = torch.autograd.grad(selected, leaf, gradient().sum_to_size(selected.shape), allow_unused=True)
         return torch.zeros_like(leaf) if pulled is None else pulled
 
-    def merge(self, which: Tensor, other: SelectedLocal) -> SelectedLocal | None:
-        inner = self.inner.merge(which, other.inner)
+    def merge(self, which: Tensor, fallback: SelectedLocal) -> SelectedLocal | None:
+        inner = self.inner.merge(which, fallback.inner)
         return None if inner is None else SelectedLocal(self.outer, self.x, self.theta, inner)

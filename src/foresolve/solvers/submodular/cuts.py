@@ -116,10 +116,10 @@ class _Search:
         self._load(integer=False, cuts=first)
         for _ in range(MOST_LINEAR):
             point = self._solve()
-            violated = self._violated(self.parts.at_point(point[: self.parts.n]), point)
-            if violated is None:
+            cuts = self._violated(self.parts.at_point(point[: self.parts.n]), point)
+            if cuts is None:
                 break
-            self._add(violated)
+            self._add(cuts)
         self._load(integer=True, cuts=None)
         bound = np.inf
         for _ in range(MOST_ROUNDS):
@@ -129,12 +129,12 @@ class _Search:
             value = float(self.parts.values(mask).sum())
             if value > self.value:
                 self.best, self.value = mask, value
-            violated = None
+            cuts = None
             if bound - self.value > self.gap * abs(self.value):
-                violated = self._violated(self.parts.at_set(mask), point)
-            if violated is None:  # the bound is met, or the best point is a set with its very value
+                cuts = self._violated(self.parts.at_set(mask), point)
+            if cuts is None:  # the bound is met, or the best point is a set with its very value
                 return self.best
-            self._add(violated)
+            self._add(cuts)
         raise self._stopped(f"{MOST_ROUNDS} rounds of cuts", bound)
 
     def _violated(self, cuts: list[Cut], point: np.ndarray | None) -> tuple[scipy.sparse.csr_array, np.ndarray] | None:
