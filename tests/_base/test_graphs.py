@@ -57,5 +57,14 @@ def test_names_that_no_file_holds(node: Any) -> None:
 
 
 def test_edges_may_be_none_at_all() -> None:
-    pairs, count, names = as_edges(np.zeros((0, 2)), 4)
-    assert (pairs.shape, count, names) == ((0, 2), 4, None)
+    pairs, count = as_edges(np.zeros((0, 2)), 4)
+    assert (pairs.shape, count) == ((0, 2), 4)
+
+
+def test_undirected_edges_as_arcs_each_way_or_as_they_are() -> None:
+    graph = networkx.MultiGraph([("a", "b"), ("b", "c"), ("a", "b")])
+    arcs = [("a", "b", 0), ("a", "b", 1), ("b", "c", 0)]
+    network = Graph.from_networkx(graph, both_ways=False)
+    assert network.arcs == arcs
+    assert network.pairs.tolist() == [[0, 1], [0, 1], [1, 2]]
+    assert Graph.from_networkx(graph).arcs == [arc for u, v, key in arcs for arc in ((u, v, key), (v, u, key))]

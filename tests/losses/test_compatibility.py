@@ -57,6 +57,13 @@ PROBLEMS: dict[str, tuple[Callable[[], foresolve.Problem], tuple[int, ...], set[
     "matching": (lambda: foresolve.BipartiteMatching(2, 3), (6,), COMMON),
     "tour": (lambda: TravellingSalesman(4), (6,), COMMON),
     "submodular": (lambda: covering(foresolve.UniformMatroid(4, 2)), (4, 3), SETS | {"uniform"}),
+    "submodular, weights per instance": (
+        lambda: foresolve.SubmodularProblem(
+            foresolve.ProbabilisticCoverage(torch.arange(1.0, 13.0).reshape(4, 3)), foresolve.UniformMatroid(4, 2)
+        ),
+        (4, 3),
+        (SETS | {"uniform"}) - {"shared"},
+    ),
     "submodular, groups": (lambda: covering(PartitionMatroid([0, 0, 1, 1], [1, 1])), (4, 3), SETS),
     "submodular, forests": (
         lambda: covering(GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)], 4)),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +15,9 @@ from torch import Tensor
 import foresolve
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.layers.wilder import WilderMultilinear
+from foresolve.losses.lodl import LODL
+from foresolve.losses.score_function import ScoreFunction
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
@@ -226,6 +230,90 @@ def test_weights_of_each_instance() -> None:
             alone = [SubmodularProblem(ProbabilisticCoverage(row), MATROIDS[0], method).solve(theta) for row in weights]
             assert torch.equal(x, torch.stack(alone))
             assert problem.objective(x, given_theta).shape == (4,)
+
+
+class Rooted(SetFunction):
+    """The root of a sum, scaled by a number for each instance: a function with data of its own, known by `value`."""
+
+    theta_dims = 2
+
+    def __init__(self, scales: Tensor) -> None:
+        super().__init__(samples=16)
+        self.scales = scales
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return self.scales.shape
+
+    def select(self, index: int | slice | Tensor, batch: torch.Size) -> SetFunction:
+        return Rooted(self.scales.expand(batch).reshape(-1)[index]) if self.scales.ndim else self
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return self.scales * ((mask.unsqueeze(-1) * theta).sum((-1, -2)) + 0.01).sqrt()
+
+
+def identity(theta: Tensor) -> Tensor:
+    return theta
+
+
+PER_INSTANCE: dict[str, Callable[[Tensor], SetFunction]] = {
+    "coverage": ProbabilisticCoverage,
+    "sum": lambda w: 2.0 * ProbabilisticCoverage(w) + FacilityLocation(),
+    "selected": lambda w: ProbabilisticCoverage(w).of(identity),
+    "sampled": lambda w: Rooted(w[..., 0]),
+}
+WEIGHTS = 0.1 + torch.rand(3, TARGETS, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("kind", PER_INSTANCE)
+def test_weights_of_each_instance_broadcast(kind: str, batch: tuple[int, ...]) -> None:
+    """Data of three instances against parameters of other batch shapes: objectives, slopes, sets by every method."""
+    make, theta = PER_INSTANCE[kind], draw_theta(batch, 2)
+    problem = SubmodularProblem(make(WEIGHTS), MATROIDS[0])
+    shape = torch.broadcast_shapes(batch, (3,))
+    each = theta.expand(*shape, *theta.shape[-2:])
+    x = torch.full((*shape, N), 0.4, dtype=torch.float64)
+    values, slopes = problem.objective(x, theta), problem.function.gradient(x, theta)
+    sets = {method: problem.solve(theta, method) for method in ("greedy", "exact", "continuous_greedy", "ascent")}
+    for place in np.ndindex(tuple(shape)):
+        alone = SubmodularProblem(make(WEIGHTS[place[-1]]), MATROIDS[0])
+        torch.testing.assert_close(values[place], alone.objective(x[place], each[place]))
+        torch.testing.assert_close(slopes[place], alone.function.gradient(x[place], each[place]))
+        for method in sets:
+            assert torch.equal(sets[method][place], alone.solve(each[place], method))
+
+
+@pytest.mark.parametrize("kind", PER_INSTANCE)
+@pytest.mark.parametrize("name", ["implicit", "unrolled", "wilder"])
+def test_layers_take_weights_of_each_instance_in_any_batch(name: str, kind: str) -> None:
+    make, theta = PER_INSTANCE[kind], draw_theta((2, 3), 2)
+    layer = WilderMultilinear(steps=5)
+    if name != "wilder":
+        layer = foresolve.MultilinearRelaxation(max_iter=3 if kind == "sampled" else 200, differentiate=name)
+    leaf = theta.clone().requires_grad_()
+    x = layer(leaf, SubmodularProblem(make(WEIGHTS), MATROIDS[0]))
+    x.square().sum().backward()
+    assert leaf.grad is not None
+    for b in range(3):
+        single = theta[1, b].clone().requires_grad_()
+        alone = layer(single, SubmodularProblem(make(WEIGHTS[b]), MATROIDS[0]))
+        alone.square().sum().backward()
+        assert single.grad is not None
+        torch.testing.assert_close(x[1, b], alone, atol=1e-9, rtol=0)
+        torch.testing.assert_close(leaf.grad[1, b], single.grad, atol=1e-7, rtol=1e-7)
+
+
+@pytest.mark.parametrize("loss", [ScoreFunction(), LODL()], ids=repr)
+def test_losses_that_evaluate_many_decisions_take_weights_of_each_instance(loss: foresolve.Loss) -> None:
+    problem = SubmodularProblem(ProbabilisticCoverage(WEIGHTS), MATROIDS[0])
+    data = DecisionDataset(torch.zeros(3, 1), draw_theta((3,), 2), problem)
+    loss.prepare(data)
+    leaf = data.theta.clone().requires_grad_()
+    value = loss(leaf, data[:])
+    value.sum().backward()
+    assert leaf.grad is not None
+    assert bool(torch.isfinite(leaf.grad).all())
 
 
 # -- the objective ---------------------------------------------------------------------------------------------------

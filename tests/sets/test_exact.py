@@ -24,9 +24,10 @@ from foresolve.sets.matroids.matroid import Matroid
 from foresolve.solvers.submodular.branch import branch_and_bound
 from foresolve.solvers.submodular.cuts import Bases, maximize_by_cuts
 from problems.conformance import conform, seeds
-from problems.test_submodular import FUNCTIONS, MATROIDS, TARGETS, N, brute_force, draw_theta, every_base
+from problems.test_submodular import FUNCTIONS, MATROIDS, TARGETS, N, Root, brute_force, draw_theta, every_base
 
 LAMINAR = MATROIDS[:3]
+SUMS = [2.0 * ProbabilisticCoverage() + FacilityLocation(), 0.5 * Root() + FacilityLocation().of(torch.sqrt)]
 
 
 def by_cuts(function: SetFunction, matroid: Matroid, theta: Tensor) -> float:
@@ -55,7 +56,7 @@ def value_of(function: SetFunction, matroid: Matroid, theta: Tensor, mask: np.nd
 
 @pytest.mark.parametrize("route", [by_cuts, by_branching])
 @pytest.mark.parametrize("matroid", LAMINAR, ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: type(f).__name__)
+@pytest.mark.parametrize("function", [*FUNCTIONS, *SUMS], ids=repr)
 @conform
 @given(seed=seeds)
 def test_routes_reach_the_best_of_all_bases(

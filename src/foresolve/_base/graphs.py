@@ -44,19 +44,24 @@ class Graph:
         return cls(tails, heads, count_nodes(pairs, n_nodes))
 
     @classmethod
-    def from_networkx(cls, graph: Any) -> Graph:
-        """`graph.edges` in order; an undirected edge gives an arc each way, `(u, v)` then `(v, u)`."""
+    def from_networkx(cls, graph: Any, *, both_ways: bool = True) -> Graph:
+        """`graph.edges` in order; an undirected edge gives an arc each way, `(u, v)` then `(v, u)`, or the first."""
         if not is_networkx(graph):
             raise checks.fail("graph", "a networkx graph", type(graph).__name__)
         nodes = list(graph.nodes)
         number = {node: i for i, node in enumerate(nodes)}
         edges = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges)
-        if not graph.is_directed():
+        if both_ways and not graph.is_directed():
             edges = [arc for edge in edges for arc in (edge, (edge[1], edge[0], *edge[2:]))]
         pairs = np.array([(number[tail], number[head]) for tail, head, *_ in edges], dtype=np.int64).reshape(-1, 2)
         keys = [edge[2] for edge in edges] if graph.is_multigraph() else None
         tails, heads = pairs.T.copy()
         return cls(tails, heads, len(nodes), nodes, keys)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """`(n_arcs, 2)`: the numbers of the tail and the head of each arc."""
+        return np.stack([self.tails, self.heads], 1)
 
     @property
     def arcs(self) -> list[tuple[Any, ...]]:
@@ -110,7 +115,7 @@ class Graph:
 
     def config(self) -> configs.Config:
         """As JSON and tensors; names that JSON cannot hold are an error."""
-        arcs = torch.from_numpy(np.stack([self.tails, self.heads], 1))
+        arcs = torch.from_numpy(self.pairs)
         names = {"nodes": describe_names(self.nodes), "keys": describe_names(self.keys)}
         return {"arcs": arcs, "n_nodes": self.n_nodes, **names}
 
@@ -173,15 +178,10 @@ def _number(data: Mapping[str, Any], attribute: str, default: float, owner: str)
         raise checks.fail(f"graph[{attribute!r}]", "a number", f"{data[attribute]!r} of {owner}") from error
 
 
-def as_edges(edges: Any, n_nodes: int | None) -> tuple[np.ndarray, int, list[Any] | None]:
-    """Pairs of node numbers `(edges, 2)`, the number of nodes, and their names where a networkx graph has some."""
-    if is_networkx(edges):
-        graph = Graph.from_networkx(edges)
-        return np.stack([graph.tails, graph.heads], 1), graph.n_nodes, list(edges.nodes)
-    pairs = as_pairs(
-        "edges", edges, "pairs (from, to) of node numbers", "(edges, 2) of (from, to), or a networkx graph", empty=True
-    )
-    return pairs, count_nodes(pairs, n_nodes), None
+def as_edges(edges: Any, n_nodes: int | None) -> tuple[np.ndarray, int]:
+    """Pairs of node numbers `(edges, 2)`, and the number of nodes."""
+    pairs = as_pairs("edges", edges, "pairs (from, to) of node numbers", "(edges, 2) of (from, to)", empty=True)
+    return pairs, count_nodes(pairs, n_nodes)
 
 
 def as_pairs(name: str, value: Any, pairs: str, shape: str, *, empty: bool = False) -> np.ndarray:

@@ -125,7 +125,7 @@ class MultilinearRelaxation(SmoothedLayer):
     def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
         submodular = cast(SubmodularProblem, problem)
         center = submodular.polytope.center.expand(flat.shape[0], -1)
-        return rule(submodular.function.gradient(center, flat), flat.new_ones(()))
+        return rule(submodular.function_of(batch).gradient(center, flat), flat.new_ones(()))
 
     def _start(self, start: MultilinearSolution, problem: SubmodularProblem, batch: torch.Size) -> Tensor:
         expected = f"a MultilinearSolution of the same problem and batch {tuple(batch)}"
@@ -172,7 +172,7 @@ class _MaximizedBatch:
     ) -> None:
         self.problem, self.theta, self.gamma = problem, theta, gamma
         detached, fixed = theta.detach(), gamma.detach()
-        function, matroid = problem.function, problem.polytope
+        function, matroid = problem.function_of(batch), problem.polytope
         wanted = torch.is_grad_enabled() and (theta.requires_grad or gamma.requires_grad)
         unrolled = None
         if layer.differentiate == "unrolled" and wanted and not function.sampled:
@@ -181,7 +181,8 @@ class _MaximizedBatch:
             start = unrolled.detach()
         self.parts: list[tuple[slice, Optimum]] = []
         for rows in _chunks(theta):
-            program = SmoothedProgram(function.select(rows, batch), matroid, detached[rows], fixed[rows], layer.base)
+            instances = function.select(rows, theta.shape[:1])
+            program = SmoothedProgram(instances, matroid, detached[rows], fixed[rows], layer.base)
             if function.sampled:
                 part = maximize_sampled(program, start[rows], max_iter=layer.max_iter)
             else:

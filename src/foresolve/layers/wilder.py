@@ -16,6 +16,8 @@ from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.climb import Step, climb
 from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.matroids.matroid import Matroid
 from foresolve.solvers.submodular.waterfill import Segments, waterfill
 
 
@@ -69,20 +71,22 @@ class WilderMultilinear(Layer):
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Unconverged decisions `(*batch, n)` with the published gradient."""
-        matroid = cast(SubmodularProblem, problem).matroid
+        submodular = cast(SubmodularProblem, problem)
+        matroid = submodular.matroid
         if self.cap * matroid.n < matroid.rank:
             raise checks.fail("cap", f"at least k / n = {matroid.rank / matroid.n:g}", f"{self.cap:g}")
         flat, batch = problem.flatten(theta)
-        return apply(_Recipe, flat, self, problem).reshape(*batch, matroid.n).to(theta.dtype)
+        x = apply(_Recipe, flat, self, submodular.function_of(batch), matroid)
+        return x.reshape(*batch, matroid.n).to(theta.dtype)
 
     def extra_repr(self) -> str:
         ascent = f"steps={self.steps}, rate={self.rate}, momentum={self.momentum}"
         return f"{ascent}, cap={self.cap}, ridge={self.ridge}, hessian={self.hessian}"
 
-    def _ascend(self, theta: Tensor, problem: SubmodularProblem) -> Tensor:
+    def _ascend(self, theta: Tensor, function: SetFunction, matroid: Matroid) -> Tensor:
         """SGD with Nesterov momentum, as torch has it, and a projection after each step."""
-        x = theta.new_zeros(theta.shape[0], problem.n)
-        return climb(_Nesterov(self, theta, problem), (x, torch.zeros_like(x)), self.steps)[0]
+        x = theta.new_zeros(theta.shape[0], matroid.n)
+        return climb(_Nesterov(self, theta, function, matroid), (x, torch.zeros_like(x)), self.steps)[0]
 
     def _adjoint(self, x: Tensor, local: Local, v: Tensor) -> Tensor:
         """`w` with `v' dx = w' d(grad F)`.
@@ -108,10 +112,10 @@ class WilderMultilinear(Layer):
 class _Nesterov(Step[tuple[Tensor, Tensor]]):
     """A step of points and velocities."""
 
-    def __init__(self, layer: WilderMultilinear, theta: Tensor, problem: SubmodularProblem) -> None:
-        self.layer, self.theta, self.function = layer, theta, problem.function
-        self.segments = Segments.of(np.zeros(problem.n), 1).to(theta.device)
-        self.total = theta.new_tensor([problem.matroid.rank])
+    def __init__(self, layer: WilderMultilinear, theta: Tensor, function: SetFunction, matroid: Matroid) -> None:
+        self.layer, self.theta, self.function = layer, theta, function
+        self.segments = Segments.of(np.zeros(matroid.n), 1).to(theta.device)
+        self.total = theta.new_tensor([matroid.rank])
 
     def __call__(self, state: tuple[Tensor, Tensor], k: int) -> tuple[Tensor, Tensor]:
         (x, velocity), layer = state, self.layer
@@ -124,12 +128,12 @@ class _Nesterov(Step[tuple[Tensor, Tensor]]):
 
 class _Recipe(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, layer: WilderMultilinear, problem: SubmodularProblem) -> Tensor:
-        x = layer._ascend(theta, problem)
-        ctx.layer, ctx.local, ctx.x = layer, problem.function.local(x, theta), x
+    def forward(ctx: Any, theta: Tensor, layer: WilderMultilinear, function: SetFunction, matroid: Matroid) -> Tensor:
+        x = layer._ascend(theta, function, matroid)
+        ctx.layer, ctx.local, ctx.x = layer, function.local(x, theta), x
         return x.clone()  # a copy: the node must not hold its own output
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
-        return ctx.local.cross(ctx.layer._adjoint(ctx.x, ctx.local, grads[0])), None, None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
+        return ctx.local.cross(ctx.layer._adjoint(ctx.x, ctx.local, grads[0])), None, None, None

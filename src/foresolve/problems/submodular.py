@@ -157,23 +157,30 @@ class SubmodularProblem(Problem):
 
     def _decide(self, theta: Tensor, batch: torch.Size, method: Method, generator: torch.Generator | None) -> Tensor:
         """Sets `(B, n)`."""
-        if method == "greedy":
-            return greedy(self.function, self.matroid, theta, batch)
+        if is_sparse(theta):
+            return greedy(self.function, self.matroid, theta)
         shape = theta.shape[theta.ndim - self.function.theta_dims :]
-        flat = theta.expand(*batch, *shape).reshape(-1, *shape).double()
+        function, flat = self.function_of(batch), theta.expand(*batch, *shape).reshape(-1, *shape)
+        if method == "greedy":
+            return greedy(function, self.matroid, flat)
+        flat = flat.double()
         if len(flat) == 0:
             return flat.new_zeros(0, self.n)
         if method == "exact":
-            function, matroid, flat = self.function.to("cpu"), self.matroid.to("cpu"), flat.cpu()
-            start = greedy(function, matroid, flat.reshape(*batch, *shape), batch)
+            function, matroid, flat = function.to("cpu"), self.matroid.to("cpu"), flat.cpu()
+            start = greedy(function, matroid, flat)
             return best_bases(function, matroid, flat, start, batch, time_limit=self.time_limit)
         if method == "continuous_greedy":
-            x = continuous_greedy(self.function, self.matroid, flat, len(flat))
+            x = continuous_greedy(function, self.matroid, flat, len(flat))
         else:
-            x = projected_ascent(self.function, self.polytope, flat, len(flat))
+            x = projected_ascent(function, self.polytope, flat, len(flat))
         if generator is not None:
             return swap_rounding(x, self.matroid, generator)
-        return pipage(x, self.function, flat, self.matroid)
+        return pipage(x, function, flat, self.matroid)
+
+    def function_of(self, batch: torch.Size) -> SetFunction:
+        """The function of a flat batch that stands for `batch`, with the data that it holds for each instance."""
+        return self.function.select(slice(None), batch)
 
     def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
         """Whether decisions are independent sets; if not, which sets and bounds they break, and by how much.

@@ -6,7 +6,8 @@ from foresolve.sets.functions.extension import Local
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.functions.function import ClosedForm, SetFunction
 from foresolve.sets.functions.influence import InfluenceSpread
-from foresolve.sets.functions.sums import Selected, WeightedSum
+from foresolve.sets.functions.selected import Selected
+from foresolve.sets.functions.sums import WeightedSum
 from foresolve.sets.matroids.graphic import GraphicMatroid
 from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
 from foresolve.sets.matroids.matroid import Matroid, MatroidProjection, PolyhedralMatroid

@@ -35,11 +35,11 @@ def best_bases(
 ) -> Tensor:
     """Best bases `(B, n)`, boolean: all tensors on the CPU, `theta` flat `(B, *shape)` and float64, `start` greedy.
 
-    `time_limit` is in seconds, for each instance.
+    `batch` is the shape that the flat batch stands for, `time_limit` in seconds, for each instance.
     """
 
     def decide(b: int) -> np.ndarray:
-        instance = function.select(b, batch)
+        instance = function.select(b, theta.shape[:1])
         return _best_base(instance, matroid, theta[b : b + 1], start[b].numpy(), gap, time_limit)
 
     sets = torch.zeros(len(theta), matroid.n, dtype=torch.bool)

@@ -17,22 +17,18 @@ from foresolve.solvers.submodular.increments import Increments
 PART = {"cpu": 2**19, "cuda": 2**28}
 
 
-def greedy(function: SetFunction, matroid: Matroid, theta: Tensor, batch: torch.Size) -> Tensor:
-    """Bases `(B, n)`, boolean, that grow by the item of the largest gain; `theta` is `(*batch, *shape)`, detached.
+def greedy(function: SetFunction, matroid: Matroid, theta: Tensor) -> Tensor:
+    """Bases `(B, n)`, boolean, that grow by the item of the largest gain; `theta` is `(B, *shape)` or sparse.
 
     At least `1 - 1/e` of the best value under a cardinality, `1/2` for any matroid (Nemhauser, Wolsey, Fisher, 1978).
     """
     if is_sparse(theta):
         return _grow(function.increments(theta, matroid.n), matroid).to(theta.device)
-    shape = theta.shape[theta.ndim - function.theta_dims :]
-    flat = theta.expand(*batch, *shape).reshape(-1, *shape)
-    flat_batch = flat.shape[:1]
-    function = function.select(slice(None), batch)
-    size = max(1, PART.get(theta.device.type, 2**28) // max(1, shape.numel()))
+    size = max(1, PART.get(theta.device.type, 2**28) // max(1, theta.shape[1:].numel()))
     sets, done = [torch.zeros(0, matroid.n, dtype=torch.bool, device=theta.device)], 0
-    while done < len(flat):
+    while done < len(theta):
         part = slice(done, done + size)
-        increments = function.select(part, flat_batch).increments(flat[part], matroid.n)
+        increments = function.select(part, theta.shape[:1]).increments(theta[part], matroid.n)
         sets.append(_grow(increments, matroid).to(theta.device))
         done += increments.count
     return torch.cat(sets)

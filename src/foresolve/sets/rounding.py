@@ -91,7 +91,7 @@ def pipage(x: Tensor, function: SetFunction, theta: Tensor, matroid: Matroid) ->
     theta = function.check_theta(theta, matroid.n).detach()
     checks.last_dim("x", x, matroid.n, "the matroid")
     shapes = {"`x`": x.shape[:-1], "`theta`": theta.shape[: theta.ndim - function.theta_dims]}
-    batch = checks.broadcast_batch(shapes)
+    batch = checks.broadcast_batch({**shapes, "the function's data": function.batch_shape})
     x = x.detach().expand(*batch, matroid.n)
 
     def better(x: Tensor, i: Tensor, j: Tensor, up: Tensor, down: Tensor) -> Tensor:

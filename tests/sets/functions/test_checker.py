@@ -6,6 +6,7 @@ from torch import Tensor
 
 from foresolve.errors import InvalidInputError
 from foresolve.sets.functions.checker import check_set_function
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.functions.function import SetFunction
 
@@ -95,3 +96,13 @@ def test_bad_input() -> None:
         check_set_function(Power(1.0), 0, torch.ones(3))
     with pytest.raises(InvalidInputError, match="`theta` must be finite"):
         check_set_function(Power(1.0), 3, torch.full((3,), torch.nan))
+
+
+def test_functions_with_data_of_each_instance() -> None:
+    weights = torch.rand(3, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    theta = torch.rand(2, 3, 4, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    alone = check_set_function(ProbabilisticCoverage(weights[0]), 4, theta[0, 0])
+    for parameters, instances in ((theta, 6), (theta[0, 0], 3)):
+        report = check_set_function(ProbabilisticCoverage(weights), 4, parameters)
+        assert not report.failures
+        assert report.tests == instances * alone.tests

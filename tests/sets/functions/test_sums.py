@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import scipy.sparse
 import torch
 from torch import Tensor
 
 from foresolve.errors import InvalidInputError
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.influence import InfluenceSpread
-from foresolve.sets.functions.sums import Selected, WeightedSum
+from foresolve.sets.functions.sums import WeightedSum
+from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
+from foresolve.sets.matroids.matroid import Matroid
+from problems.test_submodular import MATROIDS, N, draw_theta
 from sets.conformance import SetFunctionConformance
+from sets.reference import Modular, slow
 
 FIXED = torch.rand(5, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
@@ -29,10 +37,6 @@ def first(theta: Tensor) -> Tensor:
     return theta[..., :2].square()
 
 
-def joined(theta: Tensor) -> Tensor:
-    return theta[..., 0, :, :] + 2 * theta[..., 1, :, :].exp()
-
-
 class TestSum(SetFunctionConformance):
     n = 5
 
@@ -42,17 +46,6 @@ class TestSum(SetFunctionConformance):
     def draw(self, batch: tuple[int, ...], n: int, seed: int) -> Tensor:
         generator = torch.Generator().manual_seed(seed)
         return 0.1 + torch.rand(*batch, n, 3, generator=generator, dtype=torch.float64)
-
-
-class TestOuterDimensions(SetFunctionConformance):
-    n = 4
-
-    def make(self) -> SetFunction:
-        return FacilityLocation().of(joined, theta_dims=3)
-
-    def draw(self, batch: tuple[int, ...], n: int, seed: int) -> Tensor:
-        generator = torch.Generator().manual_seed(seed)
-        return 0.1 + torch.rand(*batch, 2, n, 3, generator=generator, dtype=torch.float64)
 
 
 def test_sums_are_flat_and_named() -> None:
@@ -91,17 +84,6 @@ def test_influence_and_coverage_of_one_theta() -> None:
     assert bool((theta.grad.abs().sum(0)[2:] > 0).all())
 
 
-def test_a_learnt_part_of_select_gets_its_gradient() -> None:
-    scale = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
-    f = FacilityLocation().of(lambda theta: scale * FIXED)
-    x = torch.full((3, 5), 0.5, dtype=torch.float64)
-    theta = torch.zeros(5, 2, dtype=torch.float64, requires_grad=True)
-    f.multilinear(x, theta).sum().backward()
-    assert scale.grad is not None
-    torch.testing.assert_close(scale.grad, 3 * FacilityLocation().multilinear(x[0], FIXED))
-    assert not f.local(x, theta[None].detach()).slope().any()
-
-
 def test_bad_use() -> None:
     f = FacilityLocation()
     with pytest.raises(InvalidInputError, match=r"`weight` must be a finite number >= 0; got -1.0. A negative term"):
@@ -114,13 +96,93 @@ def test_bad_use() -> None:
         _ = f + 1  # type: ignore[operator]
     with pytest.raises(TypeError):
         _ = f * f
-    with pytest.raises(InvalidInputError, match="`select` must be a function of theta; got int"):
-        Selected(f, 3)  # type: ignore[arg-type]
-    with pytest.raises(
-        InvalidInputError, match=r"select\(theta\) does not suit FacilityLocation\(\): `theta` must be >= 0"
-    ):
-        f.of(torch.neg).check_theta(FIXED, 5)
-    with pytest.raises(InvalidInputError, match="`select` must be a function to"):
-        f.of(lambda t: t.sum(0)).local(
-            torch.ones(2, 5).double(), torch.ones(2, 5, 2).double().expand(2, 5, 2)[:, :, :, None]
-        )
+
+
+# -- increments ------------------------------------------------------------------------------------------------------
+
+WEIGHTS = torch.rand(4, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+SUMS = {
+    "one term": 2.0 * ProbabilisticCoverage(),
+    "two batched terms": ProbabilisticCoverage() + 0.5 * FacilityLocation(),
+    "weights per instance": ProbabilisticCoverage(WEIGHTS) + FacilityLocation(),
+    "fixed data": ProbabilisticCoverage() + 3.0 * FacilityLocation().of(lambda t: FIXED.repeat(2, 1)[:N].to(t)),
+    "one that is only known by its values": 0.1 * Root() + ProbabilisticCoverage(WEIGHTS),
+    "one of a user that gives increments one by one": Modular() * 0.5 + FacilityLocation(),
+}
+
+
+@pytest.mark.parametrize("matroid", MATROIDS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kind", SUMS)
+def test_greedy_sets_are_those_of_differences_of_values(kind: str, matroid: Matroid) -> None:
+    for seed in range(8):
+        theta = draw_theta((4,), seed)
+        sets, reference = (SubmodularProblem(f, matroid).solve(theta) for f in (SUMS[kind], slow(SUMS[kind])))
+        assert torch.equal(sets, reference)
+
+
+@pytest.mark.parametrize("kind", SUMS)
+def test_exact_values_are_those_of_differences_of_values(kind: str) -> None:
+    theta = draw_theta((4,), 2)
+    problem, reference = (SubmodularProblem(f, MATROIDS[1], "exact") for f in (SUMS[kind], slow(SUMS[kind])))
+    assert torch.equal(problem.solve(theta), reference.solve(theta))
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_lazy_and_full_gains_agree(large: bool) -> None:
+    """Where terms pick single gains out (large parameters), and where one of them never does."""
+    theta = torch.rand(8, 40, 900 if large else 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64) ** 8
+    f = ProbabilisticCoverage() + 0.2 * FacilityLocation()
+    increments = f.increments(theta, 40)
+    assert increments.count == 8
+    assert increments.favor > 0
+    matroid = PartitionMatroid([i % 4 for i in range(40)], [3] * 4)
+    sets = SubmodularProblem(f, matroid).solve(theta)
+    alone = torch.stack([SubmodularProblem(slow(f), matroid).solve(row) for row in theta])
+    assert torch.equal(sets, alone)
+
+
+def test_a_sum_of_fast_terms_asks_for_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = 2.0 * ProbabilisticCoverage() + Modular() + FacilityLocation().of(torch.sqrt)
+    for kind in (ProbabilisticCoverage, Modular, FacilityLocation, WeightedSum):
+        monkeypatch.setattr(kind, "value", lambda *given: pytest.fail("`value` was called"))
+    theta = draw_theta((3,), 2)
+    for method in ("greedy", "exact"):
+        assert SubmodularProblem(f, MATROIDS[0], method).solve(theta).shape == (3, N)
+
+
+def test_sparse_parameters_of_a_sum() -> None:
+    theta = torch.rand(30, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    theta = theta * (theta > 0.8)
+    f = 2.0 * ProbabilisticCoverage() + ProbabilisticCoverage(torch.arange(20.0))
+    problem = SubmodularProblem(f, UniformMatroid(30, 5))
+    sets = problem.solve(scipy.sparse.csr_array(theta.numpy()))
+    assert torch.equal(sets, problem.solve(theta))
+    with pytest.raises(InvalidInputError, match="dense for FacilityLocation"):
+        SubmodularProblem(f + FacilityLocation(), UniformMatroid(30, 5)).solve(theta.to_sparse())
+
+
+@pytest.mark.cuda
+def test_sums_on_a_device() -> None:
+    theta = draw_theta((4,), 2)
+    for f in (SUMS["two batched terms"], SUMS["weights per instance"], SUMS["one that is only known by its values"]):
+        problem = SubmodularProblem(f, MATROIDS[1])
+        assert torch.equal(problem.to("cuda").solve(theta.cuda()).cpu(), problem.solve(theta))
+
+
+# -- cuts ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", SUMS)
+def test_cuts_bound_every_set_and_are_tight_at_their_own(kind: str) -> None:
+    theta = draw_theta((4,), 2)[1:2]
+    f = SUMS[kind].select(slice(1, 2), torch.Size([4]))
+    parts = f.cuts(theta, N)
+    masks = torch.cartesian_prod(*[torch.tensor([0.0, 1.0], dtype=torch.float64)] * N)
+    values = np.stack([parts.values(mask.bool().numpy()) for mask in masks])
+    empty = f.value(masks[:1], theta)
+    np.testing.assert_allclose(values.sum(1), (f.value(masks, theta) - empty).numpy(), atol=1e-12)
+    for mask in masks[:: 2**N // 8].bool().numpy():
+        first, *others = parts.at_set(mask)
+        np.testing.assert_allclose(first[0] + first[1] @ mask, parts.values(mask), atol=1e-12)
+        for constants, slopes in (first, *others, *parts.at_point(0.3 + 0.4 * mask)):
+            assert bool((values <= constants + masks.numpy() @ slopes.T + 1e-12).all())

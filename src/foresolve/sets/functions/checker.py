@@ -96,15 +96,17 @@ def check_set_function(
     """
     n, trials = checks.positive_int("n", n), checks.positive_int("trials", trials)
     theta = function.check_theta(theta, n).detach().double()
-    batch = theta.shape[: theta.ndim - function.theta_dims]
-    rows = theta.reshape(-1, *theta.shape[len(batch) :])
+    cut = theta.ndim - function.theta_dims
+    batch = checks.broadcast_batch({"`theta`": theta.shape[:cut], "the function's data": function.batch_shape})
+    rows = theta.expand(*batch, *theta.shape[cut:]).reshape(-1, *theta.shape[cut:])
     exhaustive = n <= EXHAUSTIVE
     seed = as_seed("seed", seed)
     sets, first, second = _all_triples(n) if exhaustive else _random_triples(n, trials, seed)
     failures: list[CounterExample] = []
     tests = 0
     for number, row in enumerate(rows):
-        test = _Test(function, row, tol, tuple(int(k) for k in np.unravel_index(number, tuple(batch))) if batch else ())
+        instance = tuple(int(k) for k in np.unravel_index(number, tuple(batch))) if batch else ()
+        test = _Test(function.select(number, batch), row, tol, instance)
         test.inequalities(sets, first, second)
         if not function.sampled:
             test.extension(sets, seed if exhaustive else None)

@@ -3,13 +3,14 @@ r"""The multilinear extension of a set function around a point, and as a differe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
+from foresolve._base.autograd import apply
 from foresolve.errors import ForesolveError
 
 if TYPE_CHECKING:
@@ -50,19 +51,51 @@ class Local(ABC):
         return None
 
 
-def flatten(function: SetFunction, x: Tensor, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, torch.Size]:
-    """`x` as given and flat, `theta` flat (one row where all instances share it), and the batch shape."""
+class FlatBatch(NamedTuple):
+    """A function, points and parameters whose batch shapes broadcast, as one flat batch.
+
+    Attributes
+    ----------
+    function: with its data of each instance of the flat batch, where it holds some.
+    x: `(B, n)`, float64.
+    theta: `(B, *shape)`, or `(1, *shape)` where all instances share it, float64.
+    batch: the shape that the flat batch stands for.
+    dtype: that of the points as they were given.
+    """
+
+    function: SetFunction
+    x: Tensor
+    theta: Tensor
+    batch: torch.Size
+    dtype: torch.dtype
+
+    def local(self) -> Local:
+        """The extension around the points, without a graph."""
+        return self.function.local(self.x.detach(), self.theta.detach())
+
+    def directions(self, v: Tensor) -> Tensor:
+        """`v` `(*batch, n)`, flat."""
+        return v.double().expand(*self.batch, -1).reshape_as(self.x)
+
+    def restore(self, values: Tensor) -> Tensor:
+        """Results `(B, ...)` in the shape of the batch, and in the dtype of the points."""
+        return values.to(self.dtype).reshape((*self.batch, *values.shape[1:]))
+
+
+def flatten(function: SetFunction, x: Tensor, theta: Tensor) -> FlatBatch:
+    """The flat batch of points `(*batch, n)`, parameters `(*batch, *shape)` and what the function holds of its own."""
     x = checks.as_tensor("x", x)
     theta = function.check_theta(theta, x.shape[-1])
     cut = theta.ndim - function.theta_dims
-    batch = checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": theta.shape[:cut]})
+    shapes = {"`x`": x.shape[:-1], "`theta`": theta.shape[:cut], "the function's data": function.batch_shape}
+    batch = checks.broadcast_batch(shapes)
     flat = x.double().expand(*batch, -1).reshape(-1, x.shape[-1])
     parameters = theta.double()
     if cut == 0 or theta.shape[:cut].numel() == 1:
         parameters = parameters.reshape(1, *theta.shape[cut:])
     else:
         parameters = parameters.expand(*batch, *theta.shape[cut:]).reshape(-1, *theta.shape[cut:])
-    return x, flat, parameters, batch
+    return FlatBatch(function.select(slice(None), batch), flat, parameters, batch, x.dtype)
 
 
 def _fit(gradient: Tensor, like: Tensor) -> Tensor:
@@ -91,9 +124,9 @@ class Extension(torch.autograd.Function):
         by_x = by_theta = None
         if torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad):  # create_graph
             if ctx.needs_input_grad[0]:
-                by_x = g[:, None] * ExtensionGradient.apply(x, theta, ctx.function)
+                by_x = g[:, None] * apply(ExtensionGradient, x, theta, ctx.function)
             if ctx.needs_input_grad[1]:
-                by_theta = _fit(_ThetaGradient.apply(g, x, theta, ctx.function), theta)
+                by_theta = _fit(apply(_ThetaGradient, g, x, theta, ctx.function), theta)
             return by_x, by_theta, None
         if ctx.needs_input_grad[0]:
             by_x = g[:, None] * ctx.local.gradient

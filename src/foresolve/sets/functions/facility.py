@@ -169,7 +169,7 @@ class FacilityIncrements(DenseIncrements):
     def __init__(self, theta: Array) -> None:
         targets = theta.shape[-1]
         self._ones = theta.new_ones(targets) if isinstance(theta, Tensor) else np.ones(targets)
-        super().__init__(theta, 0.0 * self._ones)
+        super().__init__(theta, namespace(theta).zeros_like(self._ones))
         self._reached: Array = None if isinstance(theta, Tensor) else np.empty(theta.shape[1:])  # stays in the cache
         self.cost = 8.0 * targets  # as many multiplications as a maximum takes time
 

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.autograd import apply
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.errors import ForesolveError
 from foresolve.sets.functions.extension import Extension, ExtensionGradient, Local, flatten
@@ -110,8 +111,8 @@ class SetFunction(ABC):
 
     def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
         """`F(x, theta)` `(*batch,)`, differentiable twice in `x`, once in `theta`, and once in each."""
-        x, flat, parameters, batch = flatten(self, x, theta)
-        return Extension.apply(flat, parameters, self).to(x.dtype).reshape(batch)  # type: ignore[union-attr]
+        flat = flatten(self, x, theta)
+        return flat.restore(apply(Extension, flat.x, flat.theta, flat.function))
 
     def local(self, x: Tensor, theta: Tensor) -> Local:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, *shape)`, both float64."""
@@ -175,24 +176,23 @@ class SetFunction(ABC):
 
     def gradient(self, x: Tensor, theta: Tensor) -> Tensor:
         """`grad_x F` `(*batch, n)`, differentiable once more in both."""
-        x, flat, parameters, batch = flatten(self, x, theta)
-        return ExtensionGradient.apply(flat, parameters, self).to(x.dtype).reshape(*batch, flat.shape[-1])  # type: ignore[union-attr]
+        flat = flatten(self, x, theta)
+        return flat.restore(apply(ExtensionGradient, flat.x, flat.theta, flat.function))
 
     def hessian_product(self, x: Tensor, theta: Tensor, v: Tensor) -> Tensor:
         """The Hessian of `F` in `x` times `v`, `(*batch, n)`."""
-        x, flat, parameters, batch = flatten(self, x, theta)
-        product = self.local(flat.detach(), parameters.detach()).product(v.double().expand(*batch, -1).reshape_as(flat))
-        return product.to(x.dtype).reshape(*batch, flat.shape[-1])
+        flat = flatten(self, x, theta)
+        return flat.restore(flat.local().product(flat.directions(v)))
 
     def cross_product(self, x: Tensor, theta: Tensor, v: Tensor) -> Tensor:
         """The derivative of `v' grad_x F` in `theta`, `(*batch, *shape)`; the tensor of all of them is never built."""
-        x, flat, parameters, batch = flatten(self, x, theta)
-        cross = self.local(flat.detach(), parameters.detach()).cross(v.double().expand(*batch, -1).reshape_as(flat))
-        return cross.to(theta.dtype).reshape(*batch, *cross.shape[1:])
+        flat = flatten(self, x, theta)
+        cross = flat.local().cross(flat.directions(v))
+        return cross.to(theta.dtype).reshape((*flat.batch, *cross.shape[1:]))
 
     def of(self, select: Callable[[Tensor], Tensor], theta_dims: int | None = None) -> SetFunction:
         """The function `S -> f(S, select(theta))`; see `foresolve.sets.Selected`."""
-        from foresolve.sets.functions.sums import Selected
+        from foresolve.sets.functions.selected import Selected
 
         return Selected(self, select, theta_dims)
 

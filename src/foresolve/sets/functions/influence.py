@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs
-from foresolve._base.graphs import as_edges, describe_names, restore_names
+from foresolve._base.graphs import Graph, as_edges, describe_names, is_networkx, restore_names
 from foresolve._base.randomness import Seed
 from foresolve.sets.functions.cascades import CascadeGraph
 from foresolve.sets.functions.extension import flatten
@@ -92,9 +92,10 @@ class InfluenceSpread(SetFunction):
         super().__init__(samples, seed)
         if self.samples < 2:
             raise checks.fail("samples", "at least 2, or errors could not be estimated", str(samples))
-        if hasattr(edges, "is_directed"):
+        if is_networkx(edges):
             raise checks.fail("edges", "pairs of node numbers", "a graph", "Use `InfluenceSpread.from_networkx(graph)`")
-        self.edges, self.n, self.nodes = as_edges(edges, n_nodes)
+        self.edges, self.n = as_edges(edges, n_nodes)
+        self.nodes: list[Any] | None = None
         self._network = CascadeGraph.of(self.edges, self.n)
         self.weights = np.ones(self.n)
         if weights is not None:
@@ -118,11 +119,9 @@ class InfluenceSpread(SetFunction):
 
         An undirected edge gives two arcs with their own probabilities, `(u, v)` then `(v, u)`.
         """
-        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
-        edges, n_nodes, nodes = as_edges(graph, None)
-        spread = cls(edges, n_nodes, samples, seed, weights, targets)
-        spread.nodes = nodes
+        network = Graph.from_networkx(graph)
+        spread = cls(network.pairs, network.n_nodes, samples, seed, weights, targets)
+        spread.nodes = list(graph.nodes)
         return spread
 
     @property
@@ -150,14 +149,13 @@ class InfluenceSpread(SetFunction):
 
     def standard_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch,)`: the standard error of `F`."""
-        x, flat, parameters, batch = flatten(self, x, theta)
-        return self.local(flat.detach(), parameters.detach()).error.to(x.dtype).reshape(batch)
+        flat = flatten(self, x, theta)
+        return flat.restore(self.local(flat.x.detach(), flat.theta.detach()).error)
 
     def slope_error(self, x: Tensor, theta: Tensor) -> Tensor:
         """`(*batch, edges)`: the standard error of the derivative of `F` in `theta`."""
-        x, flat, parameters, batch = flatten(self, x, theta)
-        errors = self.local(flat.detach(), parameters.detach()).slope_error()
-        return errors.to(x.dtype).reshape(*batch, len(self.edges))
+        flat = flatten(self, x, theta)
+        return flat.restore(self.local(flat.x.detach(), flat.theta.detach()).slope_error())
 
     def with_seed(self, seed: int) -> InfluenceSpread:
         """The same function with other random graphs."""

@@ -130,13 +130,17 @@ class SampledLocal(Local):
     def _evaluate(self, masks: Tensor, theta: Tensor) -> Tensor:
         """`f` of the sets `(k, B, ..., n)`."""
         shape = theta.shape[1:]
-        rows = theta.reshape(1, theta.shape[0], *[1] * (masks.ndim - 3), *shape)
-        values = self.function.value(masks, rows.expand(*masks.shape[:-1], *shape))
+        rows = theta.reshape(1, theta.shape[0], *[1] * (masks.ndim - 3), *shape).expand(*masks.shape[:-1], *shape)
+        # What the function holds for each instance lies along the last dimension of a batch.
+        aside = bool(self.function.batch_shape) and masks.ndim == 4
+        if aside:
+            masks, rows = masks.transpose(1, 2), rows.transpose(1, 2)
+        values = self.function.value(masks, rows)
         if values.shape != masks.shape[:-1]:
             expected = f"{tuple(masks.shape[:-1])} for sets {tuple(masks.shape)}"
             remedy = "Sum over the last dimensions only; those in front are the batch"
             raise checks.fail(f"{type(self.function).__name__}.value(...)", expected, str(tuple(values.shape)), remedy)
-        return values.double()
+        return (values.transpose(1, 2) if aside else values).double()
 
     def _differences(self, sets: Tensor, index: Tensor, theta: Tensor) -> Tensor:
         """`f(S + i) - f(S - i)` `(k, B, f)` for sets `(k, B, n)` and items `(B, f)`."""

@@ -1,24 +1,29 @@
-"""Set functions made of others: weighted sums, and functions of a part of the parameters.
+"""Weighted sums of set functions.
 
-A sum of monotone submodular functions with weights >= 0 is monotone and submodular, and its extension is the sum of
-theirs.
+A sum of monotone submodular functions with weights >= 0 is monotone and submodular, and its extension, its increments
+and its cuts are the sums of theirs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.sets.functions.extension import Local
 from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.functions.sparse import is_sparse
 from foresolve.sets.registry import describe, restore_function
+from foresolve.solvers.arrays import Array
+from foresolve.solvers.submodular.cuts import Cut, Parts
+from foresolve.solvers.submodular.increments import Increments
 
 
 class WeightedSum(SetFunction):
@@ -86,6 +91,26 @@ class WeightedSum(SetFunction):
         """The extension around `x` `(B, n)`, for parameters `(B or 1, *shape)`, both float64."""
         return SumLocal(self.weights, [term.local(x, theta) for term in self.terms])
 
+    def increments(self, theta: Tensor, n: int) -> Increments:
+        """Those of the terms side by side, for as many instances as all of them give; sparse where all allow it."""
+        terms = self._increments(theta, n, len(theta))
+        if len({isinstance(term.empty, Tensor) for term in terms}) > 1:
+            return super().increments(theta, n)  # some live on a GPU, others do not
+        return SumIncrements(self.weights, terms)
+
+    def _increments(self, theta: Tensor, n: int, count: int) -> list[Increments]:
+        """Of all terms, for the first `count` instances, or fewer where a term gives fewer at once."""
+        if is_sparse(theta):
+            return [term.increments(theta, n) for term in self.terms]
+        instances = [term.select(slice(count), theta.shape[:1]) for term in self.terms]
+        terms = [term.increments(theta[:count], n) for term in instances]
+        least = min(term.count for term in terms)
+        return terms if all(term.count == least for term in terms) else self._increments(theta, n, least)
+
+    def cuts(self, theta: Tensor, n: int) -> Parts:
+        """The parts of the terms side by side."""
+        return SumParts(self.weights, [term.cuts(theta, n) for term in self.terms])
+
     def with_seed(self, seed: int) -> WeightedSum:
         """The same function with other random draws."""
         return WeightedSum([term.with_seed(seed) for term in self.terms], self.weights)
@@ -111,89 +136,6 @@ class WeightedSum(SetFunction):
 
     def __repr__(self) -> str:
         return " + ".join(f"{weight:g} * {term!r}" for weight, term in zip(self.weights, self.terms))
-
-
-class Selected(SetFunction):
-    r"""`f(S, select(theta))`; what `f.of(select)` makes.
-
-    Parameters
-    ----------
-    function: the function of `select(theta)`.
-    select: any function that torch differentiates, from `(*batch, *shape)` to `(*batch, *inner)`, instance by instance,
-        for any batch shape; a lambda keeps the function from being pickled. Or one that ignores `theta` and returns
-        fixed data `(*inner)`.
-    theta_dims: how many trailing dimensions of the outer `theta` belong to one instance; those of `function` where
-        not given.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from foresolve.sets import FacilityLocation
-    >>> near, far = (FacilityLocation().of(lambda t, k=k: t[..., k, :, :], theta_dims=3) for k in (0, 1))
-    >>> (near + 0.5 * far).value(torch.tensor([1.0, 0.0]), torch.tensor([[[4.0], [9.0]], [[1.0], [2.0]]]))
-    tensor(4.5000)
-    """
-
-    def __init__(
-        self, function: SetFunction, select: Callable[[Tensor], Tensor], theta_dims: int | None = None
-    ) -> None:
-        if not callable(select):
-            raise checks.fail("select", "a function of theta", type(select).__name__)
-        self.function, self.select_from = function, select
-        dims = function.theta_dims if theta_dims is None else theta_dims
-        self.theta_dims = checks.positive_int("theta_dims", dims, zero=True)
-
-    @property
-    def sampled(self) -> bool:
-        return self.function.sampled
-
-    @property
-    def batch_shape(self) -> torch.Size:
-        """That of the function."""
-        return self.function.batch_shape
-
-    def select(self, index: int | slice | Tensor, batch: torch.Size) -> Selected:
-        """With the function of some instances of a flattened batch."""
-        return Selected(self.function.select(index, batch), self.select_from, self.theta_dims)
-
-    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
-        """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""
-        return self.function.value(mask, self.select_from(theta))
-
-    def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
-        """`F(x, theta)` `(*batch,)`, as differentiable as the function."""
-        return self.function.multilinear(x, self.select_from(theta))
-
-    def local(self, x: Tensor, theta: Tensor) -> SelectedLocal:
-        """The extension around `x` `(B, n)`, for parameters `(B or 1, *shape)`, both float64."""
-        return SelectedLocal(self, x, theta)
-
-    def with_seed(self, seed: int) -> Selected:
-        """The same function with other random draws."""
-        return Selected(self.function.with_seed(seed), self.select_from, self.theta_dims)
-
-    def check_theta(self, theta: Any, n: int) -> Tensor:
-        """`theta` as a floating tensor such that `select(theta)` suits `function`, or an error."""
-        theta = super().check_theta(theta, n)
-        try:
-            self.function.check_theta(self.select_from(theta), n)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"select(theta) does not suit {self.function!r}: {error}") from error
-        return theta
-
-    def to(self, device: torch.device | str) -> Selected:
-        """The same function on another device; data that `select` holds stay where they are."""
-        return Selected(self.function.to(device), self.select_from, self.theta_dims)
-
-    def config(self) -> dict[str, Any]:
-        """An error: a Python function cannot be kept in a file of numbers."""
-        raise ForesolveError(
-            f"{self!r} cannot be written to a file: its `select` is code. "
-            "Select from `theta` in the model instead, or keep the code that makes the function"
-        )
-
-    def __repr__(self) -> str:
-        return f"{self.function!r}.of({getattr(self.select_from, '__name__', type(self.select_from).__name__)})"
 
 
 class SumLocal(Local):
@@ -228,55 +170,67 @@ class SumLocal(Local):
         return SumLocal(self.weights, locals_) if len(locals_) == len(merged) else None
 
 
-class SelectedLocal(Local):
-    """The derivatives in `theta` are those of the function, pulled back through `select`."""
+class SumIncrements(Increments):
+    """Weighted sums of the gains of terms; the state of a set is the states of all terms in a row."""
 
-    def __init__(self, outer: Selected, x: Tensor, theta: Tensor, inner: Local | None = None) -> None:
-        self.outer, self.x, self.theta = outer, x, theta
-        self.inner = inner or outer.function.local(x, self._selected(theta.detach()).detach())
+    def __init__(self, weights: Sequence[float], terms: Sequence[Increments]) -> None:
+        self.weights, self.terms = weights, terms
+        self.count, self.n = terms[0].count, terms[0].n
+        self.empty = _joined([term.empty for term in terms])
+        self.cost = sum(term.cost for term in terms)
+        self.favor = sum(term.cost * term.favor for term in terms) / max(self.cost, 1.0)
+        ends = np.cumsum([term.empty.shape[-1] for term in terms]).tolist()
+        self._columns = [slice(start, end) for start, end in pairwise([0, *ends])]
 
-    def _selected(self, theta: Tensor) -> Tensor:
-        selected = self.outer.select_from(theta).double()
-        dims = self.outer.function.theta_dims
-        if selected.ndim == dims:
-            selected = selected.unsqueeze(0)  # data of its own
-        if selected.ndim != dims + 1 or len(selected) not in (1, len(theta)):
-            expected = f"a function to ({len(theta)}, ...) with {dims} dimensions for each instance"
-            raise checks.fail("select", expected, f"one to {tuple(selected.shape)}", "It may not touch the batch")
-        return selected
+    def _split(self, states: Array) -> list[tuple[Increments, Array]]:
+        """Each term with its states."""
+        return [(term, states[:, columns]) for term, columns in zip(self.terms, self._columns)]
 
-    @property
-    def value(self) -> Tensor:  # type: ignore[override]
-        return self.inner.value
+    def gains(self, states: Array) -> Array:
+        return _total(self.weights, [term.gains(part) for term, part in self._split(states)])
 
-    @property
-    def gradient(self) -> Tensor:  # type: ignore[override]
-        return self.inner.gradient
+    def batch_gains(self, states: Array) -> Array:
+        return _total(self.weights, [term.batch_gains(part) for term, part in self._split(states)])
 
-    def hessian(self, index: Tensor) -> Tensor:
-        return self.inner.hessian(index)
+    def grown(self, states: Array, items: Array) -> Array:
+        return _joined([term.grown(part, items) for term, part in self._split(states)])
 
-    def product(self, v: Tensor) -> Tensor:
-        return self.inner.product(v)
+    def picked(self, states: np.ndarray, instances: np.ndarray, items: np.ndarray) -> np.ndarray:
+        gains = [
+            term.picked(part, instances, items) if term.favor else term.batch_gains(part)[instances, items]
+            for term, part in self._split(states)
+        ]
+        return _total(self.weights, gains)
 
-    def cross(self, v: Tensor) -> Tensor:
-        return self._pull(lambda: self.inner.cross(v))
 
-    def slope(self) -> Tensor:
-        return self._pull(self.inner.slope)
+class SumParts(Parts):
+    """The parts of all terms, one after the other, times the weights of the terms."""
 
-    def _pull(self, gradient: Callable[[], Tensor]) -> Tensor:
-        leaf = self.theta.detach().expand(len(self.x), *self.theta.shape[1:]).clone().requires_grad_()
-        with torch.enable_grad():
-            selected = self._selected(leaf)
-        if not selected.requires_grad:
-            return torch.zeros_like(leaf)
-        (pulled,) = torch.autograd.grad(selected, leaf, gradient().sum_to_size(selected.shape), allow_unused=True)
-        return torch.zeros_like(leaf) if pulled is None else pulled
+    def __init__(self, weights: Sequence[float], terms: Sequence[Parts]) -> None:
+        self.weights, self.terms = weights, terms
+        self.count, self.n = sum(term.count for term in terms), terms[0].n
 
-    def merge(self, which: Tensor, fallback: SelectedLocal) -> SelectedLocal | None:
-        inner = self.inner.merge(which, fallback.inner)
-        return None if inner is None else SelectedLocal(self.outer, self.x, self.theta, inner)
+    def values(self, mask: np.ndarray) -> np.ndarray:
+        return np.concatenate([weight * term.values(mask) for weight, term in zip(self.weights, self.terms)])
+
+    def at_set(self, mask: np.ndarray) -> list[Cut]:
+        return self._stacked([term.at_set(mask) for term in self.terms])
+
+    def at_point(self, x: np.ndarray) -> list[Cut]:
+        return self._stacked([term.at_point(x) for term in self.terms])
+
+    def _stacked(self, cuts: Sequence[Sequence[Cut]]) -> list[Cut]:
+        """The first bounds of all terms, then the second, and so on; a term that has no more has no bound there."""
+        stacked = []
+        for k in range(max(map(len, cuts))):
+            constants, slopes = [], []
+            for weight, term, bounds in zip(self.weights, self.terms, cuts):
+                missing = np.full(term.count, np.inf), np.zeros((term.count, self.n))
+                constant, slope = (weight * part for part in bounds[k]) if k < len(bounds) else missing
+                constants.append(constant)
+                slopes.append(slope)
+            stacked.append((np.concatenate(constants), np.concatenate(slopes)))
+        return stacked
 
 
 def _weight(weight: Any) -> float:
@@ -288,7 +242,14 @@ def _weight(weight: Any) -> float:
     return number
 
 
-def _total(weights: Sequence[float], parts: Sequence[Tensor]) -> Tensor:
+def _joined(states: Sequence[Array]) -> Array:
+    """States `(N, m)` of several terms in a row."""
+    if len(states) == 1:
+        return states[0]
+    return torch.cat(list(states), 1) if isinstance(states[0], Tensor) else np.concatenate(states, 1)
+
+
+def _total(weights: Sequence[float], parts: Sequence[Array]) -> Array:
     total = weights[0] * parts[0]
     for weight, part in zip(weights[1:], parts[1:]):
         total = total + weight * part

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs
-from foresolve._base.graphs import as_pairs, describe_names, restore_names
+from foresolve._base.graphs import Graph, as_pairs, describe_names, restore_names
 from foresolve.sets.decomposition import columns
 from foresolve.sets.matroids.matroid import Matroid
 
@@ -51,14 +51,11 @@ class GraphicMatroid(Matroid):
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:
         """The forests of an undirected networkx graph: items are `graph.edges` in order, `nodes` keep their names."""
-        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-            raise checks.fail("graph", "a networkx graph", type(graph).__name__)
+        network = Graph.from_networkx(graph, both_ways=False)
         if graph.is_directed():
             raise checks.fail("graph", "undirected", type(graph).__name__, "Use `graph.to_undirected()`")
-        nodes = list(graph.nodes)
-        number = {node: i for i, node in enumerate(nodes)}
-        matroid = cls([(number[u], number[v]) for u, v in graph.edges()], len(nodes))
-        matroid.nodes = nodes
+        matroid = cls(network.pairs, network.n_nodes)
+        matroid.nodes = list(graph.nodes)
         return matroid
 
     def config(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Parts(ABC):
 
     @abstractmethod
     def at_set(self, mask: np.ndarray) -> list[Cut]:
-        """Bounds of which the first holds with equality at the set."""
+        """Bounds of which the first holds with equality at the set; a constant of infinity where a part has none."""
 
     @abstractmethod
     def at_point(self, x: np.ndarray) -> list[Cut]:
@@ -142,7 +142,7 @@ class _Search:
         blocks, sides = [], []
         n, count = self.parts.n, self.parts.count
         for constants, slopes in cuts:
-            which = np.arange(count)
+            which = np.flatnonzero(np.isfinite(constants))
             if point is not None:
                 bound = (constants + slopes @ point[:n]) * self.scale
                 which = np.flatnonzero(point[n:] > bound + 10 * TOLERANCE * np.maximum(1.0, np.abs(bound)))

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from foresolve.errors import InvalidInputError
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.functions.function import SetFunction
+from foresolve.sets.functions.selected import Selected
+from problems.test_submodular import MATROIDS, N, draw_theta
+from sets.conformance import SetFunctionConformance
+from sets.reference import Modular, slow
+
+FIXED = torch.rand(5, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+def joined(theta: Tensor) -> Tensor:
+    return theta[..., 0, :, :] + 2 * theta[..., 1, :, :].exp()
+
+
+class TestOuterDimensions(SetFunctionConformance):
+    n = 4
+
+    def make(self) -> SetFunction:
+        return FacilityLocation().of(joined, theta_dims=3)
+
+    def draw(self, batch: tuple[int, ...], n: int, seed: int) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        return 0.1 + torch.rand(*batch, 2, n, 3, generator=generator, dtype=torch.float64)
+
+
+def test_a_learnt_part_of_select_gets_its_gradient() -> None:
+    scale = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    f = FacilityLocation().of(lambda theta: scale * FIXED)
+    x = torch.full((3, 5), 0.5, dtype=torch.float64)
+    theta = torch.zeros(5, 2, dtype=torch.float64, requires_grad=True)
+    f.multilinear(x, theta).sum().backward()
+    assert scale.grad is not None
+    torch.testing.assert_close(scale.grad, 3 * FacilityLocation().multilinear(x[0], FIXED))
+    assert not f.local(x, theta[None].detach()).slope().any()
+
+
+def test_increments_and_cuts_are_those_of_the_function() -> None:
+    data = draw_theta((), 3)
+    for f in (ProbabilisticCoverage().of(torch.sqrt), FacilityLocation().of(lambda t: data), Modular().of(torch.exp)):
+        theta = draw_theta((4,), 2)
+        for matroid in MATROIDS:
+            sets = SubmodularProblem(f, matroid).solve(theta)
+            assert torch.equal(sets, SubmodularProblem(slow(f), matroid).solve(theta))
+        assert type(f.increments(theta, N)) is type(f.function.increments(theta, N))  # type: ignore[attr-defined]
+        assert type(f.cuts(theta[:1], N)) is type(f.function.cuts(theta[:1], N))  # type: ignore[attr-defined]
+    assert FacilityLocation().of(lambda t: data).increments(draw_theta((4,), 2), N).count == 4
+
+
+def test_bad_use() -> None:
+    f = FacilityLocation()
+    with pytest.raises(InvalidInputError, match="`select` must be a function of theta; got int"):
+        Selected(f, 3)  # type: ignore[arg-type]
+    with pytest.raises(
+        InvalidInputError, match=r"select\(theta\) does not suit FacilityLocation\(\): `theta` must be >= 0"
+    ):
+        f.of(torch.neg).check_theta(FIXED, 5)
+    with pytest.raises(InvalidInputError, match="`select` must be a function to"):
+        f.of(lambda t: t.sum(0)).local(
+            torch.ones(2, 5).double(), torch.ones(2, 5, 2).double().expand(2, 5, 2)[:, :, :, None]
+        )
