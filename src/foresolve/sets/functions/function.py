@@ -196,6 +196,9 @@ class SetFunction(ABC):
 
         return Selected(self, select, theta_dims)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def __add__(self, other: Any) -> SetFunction:
         from foresolve.sets.functions.sums import WeightedSum
 
