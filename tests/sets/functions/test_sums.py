@@ -8,6 +8,7 @@ from torch import Tensor
 
 from foresolve.errors import InvalidInputError
 from foresolve.problems.submodular import SubmodularProblem
+from foresolve.sets.functions import coverage, facility
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.functions.function import SetFunction
@@ -15,6 +16,7 @@ from foresolve.sets.functions.influence import InfluenceSpread
 from foresolve.sets.functions.sums import WeightedSum
 from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
 from foresolve.sets.matroids.matroid import Matroid
+from foresolve.solvers.submodular.increments import ValueIncrements
 from problems.test_submodular import MATROIDS, N, draw_theta
 from sets.conformance import SetFunctionConformance
 from sets.reference import Modular, slow
@@ -159,6 +161,18 @@ def test_sparse_parameters_of_a_sum() -> None:
     assert torch.equal(sets, problem.solve(theta))
     with pytest.raises(InvalidInputError, match="dense for FacilityLocation"):
         SubmodularProblem(f + FacilityLocation(), UniformMatroid(30, 5)).solve(theta.to_sparse())
+
+
+def test_sums_of_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: plain greedy where all terms have tensors, differences of values where some have arrays."""
+    theta, mixed = draw_theta((4,), 2), ProbabilisticCoverage() + Modular()
+    expected = [SubmodularProblem(f, MATROIDS[1]).solve(theta) for f in (SUMS["weights per instance"], mixed)]
+    for module in (coverage, facility):
+        monkeypatch.setattr(module, "to_array", lambda tensor: tensor)
+    assert isinstance(SUMS["weights per instance"].increments(theta, N).empty, Tensor)
+    assert isinstance(mixed.increments(theta, N), ValueIncrements)
+    sets = [SubmodularProblem(f, MATROIDS[1]).solve(theta) for f in (SUMS["weights per instance"], mixed)]
+    assert all(map(torch.equal, sets, expected))
 
 
 @pytest.mark.cuda
