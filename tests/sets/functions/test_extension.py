@@ -46,8 +46,18 @@ def test_a_second_derivative_in_theta_is_refused() -> None:
 
 def test_what_is_flattened_and_what_stays_shared() -> None:
     x, theta = point(2, 3).float(), draw_theta((), 5, 4, 0).float()
-    same, flat, parameters, batch = flatten(F, x, theta)
-    assert same is x
-    assert (flat.dtype, flat.shape, parameters.shape, batch) == (torch.float64, (6, 5), (1, 5, 4), (2, 3))
-    _, flat, parameters, batch = flatten(F, x[0, 0], draw_theta((4,), 5, 4, 0))
-    assert (flat.shape, parameters.shape, batch) == ((4, 5), (4, 5, 4), (4,))
+    flat = flatten(F, x, theta)
+    assert (flat.dtype, flat.x.dtype, flat.batch) == (torch.float32, torch.float64, (2, 3))
+    assert (flat.x.shape, flat.theta.shape) == ((6, 5), (1, 5, 4))
+    assert flat.function is F
+    flat = flatten(F, x[0, 0], draw_theta((4,), 5, 4, 0))
+    assert (flat.x.shape, flat.theta.shape, flat.batch) == ((4, 5), (4, 5, 4), (4,))
+
+
+def test_data_of_each_instance_are_flattened_with_the_batch() -> None:
+    weights = torch.rand(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    flat = flatten(ProbabilisticCoverage(weights), point(2, 1), draw_theta((), 5, 4, 0))
+    assert (flat.x.shape, flat.theta.shape, flat.batch) == ((6, 5), (1, 5, 4), (2, 3))
+    assert isinstance(flat.function, ProbabilisticCoverage)
+    assert flat.function.weights is not None
+    assert torch.equal(flat.function.weights, weights.repeat(2, 1))
