@@ -36,6 +36,15 @@ def house(tmp_path: Path) -> House:
     return House(tmp_path / "package")
 
 
+def test_shared_code_counts_once_however_long(house: House) -> None:
+    assert house.duplicates() == 0
+    lines = "".join(f"    total += weights[{i}] * {i}\n" for i in range(9))
+    for name in ("first", "second"):
+        text = f"import os\n\n\ndef {name}(weights, total):\n{lines}    return {len(name)}\n"
+        (house.root / "losses" / f"{name}.py").write_text(text)
+    assert House(house.root).duplicates() == 1
+
+
 def test_classes_are_followed_through_their_bases(house: House) -> None:
     assert house.problem_classes() == {"Problem", "Layer", "Linear", "Path"}
 

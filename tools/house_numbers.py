@@ -1,7 +1,7 @@
 """The house in numbers: `python tools/house_numbers.py before=../before/src/foresolve after=src/foresolve`.
 
-Prints a Markdown table with a column for each source tree. Counted from syntax trees (comments: from tokens); pairs of
-duplicated code come from the command `duplicates`, where it is on the PATH. Standard library only.
+Prints a Markdown table with a column for each source tree. Counted from syntax trees (comments: from tokens). Standard
+library only.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-import shutil
 import statistics
-import subprocess
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 
 # Where a problem or a layer should be asked, and not looked at; and the names that hold one there.
@@ -24,6 +23,7 @@ CALLERS = ("layers", "losses", "data", "learning")
 HOLDERS = {"problem", "layer", "_problem", "_layer"}
 ROOTS = ("Problem", "Layer")
 MOST_LINES, MOST_FUNCTION_LINES = 300, 50
+SHARED_LINES = 6
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -51,6 +51,18 @@ class Module:
             if isinstance(node, FunctionNode):
                 docstring = lines_of(node.body[0]) if ast.get_docstring(node, clean=False) is not None else 0
                 yield lines_of(node) - docstring, node.name
+
+    def code(self) -> list[tuple[int, str]]:
+        """Numbers and texts of the lines that hold code: no docstrings, comments, imports or lone punctuation."""
+        skipped: set[int] = set()
+        for node in ast.walk(self.tree):
+            text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if isinstance(node, ast.Import | ast.ImportFrom) or text:
+                skipped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        texts = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
+        return [(number, text) for number, text in texts
+                if number not in skipped and not text.startswith("#") and re.search(r"\w", text)]  # fmt: skip
 
     def ignores(self) -> int:
         with tokenize.open(self.path) as lines:
@@ -132,17 +144,17 @@ class House:
             if looks_at_a_class(node, classes) and isinstance(node, ast.expr)
         ]
 
-    def duplicates(self) -> str:
-        """All pairs, and those that are the same to the letter."""
-        if shutil.which("duplicates") is None:
-            return "-"
-        command = ["duplicates", "--repo", str(self.root), "--most", "1", "--seconds", "120"]
-        text = subprocess.run(command, capture_output=True, text=True).stdout
-        if text.startswith("no duplicates"):
-            return "0"
-        pairs = re.match(r"(\d+) pairs? ", text)
-        thin = re.search(r"(\d+) of those marked boilerplate", text)
-        return "-" if pairs is None else f"{pairs[1]} ({thin[1] if thin else 0} boilerplate)"
+    def duplicates(self) -> int:
+        """Pairs of places that share `SHARED_LINES` lines of code or more: the same but for white space."""
+        places: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        for number, module in enumerate(self.modules):
+            code = module.code()
+            for start in range(len(code) - SHARED_LINES + 1):
+                window = tuple(text for _, text in code[start : start + SHARED_LINES])
+                places.setdefault(window, []).append((number, start))
+        shared = {pair for window in places.values() for pair in combinations(window, 2)}
+        # A longer run shares several windows, one line further in both places each: it counts once.
+        return sum(((a, i - 1), (b, j - 1)) not in shared for (a, i), (b, j) in shared)
 
     def fullest_folder(self) -> str:
         folders = Counter(module.path.parent for module in self.modules if module.path.name != "__init__.py")
@@ -165,7 +177,7 @@ class House:
             "public names at the top": str(self.public()),
             "`isinstance` and `getattr` on problems and layers": str(len(self.looks())),
             "`type: ignore`": str(sum(module.ignores() for module in self.modules)),
-            "pairs of duplicated code": self.duplicates(),
+            f"pairs of places that share {SHARED_LINES} lines of code": str(self.duplicates()),
         }
 
 
