@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+__all__ = [
+    "ConvergenceWarning",
+    "ForesolveError",
+    "ForesolveWarning",
+    "InfeasibleError",
+    "InvalidInputError",
+    "MissingExtraError",
+    "NoGradientWarning",
+    "SolverError",
+    "UnboundedError",
+]
+
 
 class ForesolveError(Exception):
     """Base class of every error that foresolve raises on purpose."""
