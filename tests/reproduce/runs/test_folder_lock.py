@@ -40,9 +40,10 @@ def test_a_lock_ends_with_its_process_even_if_that_is_killed(tmp_path: Path) -> 
 
 
 def test_folders_do_not_share_a_lock(tmp_path: Path) -> None:
-    locks = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        locks.append(FolderLock(tmp_path / name))
-    for lock in locks:
-        lock.release()
+    first, second = FolderLock(tmp_path / "a"), FolderLock(tmp_path / "b")
+    first.release()
+    with pytest.raises(ForesolveError, match="another process is writing"):  # releasing one leaves the other held
+        FolderLock(tmp_path / "b")
+    second.release()
