@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 from torch import nn
@@ -55,16 +53,6 @@ def test_without_a_seed_weights_come_from_the_global_generator() -> None:
         layer = nn.Linear(3, 4)
     assert torch.equal(model.layers[0].weight, layer.weight)  # type: ignore[arg-type]
     assert not torch.equal(MLP(3, 4, seed=1).layers[0].weight, MLP(3, 4, seed=2).layers[0].weight)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("model", [MLP(3, (2, 2), (8,), "probability"), MLP(3, None)])
-def test_rebuilt_from_its_config(model: MLP) -> None:
-    again = build(type(model).__name__, json.loads(json.dumps(model.config())), device="meta")
-    assert again.config() == model.config()
-    again.load_state_dict(model.state_dict(), assign=True)
-    assert {name: p.shape for name, p in again.named_parameters()} == {
-        name: p.shape for name, p in model.named_parameters()
-    }
 
 
 def test_bad_input() -> None:

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 
 from foresolve.errors import InvalidInputError
-from foresolve.learning.registry import build
 from foresolve.models.pairs import BilinearPairs, PairModel, drop
 
 
@@ -72,18 +69,6 @@ def test_a_seed_gives_both_sides_weights_of_their_own() -> None:
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters()))
     drawn = PairModel(5, 6, 4, seed=generator())
     assert all(torch.equal(a, b) for a, b in zip(drawn.parameters(), PairModel(5, 6, 4, seed=0).parameters()))
-
-
-@pytest.mark.parametrize(
-    "model", [PairModel(5, 6, 4), BilinearPairs(5, 5, 3, 4, True, "free", dropout=0.5)], ids=lambda m: type(m).__name__
-)
-def test_rebuilt_from_its_config(model: PairModel) -> None:
-    again = build(type(model).__name__, json.loads(json.dumps(model.config())), device="meta")
-    assert again.config() == model.config()
-    again.load_state_dict(model.state_dict(), assign=True)
-    assert {name: p.shape for name, p in again.named_parameters()} == {
-        name: p.shape for name, p in model.named_parameters()
-    }
 
 
 def test_bad_input() -> None:

@@ -10,7 +10,10 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import ForesolveError
-from foresolve.models.reference import Baseline
+from foresolve.learning.registry import build
+from foresolve.models.mlp import MLP
+from foresolve.models.pairs import BilinearPairs, PairModel
+from foresolve.models.reference import Baseline, Reference
 
 
 class Median(Baseline):
@@ -54,3 +57,20 @@ def test_a_config_handed_out_is_a_copy() -> None:
     model = Median()
     model.config()["changed"] = True
     assert model.config() == {}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MLP(3, (2, 2), (8,), "probability"),
+        MLP(3, None),
+        PairModel(5, 6, 4),
+        BilinearPairs(5, 5, 3, 4, True, "free", dropout=0.5),
+    ],
+    ids=["MLP", "numbers", "PairModel", "BilinearPairs"],
+)
+def test_rebuilt_from_its_config(model: Reference) -> None:
+    again = build(type(model).__name__, json.loads(json.dumps(model.config())), device="meta")
+    assert again.config() == model.config()
+    again.load_state_dict(model.state_dict(), assign=True)
+    assert all(torch.equal(a, b) for a, b in zip(again.parameters(), model.parameters(), strict=True))
