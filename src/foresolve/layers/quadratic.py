@@ -113,7 +113,7 @@ class QuadraticRelaxation(SmoothedLayer):
         if not bool((result.status != int(Status.CONVERGED)).any()):
             return True
         status = to_tensor(result.status)
-        doubtful = (status == int(Status.MAX_ITER)).nonzero().flatten().tolist()
+        doubtful = ((status == int(Status.MAX_ITER)) | (status == int(Status.ILL_CONDITIONED))).nonzero().flatten().tolist()
         infeasible = (status == int(Status.INFEASIBLE)).nonzero().flatten().tolist()
         infeasible = sorted(infeasible + [i for i in doubtful if not is_feasible(polytope.detach(), i)])
         if infeasible:
@@ -123,7 +123,7 @@ class QuadraticRelaxation(SmoothedLayer):
                 infeasible,
                 checks.instance_names(infeasible, batch),
             )
-        worst = float(result.face.residual.max())
+        worst = float(result.residual.max())
         checks.warn(
             f"{checks.instance_names(doubtful, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} "
             f"iterations (largest residual {worst:.2e}). Raise max_iter or gamma, or scale the constraints",
@@ -169,9 +169,9 @@ class _ProjectedBatch:
         tensors = (self.point, *self.polytope.tensors())
         return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
-    @cached_property
+    @property
     def tangent(self) -> Tangent:
-        return Tangent(self.numeric, self.result.face)
+        return self.result.tangent
 
     def _shaped(self, array: Array, dtype: torch.dtype | None = None) -> Tensor:
         tensor = to_tensor(array)
@@ -189,7 +189,7 @@ class _ProjectedBatch:
         parts = (y[:, set_.equality], y[:, ~set_.equality], xp.at_least(-reduced, 0.0), xp.at_least(reduced, 0.0))
         status, residual, iterations, free = (
             self._shaped(part)
-            for part in (self.result.status, face.residual, self.result.iterations, self.tangent.movable())
+            for part in (self.result.status, self.result.residual, self.result.iterations, self.tangent.movable())
         )
         duals = Duals(*(self._shaped(part, self.dtype) for part in parts))
         return Solution(self.decisions(), duals, status, residual, iterations, free, to_tensor(face.y))

@@ -75,6 +75,16 @@ class _Numpy:
         return np.minimum.reduce(a, axis=-1, keepdims=True, initial=np.inf)
 
     @staticmethod
+    def positive_median(a: np.ndarray) -> np.ndarray:
+        """The lower median of the entries in (0, inf), 0 where there are none."""
+        ordered = np.sort(np.where((a > 0) & (a < np.inf), a, np.inf), -1)
+        count = np.isfinite(ordered).sum(-1, keepdims=True)
+        if not a.shape[-1]:
+            return np.zeros(count.shape)
+        middle = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, -1)
+        return np.where(count > 0, middle, 0.0)
+
+    @staticmethod
     def total(a: np.ndarray) -> np.ndarray:
         return np.add.reduce(a, axis=-1, keepdims=True)
 
@@ -140,6 +150,14 @@ class _Torch:
     @staticmethod
     def amin(a: Tensor) -> Tensor:
         return a.amin(-1, keepdim=True) if a.shape[-1] else a.sum(-1, keepdim=True) + torch.inf
+
+    @staticmethod
+    def positive_median(a: Tensor) -> Tensor:
+        ordered = torch.where((a > 0) & (a < torch.inf), a, torch.inf).sort(-1).values
+        count = ordered.isfinite().sum(-1, keepdim=True)
+        if not a.shape[-1]:
+            return count.to(a)
+        return torch.where(count > 0, ordered.gather(-1, (count - 1).clamp_min(0) // 2), 0.0)
 
     @staticmethod
     def total(a: Tensor) -> Tensor:

@@ -10,11 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from foresolve.solvers.arrays import Array, namespace
+from foresolve.solvers.projection.certificate import TRUSTED, certify, size_of
+from foresolve.solvers.projection.face_system import FaceSystem
 from foresolve.solvers.projection.polytope import Polytope
 
-# Shift of C_AF C_AF' in units of the squared row norms: dependent rows make that matrix singular, and one
-# refinement takes the shift's effect out again wherever the system can be solved at all.
-SHIFT = 1e-9
+# Rows and bounds of a cone, with nothing that gives them a size (rhs 0, bounds 0), hold by chance only while noise is
+# free to move. In the last steps what is this near to a bound, in units of `tol` and the size of x, is put there.
+SNAP = 0.1
+SNAPPED_STEPS = 3
 
 
 @dataclass
@@ -25,7 +28,14 @@ class Face:
     free: Array  # variables strictly between their bounds
     active: Array  # rows that hold with equality and push
     x: Array
-    residual: Array
+    residual: Array  # (B,) of the optimality conditions; this and the rest as in `Certificate`
+    broken: Array
+    rounding: Array
+    of_input: Array
+
+    def settled(self, tol: float) -> Array:
+        """Whether there is nothing left to do, `(B,)`: it is exact, or as exact as its input."""
+        return (self.residual <= tol) & ((self.rounding <= TRUSTED) | (self.of_input > TRUSTED))
 
     def select(self, index: Array) -> Face:
         return Face(*(getattr(self, field.name)[index] for field in fields(self)))
@@ -35,20 +45,26 @@ class Face:
             getattr(self, field.name)[index] = getattr(part, field.name)
 
 
-def face_at(polytope: Polytope, y: Array, t: Array) -> Face:
-    """What multipliers `y` with `t = s - C'y` say: the decision, its face and the largest violation of optimality."""
-    xp = namespace(t)
+def face_at(point: Array, polytope: Polytope, y: Array, t: Array | None = None, snap: float = 0.0) -> Face:
+    """What multipliers `y` say: the decision, its face and the largest violation of optimality.
+
+    `t = s - C'y` may be given where it is known to more digits; that it still is what it says is part of the residual.
+    What is within `snap` of a bound, in units of the size of `x`, is put there.
+    """
+    xp = namespace(point)
+    anew = point - polytope.rows.adjoint(y)
+    t = anew if t is None else t
+    if snap:
+        reach = snap * size_of(xp.minimum(xp.maximum(t, polytope.lower), polytope.upper), point, polytope)[:, None]
+        for bound in (polytope.lower, polytope.upper):
+            t = xp.where(abs(t - bound) <= reach, bound, t)
     x = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
     free = (t > polytope.lower) & (t < polytope.upper)
-    slack = polytope.rhs - polytope.rows.apply(x)
-    pushes = y * polytope.rows.weights
-    active = polytope.equality | (pushes > slack)
-    residual = abs(xp.where(polytope.equality, slack, xp.minimum(slack, pushes))) / polytope.rows.norms
-    worst = xp.at_least(xp.amax(residual), 0.0)
-    return Face(y, free, active, x, xp.where(xp.isnan(worst), float("inf"), worst))  # NaN is as bad as can be
+    certificate = certify(point, polytope, y, anew, x)
+    return Face(y, free, certificate.active, x, *certificate.figures())
 
 
-def newton_step(point: Array, polytope: Polytope, face: Face) -> Face:
+def newton_step(point: Array, polytope: Polytope, face: Face, snap: float = 0.0) -> Face:
     """The solution if the free variables and active rows of `face` are the right ones.
 
     `t` follows `y` by increments: where near-dependent rows make `y` huge, `s - C'y` would have lost the digits that
@@ -56,37 +72,37 @@ def newton_step(point: Array, polytope: Polytope, face: Face) -> Face:
     """
     xp, rows = namespace(point), polytope.rows
     mask, free = xp.real(face.active), xp.real(face.free)
-    solve = rows.factor(free, SHIFT * rows.weights + (1 - mask), mask)
     y = face.y * mask
     t = point - rows.adjoint(y)
-    for _ in range(2):
-        change = solve((rows.apply(xp.where(face.free, t, face.x)) - polytope.rhs) * mask)
-        y, t = y + change, t - rows.adjoint(change)
-    return face_at(polytope, y, t)
+    right = polytope.rhs - rows.apply(xp.where(face.free, 0.0, face.x))
+    landing = FaceSystem(rows, free, mask).land(t, right)
+    t = xp.where(face.free, landing.w, t - rows.adjoint(landing.z))
+    return face_at(point, polytope, y + landing.z, t, snap)
 
 
-def polish(point: Array, polytope: Polytope, face: Face, tolerance: Array, max_iter: int) -> tuple[Face, Array]:
-    """Newton steps while they help; returns the best face seen and the steps taken per instance."""
+def polish(point: Array, polytope: Polytope, face: Face, tol: float, max_iter: int) -> tuple[Face, Array]:
+    """Newton steps until one is exact; returns the best face seen and the steps taken per instance.
+
+    The residual need not fall from step to step: on its way to the right face the method passes worse ones.
+    """
     xp = namespace(point)
     best, spent = newton_step(point, polytope, face), xp.counts(point) + 1
-    index = xp.nonzero(best.residual > tolerance)
+    index = xp.nonzero(~best.settled(tol))
     if len(index) == 0:
         return best, spent
-    s, set_, y = point[index], polytope.select(index), face.y[index]
-    before = face_at(set_, y, s - set_.rows.adjoint(y))
-    helped = best.residual[index] < before.residual
-    astray = xp.nonzero(~helped)
-    best.put(index[astray], before.select(astray))
-    index = index[xp.nonzero(helped)]
+    before = face_at(point[index], polytope.select(index), face.y[index])
     guess = best.select(index)
-    for _ in range(max_iter - 1):
+    astray = xp.nonzero(~(guess.residual < before.residual))
+    best.put(index[astray], before.select(astray))
+    for step in range(1, max_iter + SNAPPED_STEPS):
         if len(index) == 0:
             break
-        guess = newton_step(point[index], polytope.select(index), guess)
+        # Multipliers that dependent rows made large explain x, but not to enough digits: the least ones may.
+        guess.y = xp.where((guess.residual <= tol)[:, None], 0.0, guess.y)
+        guess = newton_step(point[index], polytope.select(index), guess, SNAP * tol if step >= max_iter else 0.0)
         spent[index] += 1
-        better = xp.nonzero(guess.residual < best.residual[index])
-        index, guess = index[better], guess.select(better)
-        best.put(index, guess)
-        going = xp.nonzero(guess.residual > tolerance[index])
+        better = xp.nonzero(guess.settled(tol) | (guess.residual < best.residual[index]))
+        best.put(index[better], guess.select(better))
+        going = xp.nonzero(~guess.settled(tol) & xp.isfinite(guess.residual))
         index, guess = index[going], guess.select(going)
     return best, spent

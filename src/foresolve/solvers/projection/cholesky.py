@@ -50,7 +50,7 @@ def _factor(matrix: np.ndarray) -> np.ndarray:
     factor, info = potrf(matrix.T, lower=0, clean=0)
     shift = 1e-12
     while info > 0 and shift < 1e-2:
-        lifted = matrix.T + shift * matrix.diagonal().max() * np.eye(len(matrix))
+        lifted = matrix.T + shift * np.diag(matrix.diagonal())
         factor, info = potrf(lifted, lower=0, clean=0)
         shift *= 100
     return factor if info == 0 else np.full_like(factor, np.nan)
@@ -60,8 +60,7 @@ def _factor_batch(matrix: Tensor) -> Tensor:
     factor, info = torch.linalg.cholesky_ex(matrix)
     shift = 1e-12
     while shift < 1e-2 and bool((info > 0).any()):
-        top = matrix.diagonal(dim1=-2, dim2=-1).amax(-1)
-        lift = torch.where(info > 0, shift * top, 0.0)[:, None, None] * torch.eye(matrix.shape[-1]).to(matrix)
-        factor, info = torch.linalg.cholesky_ex(matrix + lift)
+        lift = torch.where(info > 0, shift, 0.0)[:, None] * matrix.diagonal(dim1=-2, dim2=-1)
+        factor, info = torch.linalg.cholesky_ex(matrix + torch.diag_embed(lift))
         shift *= 100
     return factor

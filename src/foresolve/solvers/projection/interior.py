@@ -13,9 +13,9 @@ Newton step towards `S Z = c` eliminates all but `dy`:
     M dy = C d r - (rhs - C x - w) + (c / Z on rows),   r = dual residual + (c / S on lower) - (c / S on upper),
     dx = d (r - C'dy),    d = 1 / (1 + z_l / (x - l) + z_u / (u - x)),    e = w / y on inequalities.
 
-Two facts save most of the arithmetic. Both residuals are linear, so a step of length `a` shrinks them by exactly
-`1 - a` and they need not be computed again. And in the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the
-longest step, the `mu` ahead and the corrector's `dS dZ = -S Z p (1 + p)` all follow from `p`.
+In the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the longest step, the `mu` ahead and the corrector's
+`dS dZ = -S Z p (1 + p)` all follow from `p`. The residuals are linear, so that a step of length `a` ought to shrink
+them by `1 - a`; they are computed again all the same, for then the next step takes back what rounding did to this one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ from foresolve.solvers.projection.polytope import Polytope
 FLOOR = 1e-20
 # Added to the diagonal of C D C' in proportion to it: far above rounding (1e-16 m), far below what a Newton step
 # notices, and what lets dependent rows through a Cholesky factorisation.
-LIFT = 1e-11
-# Below this share of the multipliers' size, mu is rounding.
-VANISHED = 1e-18
+LIFT = 1e-13
+# Of the starting point: the shift of its least squares, and how far inside it is at least.
+START_SHIFT = 1e-8
+INSET = 1e-2
+# Below this share of the multipliers' size times that of x, mu is rounding.
+VANISHED = 1e-30
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class InteriorState:
     live: Array  # pairs that exist, as 0/1: a finite bound of a variable that is not fixed, an inequality row
     count: Array  # how many they are, (B, 1)
     movable: Array  # variables that are not fixed, as 0/1
+    unit: Array  # a typical size of x, (B, 1)
     scale: Array  # the size of the multipliers, (B, 1)
     error: Array  # (B,)
 
@@ -87,35 +91,70 @@ class InteriorState:
 
 
 def initial_state(point: Array, polytope: Polytope) -> InteriorState:
-    """A point well inside the bounds, with multipliers of the size of `point`: both matter to the iteration count."""
-    xp = namespace(point)
-    lower, upper, norms = polytope.lower, polytope.upper, polytope.rows.norms
+    """Near the rows and well inside the bounds, with multipliers that nearly explain it (Mehrotra's start).
+
+    Columns are measured by `E_j`, the inverse of their norm once rows have norm 1. With `K = C E^2 C'`, and `|C_i|^2`
+    more on inequalities, least squares bring a corner of the box towards the rows that it breaks, and find the
+    multipliers of what is left of `point`; then both go inside by as much as the worst of them is outside.
+    """
+    xp, rows = namespace(point), polytope.rows
+    lower, upper, norms, unit = polytope.lower, polytope.upper, rows.norms, _unit(point, polytope)
     width = upper - lower
-    reach = xp.at_least(xp.amax(abs(polytope.rhs) / norms, keepdims=True), 1.0)
-    inset = xp.minimum(width / 2, reach)
-    movable = width > 0
-    x = xp.where(movable, xp.minimum(xp.at_least(lower + inset, 0.0), upper - inset), lower)
-    size = xp.total(abs(point)) / max(point.shape[-1], 1) + 0.5
+    movable = xp.real(width > 0)
     inequality = xp.broadcast_like(~polytope.equality, polytope.rhs)
-    y = xp.where(inequality, size / norms, 0.0)
-    slope = x - point + polytope.rows.adjoint(y)
-    slack = polytope.rhs - polytope.rows.apply(x)
-    slack = xp.maximum(slack, norms * xp.at_least(-xp.amax(-inset, keepdims=True), 1e-3))
-    blocks = (
-        (1, xp.isfinite(lower) & movable, x - lower, xp.at_least(slope, 0.0) + size),
-        (-1, xp.isfinite(upper) & movable, upper - x, xp.at_least(-slope, 0.0) + size),
+    E = 1 / rows.column_norms
+    metric = movable * E**2
+    solve = rows.factor(metric, xp.where(inequality, 1.0, START_SHIFT) * rows.weights)
+    x = xp.minimum(xp.maximum(xp.zeros_like(point), lower), upper)
+    slack = polytope.rhs - rows.apply(x)
+    x = x + rows.adjoint(solve(xp.where(inequality, xp.at_most(slack, 0.0), slack))) * metric
+    slack = polytope.rhs - rows.apply(x)
+    outside = xp.maximum(xp.amax(xp.maximum(lower - x, x - upper) / E, keepdims=True),
+                         xp.amax(xp.where(inequality, -slack / norms, 0.0), keepdims=True))  # fmt: skip
+    reach = xp.maximum(1.5 * outside, INSET * (unit + xp.amax(abs(x) / E, keepdims=True)))
+    inset = xp.minimum(width / 2, reach * E)
+    x = xp.where(width > 0, xp.minimum(xp.maximum(x, lower + inset), upper - inset), lower)
+    slack = xp.maximum(polytope.rhs - rows.apply(x), norms * reach)
+    y = solve(rows.apply((point - x) * metric))
+    slope = (x - point + rows.adjoint(y)) * movable
+    size = xp.total(abs(slope) * E) / max(point.shape[-1], 1) + INSET * unit
+    y = xp.where(inequality, xp.maximum(y, size / norms), y)
+    slope, size = x - point + rows.adjoint(y), size / E
+    layout, S, Z, live = _paired([
+        (1, xp.isfinite(lower) & (width > 0), x - lower, xp.at_least(slope, 0.0) + size),
+        (-1, xp.isfinite(upper) & (width > 0), upper - x, xp.at_least(-slope, 0.0) + size),
         (0, inequality, slack, y),
-    )
-    blocks = [block for block in blocks if bool(block[1].any())]
-    live = xp.cat([block[1] for block in blocks]) if blocks else movable[:, :0]
-    S = xp.where(live, xp.cat([block[2] for block in blocks]), 1.0) if blocks else x[:, :0]
-    Z = xp.where(live, xp.cat([block[3] for block in blocks]), 0.0) if blocks else x[:, :0]
-    signs = tuple(block[0] for block in blocks if block[0])
-    layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()))
-    live, scale = xp.real(live), xp.at_least(xp.amax(abs(point), keepdims=True), 1.0)
+    ], x)  # fmt: skip
     count = xp.at_least(xp.total(live), 1.0)
+    scale = xp.maximum(xp.amax(abs(point), keepdims=True), unit)
     error = xp.full_like(scale[:, 0], float("inf"))
-    return InteriorState(layout, x, y, S, Z, live, count, xp.real(movable), scale, error)
+    return InteriorState(layout, x, y, S, Z, live, count, movable, unit, scale, error)
+
+
+def _paired(blocks: list[tuple[int, Array, Array, Array]], x: Array) -> tuple[Layout, Array, Array, Array]:
+    """`S`, `Z` and which pairs exist, from blocks `(sign, exists, s, z)`; those without any pair are left out."""
+    xp = namespace(x)
+    blocks = [block for block in blocks if bool(block[1].any())]
+    signs = tuple(block[0] for block in blocks if block[0])
+    if not blocks:
+        return Layout(x.shape[-1], signs, False, True), x[:, :0], x[:, :0], x[:, :0]
+    live, S, Z = (xp.cat([block[i] for block in blocks]) for i in (1, 2, 3))
+    layout = Layout(x.shape[-1], signs, len(signs) < len(blocks), bool(live.all()))
+    return layout, xp.where(live, S, 1.0), xp.where(live, Z, 0.0), xp.real(live)
+
+
+def _unit(point: Array, polytope: Polytope) -> Array:
+    """A typical size of `x`, `(B, 1)`: the median reach of the rows, else the median width, else the size of `point`.
+
+    Medians, for one large number (a right-hand side of 1e10 for "no limit") says nothing about the others.
+    """
+    xp = namespace(point)
+    unit = xp.at_least(xp.amax(abs(point), keepdims=True), 0.0)
+    unit = xp.where(unit > 0, unit, 1.0)
+    for sizes in (polytope.upper - polytope.lower, abs(polytope.rhs) / polytope.rows.norms):
+        median = xp.positive_median(sizes)
+        unit = xp.where(median > 0, median, unit)
+    return unit
 
 
 def interior_point(point: Array, polytope: Polytope, state: InteriorState, accuracy: float, max_iter: int) -> Array:
@@ -128,14 +167,15 @@ def interior_point(point: Array, polytope: Polytope, state: InteriorState, accur
     spent = xp.counts(point)
     index = xp.nonzero(spent == 0)
     work, set_ = state, polytope
-    dual, primal = _residuals(point, polytope, state)
-    gap = _gap(polytope, state, dual, primal)
+    s = point
     for _ in range(max_iter):
+        dual, primal = _residuals(s, set_, work)
+        gap = _gap(set_, work, dual, primal)
         product = work.S * work.Z
         mu = xp.total(product) / work.count
-        work.error = xp.maximum(gap, mu[:, 0] / work.scale[:, 0])
+        work.error = xp.maximum(gap, mu[:, 0] / (work.scale * work.unit)[:, 0])
         # NaN counts as stopped, and so does a mu so small that only rounding is left: neither can improve.
-        running = (work.error > accuracy) & (mu > VANISHED * work.scale)[:, 0]
+        running = (work.error > accuracy) & (mu > VANISHED * work.scale * work.unit)[:, 0]
         remaining = int(running.sum())
         if remaining == 0:
             break
@@ -143,11 +183,10 @@ def interior_point(point: Array, polytope: Polytope, state: InteriorState, accur
             if work is not state:
                 state.put(index, work)
             keep = xp.nonzero(running)
-            index, work, set_ = index[keep], work.select(keep), set_.select(keep)
-            dual, primal, gap, product, mu, running = (a[keep] for a in (dual, primal, gap, product, mu, running))
+            index, work, set_, s = index[keep], work.select(keep), set_.select(keep), s[keep]
+            dual, primal, product, mu, running = (a[keep] for a in (dual, primal, product, mu, running))
         spent[index] += running
-        step = _advance(set_, work, dual, primal, product, mu, running)
-        dual, primal, gap = dual * (1 - step), primal * (1 - step), gap * (1 - step[:, 0])
+        _advance(set_, work, dual, primal, product, mu, running)
     if work is not state:
         state.put(index, work)
     return spent
@@ -165,7 +204,8 @@ def _residuals(point: Array, polytope: Polytope, state: InteriorState) -> tuple[
 def _gap(polytope: Polytope, state: InteriorState, dual: Array, primal: Array) -> Array:
     """How far the linear conditions are from holding, in the units of `accuracy`."""
     xp = namespace(dual)
-    unit = polytope.rows.norms * (1 + abs(polytope.rhs))
+    unit = polytope.rows.magnitudes.apply(abs(state.x)) + abs(polytope.rhs)
+    unit = xp.where(unit > 0, unit, polytope.rows.norms * state.unit)
     return xp.maximum(xp.amax(abs(dual)) / state.scale[:, 0], xp.at_least(xp.amax(abs(primal) / unit), 0.0))
 
 
@@ -205,8 +245,8 @@ class _NewtonSystem:
 
 def _advance(
     polytope: Polytope, state: InteriorState, dual: Array, primal: Array, product: Array, mu: Array, running: Array
-) -> Array:
-    """One predictor-corrector step of the instances that are `running`; returns its length, `(B, 1)`."""
+) -> None:
+    """One predictor-corrector step of the instances that are `running`."""
     layout, S, Z = state.layout, state.S, state.Z
     xp = namespace(S)
     inverse = 1 / S
@@ -227,7 +267,7 @@ def _advance(
         dZ = xp.cat([dZ, dy * layout.slack(state.live)])
     blocking = -xp.minimum(xp.amin(dS * inverse), xp.amin(dZ / (Z if layout.full else Z + (1 - state.live))))
     step = 1 / xp.at_least(blocking, 1.0)
-    shorten = xp.at_most(xp.at_least(1 - mu / state.scale, 0.9), 0.9999)
+    shorten = xp.at_most(xp.at_least(1 - mu / (state.scale * state.unit), 0.9), 0.9999)
     step = xp.where(step < 1, step * shorten, 0.9999)
     moves = xp.isfinite(blocking[:, 0]) & running  # whatever went wrong with a step shows in its length
     if not bool(moves.all()):
@@ -235,4 +275,3 @@ def _advance(
         dx, dy, dS, dZ = map(xp.clean, (dx, dy, dS, dZ))
     state.x, state.y = state.x + step * dx, state.y + step * dy
     state.S, state.Z = S + step * dS, Z + step * dZ
-    return step

@@ -16,14 +16,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foresolve.solvers.projection.active_set import SHIFT
-from foresolve.solvers.projection.interior import FLOOR, LIFT, VANISHED
+from foresolve.solvers.projection.face_system import SHIFT
+from foresolve.solvers.projection.interior import FLOOR, LIFT
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import BipartiteRows
 
 THREADS = 256  # these two as in matching.cu
 SIDE = 64
 STEPS = 4
+# Below this share of the multipliers' size the kernel takes mu for rounding.
+VANISHED = 1e-18
 
 _log = logging.getLogger(__name__)
 
@@ -75,12 +77,15 @@ def applies(point: Any, polytope: Polytope) -> bool:
 
 
 def guess(
-    point: Tensor, polytope: Polytope, tolerance: Tensor, accuracy: float, max_iter: int
+    point: Tensor, polytope: Polytope, tol: float, accuracy: float, max_iter: int
 ) -> tuple[Tensor, Tensor]:
     """Multipliers `(B, m)`, exact for most instances, and the linear systems solved for each."""
     rows = polytope.rows
     assert isinstance(rows, BipartiteRows)
     point = point.contiguous()
+    # When the kernel stops; whether its answer is right is not for it to say.
+    reach, rounding = (polytope.rhs.abs() / rows.norms).amax(-1), point.abs().amax(-1) * point.shape[-1] ** 0.5
+    tolerance = tol * (1 + reach) + 1e-14 * rounding
     lower, rhs = (a if a.stride(-1) == 1 else a.contiguous() for a in (polytope.lower, polytope.rhs))
     y = point.new_empty(point.shape[0], rows.m)
     spent = torch.empty(point.shape[0], dtype=torch.int64, device=point.device)

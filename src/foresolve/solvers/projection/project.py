@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foresolve.solvers.arrays import Array, namespace
+from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection import matching_kernel
 from foresolve.solvers.projection.active_set import Face, face_at, polish
+from foresolve.solvers.projection.certificate import TRUSTED, certify
+from foresolve.solvers.projection.face_system import ROUNDING
 from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
 from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.projection.tangent import Tangent
 from foresolve.solvers.status import Status
 
 # How far the interior point method goes before the active set is tried; then again for those it was wrong for.
-STAGES = (1e-5, 1e-8, 1e-11, 1e-14)
+STAGES = (1e-5, 1e-8, 1e-11, 1e-14, 1e-17, 1e-20)
 POLISH_STEPS = 6
 # Entries of a certificate below this count as zero where the variable has no bound.
 NEGLIGIBLE = 1e-9
@@ -20,10 +24,20 @@ NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True)
 class ProjectionResult:
-    """Projections `face.x` with multipliers `face.y` of the rows; every array is `(B, ...)`."""
+    """Projections `face.x` with multipliers `face.y` of the rows; every array is `(B, ...)`.
+
+    Attributes
+    ----------
+    tangent: how they move with their data.
+    residual: the largest violation of the optimality conditions, and what else keeps `x` from being trusted; at most
+        `tol` where the status is CONVERGED.
+    iterations: linear systems factorized.
+    """
 
     face: Face
+    tangent: Tangent
     status: Array
+    residual: Array
     iterations: Array
 
 
@@ -36,22 +50,20 @@ def project(
     ----------
     point: `(B, n)` in float64.
     polytope: numeric, expanded to the same `B`.
-    tol: bound on the residual, relative to the sizes of `rhs` and (in rounding units) of `point`.
+    tol: bound on the residual, see `certificate`.
     max_iter: interior point iterations per instance, over all stages.
     start: multipliers `(B, m)` of a nearby problem; where their active set is right, nothing else is done.
     """
     xp = namespace(point)
-    tolerance = _tolerance(point, polytope, tol)
     spent = xp.counts(point)
     if start is None and matching_kernel.applies(point, polytope):
-        start, spent = matching_kernel.guess(point, polytope, tolerance, STAGES[0], max_iter)
-    origin = xp.zeros_like(polytope.rhs) if start is None else start
-    face = face_at(polytope, origin, point - polytope.rows.adjoint(origin))
-    if start is not None and bool((face.residual > tolerance).any()):
-        face, steps = polish(point, polytope, face, tolerance, POLISH_STEPS)
+        start, spent = matching_kernel.guess(point, polytope, tol, STAGES[0], max_iter)
+    face = face_at(point, polytope, xp.zeros_like(polytope.rhs) if start is None else start)
+    if start is not None and not bool(face.settled(tol).all()):
+        face, steps = polish(point, polytope, face, tol, POLISH_STEPS)
         spent = spent + steps
     infeasible = spent < 0
-    index = xp.nonzero(face.residual > tolerance)
+    index = xp.nonzero(~face.settled(tol))
     state: InteriorState | None = None
     budget = max_iter
     for accuracy in STAGES:
@@ -61,28 +73,41 @@ def project(
         state = initial_state(s, set_) if state is None else state
         used = interior_point(s, set_, state, accuracy, budget)
         budget -= int(used.max())
-        guess, steps = polish(s, set_, _face_of(state, set_), tolerance[index], POLISH_STEPS)
+        iterate = _face_of(s, set_, state)
+        guess, steps = polish(s, set_, iterate, tol, POLISH_STEPS)
         spent[index] += used + steps
-        better = xp.nonzero(guess.residual < face.residual[index])
-        face.put(index[better], guess.select(better))
-        keep = xp.nonzero(face.residual[index] > tolerance[index])
+        for candidate in (guess, iterate):
+            better = xp.nonzero(candidate.settled(tol) | (candidate.residual < face.residual[index]))
+            face.put(index[better], candidate.select(better))
+            if bool(face.settled(tol)[index].all()):
+                break
+        keep = xp.nonzero(~face.settled(tol)[index])
         if len(keep) == 0:
             break
-        infeasible[index[keep]] = _farkas(set_.select(keep), state.y[keep])
+        infeasible[index[keep]] = _proven_empty(set_.select(keep), state.y[keep])
         keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
-    status = xp.where(face.residual <= tolerance, int(Status.CONVERGED), int(Status.MAX_ITER))
-    return ProjectionResult(face, xp.where(infeasible, int(Status.INFEASIBLE), status), spent)
+    return _verified(polytope, face, infeasible, spent, tol)
 
 
-def _tolerance(point: Array, polytope: Polytope, tol: float) -> Array:
-    """Residuals carry rounding of the size of `point`, which a small gamma makes large."""
-    xp = namespace(point)
-    scale = 1 + xp.at_least(xp.amax(abs(polytope.rhs) / polytope.rows.norms), 0.0)
-    return tol * scale + 1e-14 * point.shape[-1] ** 0.5 * xp.amax(abs(point))
+def _verified(polytope: Polytope, face: Face, infeasible: Array, spent: Array, tol: float) -> ProjectionResult:
+    """What can be said of the faces in the end.
+
+    A row that holds to rounding still leaves `x` uncertain by that over the weakest direction of the face's rows.
+    """
+    xp = namespace(face.x)
+    tangent = Tangent(polytope, face)
+    least = xp.at_least(xp.amax(face.broken), ROUNDING)
+    doubt = xp.maximum(face.rounding, xp.where(tangent.weakest < 1, least / tangent.weakest, 0.0))
+    doubtful = ~(doubt <= TRUSTED)
+    status = xp.where(face.residual <= tol, int(Status.CONVERGED), int(Status.MAX_ITER))
+    status = xp.where(doubtful, int(Status.ILL_CONDITIONED), status)
+    status = xp.where(infeasible, int(Status.INFEASIBLE), status)
+    residual = xp.where(doubtful, xp.maximum(face.residual, doubt), face.residual)
+    return ProjectionResult(face, tangent, status, residual, spent)
 
 
-def _face_of(state: InteriorState, polytope: Polytope) -> Face:
+def _face_of(point: Array, polytope: Polytope, state: InteriorState) -> Face:
     """In an interior iterate a bound is active when its multiplier exceeds its distance; likewise for rows."""
     xp, layout = namespace(state.x), state.layout
     active = (state.Z > state.S) & (state.live > 0)
@@ -94,7 +119,18 @@ def _face_of(state: InteriorState, polytope: Polytope) -> Face:
     if layout.rows:
         pushing = layout.slack(state.Z) * polytope.rows.weights > layout.slack(state.S)
         pushes = pushes | (pushing & (layout.slack(state.live) > 0))
-    return Face(state.y, free, pushes, x, state.error)
+    x = xp.minimum(xp.maximum(x, polytope.lower), polytope.upper)
+    measured = certify(point, polytope, state.y, point - polytope.rows.adjoint(state.y), x)
+    return Face(state.y, free, pushes, x, *measured.figures())
+
+
+def _proven_empty(polytope: Polytope, y: Array) -> Array:
+    """Which polytopes are empty: `y` claims it, and an independent solver agrees."""
+    xp = namespace(y)
+    claimed = _farkas(polytope, y)
+    for i in xp.nonzero(claimed).tolist():
+        claimed[i] = not is_feasible(polytope, i)
+    return claimed
 
 
 def _farkas(polytope: Polytope, y: Array) -> Array:

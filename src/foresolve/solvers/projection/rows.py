@@ -81,6 +81,25 @@ class Rows(ABC):
         """Row norms, 1 for empty rows."""
         return self.weights**0.5
 
+    @cached_property
+    def magnitudes(self) -> Self:
+        """The rows with the sizes of their entries."""
+        return self.with_values(abs(self.values))
+
+    @cached_property
+    def _squares(self) -> Self:
+        return self.with_values(self.values**2)
+
+    @cached_property
+    def column_norms(self) -> Array:
+        """Norms of the columns once rows have norm 1, 1 for empty columns; `(1 or B, n)`."""
+        squares = self._squares.adjoint(1 / self.weights)
+        return namespace(squares).where(squares > 0, squares, 1.0) ** 0.5
+
+    def diagonal(self, d: Array) -> Array:
+        """That of `C diag(d) C'`, `(B, m)`."""
+        return self._squares.apply(d)
+
     def select(self, index: Array) -> Self:
         """The rows of a subset of the instances."""
         return self.with_values(self.values[index]) if self.batched else self
