@@ -14,8 +14,9 @@ from foresolve.solvers.projection.certificate import TRUSTED, certify, size_of
 from foresolve.solvers.projection.face_system import FaceSystem
 from foresolve.solvers.projection.polytope import Polytope
 
-# Rows and bounds of a cone, with nothing that gives them a size (rhs 0, bounds 0), hold by chance only while noise is
-# free to move. In the last steps what is this near to a bound, in units of `tol` and the size of x, is put there.
+# Rows with nothing that gives them a size (rhs 0, bounds 0 or none) hold by chance only, in their own terms, while their
+# variables are noise. In the last steps what is this near to a bound or to zero, in units of `tol` and the size of x,
+# is put there.
 SNAP = 0.1
 SNAPPED_STEPS = 3
 
@@ -49,15 +50,15 @@ def face_at(point: Array, polytope: Polytope, y: Array, t: Array | None = None, 
     """What multipliers `y` say: the decision, its face and the largest violation of optimality.
 
     `t = s - C'y` may be given where it is known to more digits; that it still is what it says is part of the residual.
-    What is within `snap` of a bound, in units of the size of `x`, is put there.
+    What is within `snap` of a bound or of zero, in units of the size of `x`, is put there.
     """
     xp = namespace(point)
     anew = point - polytope.rows.adjoint(y)
     t = anew if t is None else t
     if snap:
         reach = snap * size_of(xp.minimum(xp.maximum(t, polytope.lower), polytope.upper), point, polytope)[:, None]
-        for bound in (polytope.lower, polytope.upper):
-            t = xp.where(abs(t - bound) <= reach, bound, t)
+        for place in (xp.zeros_like(t), polytope.lower, polytope.upper):
+            t = xp.where(abs(t - place) <= reach, place, t)
     x = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
     free = (t > polytope.lower) & (t < polytope.upper)
     certificate = certify(point, polytope, y, anew, x)

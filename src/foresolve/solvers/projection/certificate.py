@@ -3,19 +3,23 @@ r"""Whether a decision is the projection, in terms that no other number of the p
 With multipliers `y` of the rows, `x = clip(s - C'y, lower, upper)` is the projection of `s` if every row holds, those
 with `y_i > 0` with equality, and `y >= 0` on inequalities. Two things are measured, each in its own units:
 
-- a row is broken by a share of its terms, `|C_i| |x| + |rhs_i|`; what rounding of `x` alone makes of it is taken off;
+- a row is broken by a share of its terms, `|C_i| |x| + |rhs_i|`;
 - multipliers that do not push, or pull the wrong way, move `x` by `|y_i| |C_i|`, and so does the difference between
   `x` and `clip(s - C'y)`: with the rows exact, `x` is no farther from the projection than that. It is measured in
   units of `x`, never of `s`.
 
-`x_j = s_j - C_j'y` carries the rounding of its terms, `|s_j| + |C_j|'|y|`, unless it sits at a bound. Where that exceeds
-`TRUSTED` of the size of `x` (`theta / gamma` of 1e14, multipliers of nearly dependent rows), no status but
-ILL_CONDITIONED is true.
+`s_j - C_j'y` carries the rounding of its terms, `|s_j| + |C_j|'|y|`. The projection does not stretch distances, so that
+`x` is uncertain by no more than that, and only in directions in which it can move; where every multiplier and slack is
+larger than rounding, these are the directions of its face, and a vertex is exact. What is left of it must not exceed
+`TRUSTED` of the size of `x`, nor all of it `BLIND` (`theta / gamma` of 1e14: then the multipliers explain nothing), or
+no status but ILL_CONDITIONED is true.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.polytope import Polytope
@@ -23,20 +27,26 @@ from foresolve.solvers.projection.polytope import Polytope
 UNIT = 2.3e-16  # of float64
 # What CONVERGED promises of x at least, relative to its size, whatever rounding does.
 TRUSTED = 1e-7
+BLIND = 1e-2
+# x of this share of s may be zero.
+NOTHING = 1e-11
 
 
 def size_of(x: Array, point: Array, polytope: Polytope) -> Array:
-    """The size of `x` `(B,)`, or of what bounds it where it is zero."""
+    """The size of `x` `(B,)`, or of what bounds it where `x` is zero for all that rounding tells."""
     xp = namespace(x)
     size = xp.at_least(xp.amax(abs(x)), 0.0)
-    if bool((size > 0).all()):
-        return size
+    origin = xp.at_least(xp.amax(abs(point)), 0.0)
+    vanishing = size <= NOTHING * origin
+    if not bool(vanishing.any()):
+        return xp.where(size > 0, size, 1.0)
     infinity = float("inf")
     width, reach = polytope.upper - polytope.lower, abs(polytope.rhs) / polytope.rows.norms
     least = [-xp.amax(-xp.where(a > 0, a, infinity)) for a in (width, reach)]
     bound = xp.minimum(*least)
-    bound = xp.where(xp.isfinite(bound), bound, xp.at_least(xp.amax(abs(point)), 0.0))
-    return xp.where(size > 0, size, xp.where(bound > 0, bound, 1.0))
+    bound = xp.where(xp.isfinite(bound), bound, origin)
+    size = xp.where(vanishing, xp.maximum(size, bound), size)
+    return xp.where(size > 0, size, 1.0)
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Certificate:
     active: Array  # rows that count as equalities: they push
     broken: Array  # (B, m) by how much, in units of the row's terms
     astray: Array  # (B,) how far the multipliers are from explaining x, in units of its size
-    rounding: Array  # (B,) what rounding does to x, in units of its size
+    rounding: Array  # (B,) what rounding does to s - C'y where x may move, in units of the size of x
     of_input: Array  # (B,) the part of it that rounding of `point` alone does
 
     @property
@@ -61,25 +71,48 @@ class Certificate:
         return self.residual, self.broken, self.rounding, self.of_input
 
 
+class Rounding:
+    """That of `t = s - C'y`, `of_t`, and the coordinates that it could move, for all that one can tell."""
+
+    def __init__(self, point: Array, polytope: Polytope, y: Array, t: Array) -> None:
+        self.of_input = 2 * UNIT * abs(point)
+        self.of_t = self.of_input + 2 * UNIT * polytope.rows.magnitudes.adjoint(abs(y))
+        inside = (t > polytope.lower - self.of_t) & (t < polytope.upper + self.of_t)
+        self.movable = inside & (polytope.lower < polytope.upper)
+
+
 def certify(point: Array, polytope: Polytope, y: Array, t: Array, x: Array) -> Certificate:
     """Measure a decision `x` and the multipliers `y` that are to explain it; `t` is `s - C'y`."""
     xp, rows, magnitudes = namespace(point), polytope.rows, polytope.rows.magnitudes
     size = size_of(x, point, polytope)
-    of_input = 2 * UNIT * abs(point)
-    of_terms = of_input + 2 * UNIT * magnitudes.adjoint(abs(y))
-    movable = (t > polytope.lower - of_terms) & (t < polytope.upper + of_terms) & (polytope.lower < polytope.upper)
-    of_x = xp.where(movable, of_terms, 0.0)
+    rounding = Rounding(point, polytope, y, t)
     slack = polytope.rhs - rows.apply(x)
     terms = magnitudes.apply(abs(x)) + abs(polytope.rhs)
     active = polytope.equality | (y * rows.weights > slack)
-    amount = xp.at_least(xp.where(active, abs(slack), -slack) - magnitudes.apply(of_x), 0.0)
+    amount = xp.at_least(xp.where(active, abs(slack), -slack), 0.0)
     idle = xp.at_least(xp.amax(xp.where(active, 0.0, abs(y)) * rows.norms), 0.0)
     nearest = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
-    apart = xp.at_least(xp.amax(abs(x - nearest) - of_terms), 0.0)
+    apart = xp.at_least(xp.amax(abs(x - nearest) - rounding.of_t), 0.0)
     return Certificate(
         active,
         amount / xp.where(terms > 0, terms, 1.0),
         (idle + apart) / size,
-        xp.at_least(xp.amax(of_x), 0.0) / size,
-        xp.at_least(xp.amax(xp.where(movable, of_input, 0.0)), 0.0) / size,
-    )
+        *(xp.at_least(xp.amax(xp.where(rounding.movable, a, 0.0)), 0.0) / size
+          for a in (rounding.of_t, rounding.of_input)),
+    )  # fmt: skip
+
+
+def uncertainty(point: Array, polytope: Polytope, face: Any, along: Callable[[Array], Array]) -> Array:
+    """By how much rounding moves `x`, in units of its size, `(B,)`; `along` projects onto the directions of the face."""
+    xp, rows = namespace(point), polytope.rows
+    size = size_of(face.x, point, polytope)
+    rounding = Rounding(point, polytope, face.y, point - rows.adjoint(face.y))
+    all_of_it = xp.at_least(xp.amax(xp.where(rounding.movable, rounding.of_t, 0.0)), 0.0) / size
+    # Whatever could change sides: a variable at its bound, a row that pushes or one that does not.
+    of_rows = rows.magnitudes.apply(rounding.of_t) / rows.norms
+    slack, push = (polytope.rhs - rows.apply(face.x)) / rows.norms, abs(face.y) * rows.norms
+    turning = xp.where(polytope.equality, False, xp.where(face.active, push, slack) <= of_rows)
+    certain = ~(rounding.movable & ~face.free).any(-1) & ~turning.any(-1) & (all_of_it <= BLIND)
+    signs = 1.0 - 2.0 * (xp.arange(point.shape[-1], point) % 2)
+    moved = xp.at_least(xp.amax(abs(along(rounding.of_t * signs))), 0.0) / size
+    return xp.where(certain, moved, all_of_it)

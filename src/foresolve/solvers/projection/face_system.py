@@ -6,9 +6,9 @@ is the nearest `w` that differs from it in `F` alone and has `C_AF w_F = b`? It 
     w = v - F C_A' z,    (C_AF C_AF') z = C_AF v_F - b,
 
 where rows may depend on each other: `w` is unique all the same. The matrix is factorized once, with a shift on its
-diagonal that lets dependent rows through. Two steps of refinement take the shift out again where the rows are well
-apart. Rows that nearly depend on each other leave a residual that the shift hides from refinement; there the shifted
-matrix is the preconditioner of conjugate gradients (CGLS: the curvature `|F C_A' p|^2` is formed in the space of `w`,
+diagonal that lets dependent rows through. Refinement takes the shift out again where the rows are well apart. Rows that
+nearly depend on each other leave a residual that the shift hides from refinement; there the shifted matrix is the
+preconditioner of conjugate gradients (CGLS: the curvature `|F C_A' p|^2` is formed in the space of `w`,
 so that the condition of the rows enters once and not squared), until every row holds to rounding in its own terms.
 """
 
@@ -21,14 +21,16 @@ from foresolve.solvers.projection.rows import Rows
 
 # In units of a row's squared norm over the free variables: what rounding leaves in dependent rows is 1e-16 / SHIFT.
 SHIFT = 1e-9
-REFINEMENTS = 2
+REFINEMENTS = 8
+# Refinement goes on while it takes this much off a residual at each step.
+FAST = 0.1
 CONJUGATE_STEPS = 30
 # Rounding of a row's residual, in units of its terms.
 ROUNDING = 4e-15
 # Of what multipliers pull on, in units of the terms that cancel.
 NOISE = 2e-15
 # A step that changes less than this share is not counted as a direction of its own.
-MATTERS = 1e-12
+MATTERS = 1e-9
 TINY = 1e-300
 # Above this share of its terms a residual is a contradiction between the rows, not a weak direction of them.
 CONTRADICTION = 1e-3
@@ -85,14 +87,20 @@ class FaceSystem:
         """The nearest `w` to `v` with `C_AF w_F = right` (0 unless given) on the active rows."""
         xp, rows = namespace(v), self.rows
         z, w = xp.zeros_like(self.active), v * self.free
-        terms = rows.magnitudes.apply(abs(w))
+        terms = rows.magnitudes.apply(abs(w)) if right is None else abs(right)
         left = self._left(w, right)
-        for _ in range(REFINEMENTS):
+        share = xp.full_like(left[:, 0] if left.shape[-1] else w.sum(-1), float("inf"))
+        for step in range(REFINEMENTS):
             change = self._solve(left)
+            if step > 1:  # an instance that is done stays as it is, whatever the others of its batch need
+                change = xp.where(falling[:, None], change, 0.0)
             z, w = z + change, w - rows.adjoint(change) * self.free
             left = self._left(w, right)
-        terms = terms + rows.magnitudes.apply(abs(w)) + (0.0 if right is None else abs(right))
-        share = _share(left, terms)
+            if step:
+                before, share = share, _share(left, terms + rows.magnitudes.apply(abs(w)))
+                falling = (share > ROUNDING) & (share < FAST * before)
+                if not bool(falling.any()):
+                    break
         landing = Landing(w, z, share, xp.full_like(share, 1.0))
         unsure = share > ROUNDING
         if right is not None:
@@ -122,11 +130,11 @@ class FaceSystem:
             length = xp.where(running, power / xp.where(running, curvature, 1.0), 0.0)
             z, w = z + length[:, None] * p, w - length[:, None] * pull
             left, before = self._left(w, right), xp.where(running, power, 1.0)
-            share = _share(left, terms)
+            share = _share(left, terms + rows.magnitudes.apply(abs(w)))
             quotient = curvature / xp.at_least((self.weights * p**2).sum(-1), TINY)
-            moved = running & (xp.amax(abs(length[:, None] * pull)) > MATTERS * xp.amax(abs(w) + abs(landing.w)))
-            weakest = xp.where(moved, xp.minimum(weakest, quotient**0.5), weakest)
             better = share < best
+            moved = better & (xp.amax(abs(length[:, None] * pull)) > MATTERS * xp.amax(abs(w) + abs(landing.w)))
+            weakest = xp.where(moved, xp.minimum(weakest, quotient**0.5), weakest)
             best_w, best_z = xp.where(better[:, None], w, best_w), xp.where(better[:, None], z, best_z)
             best = xp.minimum(best, share)
             running = running & (share > ROUNDING)

@@ -8,7 +8,7 @@ from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection import matching_kernel
 from foresolve.solvers.projection.active_set import Face, face_at, polish
-from foresolve.solvers.projection.certificate import TRUSTED, certify
+from foresolve.solvers.projection.certificate import TRUSTED, certify, uncertainty
 from foresolve.solvers.projection.face_system import ROUNDING
 from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
 from foresolve.solvers.projection.polytope import Polytope
@@ -87,18 +87,23 @@ def project(
         infeasible[index[keep]] = _proven_empty(set_.select(keep), state.y[keep])
         keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
-    return _verified(polytope, face, infeasible, spent, tol)
+    return _verified(point, polytope, face, infeasible, spent, tol)
 
 
-def _verified(polytope: Polytope, face: Face, infeasible: Array, spent: Array, tol: float) -> ProjectionResult:
+def _verified(
+    point: Array, polytope: Polytope, face: Face, infeasible: Array, spent: Array, tol: float
+) -> ProjectionResult:
     """What can be said of the faces in the end.
 
     A row that holds to rounding still leaves `x` uncertain by that over the weakest direction of the face's rows.
     """
     xp = namespace(face.x)
     tangent = Tangent(polytope, face)
+    doubt = face.rounding
+    if bool((doubt > TRUSTED).any()):
+        doubt = uncertainty(point, polytope, face, lambda g: tangent.split(g)[0])
     least = xp.at_least(xp.amax(face.broken), ROUNDING)
-    doubt = xp.maximum(face.rounding, xp.where(tangent.weakest < 1, least / tangent.weakest, 0.0))
+    doubt = xp.maximum(doubt, xp.where(tangent.weakest < 1, least / tangent.weakest, 0.0))
     doubtful = ~(doubt <= TRUSTED)
     status = xp.where(face.residual <= tol, int(Status.CONVERGED), int(Status.MAX_ITER))
     status = xp.where(doubtful, int(Status.ILL_CONDITIONED), status)
