@@ -19,48 +19,84 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from foresolve._base import checks
 from foresolve._base.autograd import apply
-from foresolve.errors import ForesolveError
-from foresolve.solvers.arrays import namespace, to_array, to_tensor
+from foresolve.errors import ConvergenceWarning, ForesolveError
+from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.tangent import Tangent
+
+# Above this share of an incoming gradient, what is left of `C_AF u = 0` is worth a warning.
+NOTABLE = 1e-6
+
+
+class Derivative:
+    """The derivative of one solved batch, which checks every product it is asked for.
+
+    Parameters
+    ----------
+    tangent: of the solved faces.
+    batch: the shape that the batch has for the caller.
+    """
+
+    def __init__(self, tangent: Tangent, batch: torch.Size) -> None:
+        self.tangent, self.batch = tangent, batch
+
+    def error(self) -> Tensor:
+        """The largest error estimate of a product so far, in units of the incoming gradient, `(*batch,)`."""
+        return to_tensor(self.tangent.error).reshape(self.batch)
+
+    def split(self, g: Array) -> tuple[Array, Array]:
+        """As `Tangent.split`; warns where the product fails its check."""
+        u, z = self.tangent.split(g)
+        failed = ~(self.tangent.error <= NOTABLE)
+        if bool(failed.any()):
+            where = to_tensor(failed).nonzero().flatten().tolist()
+            checks.warn(
+                f"the gradient of {checks.instance_names(where, self.batch)} is uncertain by up to "
+                f"{float(self.tangent.error.max()):.1e} of what it is made from: active rows nearly depend on each "
+                "other. Drop rows that nearly repeat others, or raise gamma",
+                ConvergenceWarning,
+            )
+        return u, z
 
 
 class _AlongFace(torch.autograd.Function):
     """`g -> u`, linear and self-adjoint, so differentiable any number of times."""
 
     @staticmethod
-    def forward(ctx: Any, g: Tensor, tangent: Tangent) -> Tensor:
-        ctx.tangent = tangent
-        return to_tensor(tangent.split(to_array(g))[0])
+    def forward(ctx: Any, g: Tensor, derivative: Derivative) -> Tensor:
+        ctx.derivative = derivative
+        return to_tensor(derivative.split(to_array(g))[0])
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        return apply(_AlongFace, grads[0], ctx.tangent), None
+        return apply(_AlongFace, grads[0], ctx.derivative), None
 
 
 class _PolytopeProjection(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, point: Tensor, values: Tensor, rhs: Tensor, lower: Tensor, upper: Tensor, tangent: Tangent
+        ctx: Any, point: Tensor, values: Tensor, rhs: Tensor, lower: Tensor, upper: Tensor, derivative: Derivative
     ) -> Tensor:
-        ctx.tangent = tangent
-        return to_tensor(tangent.face.x).clone()
+        ctx.derivative = derivative
+        return to_tensor(derivative.tangent.face.x).clone()
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (g,) = grads
-        tangent: Tangent = ctx.tangent
+        derivative: Derivative = ctx.derivative
         needs = ctx.needs_input_grad
         if not any(needs[1:5]):
-            return apply(_AlongFace, g, tangent), None, None, None, None, None
+            return apply(_AlongFace, g, derivative), None, None, None, None, None
         if g.requires_grad:
             raise ForesolveError(
                 "double backward through predicted constraints is not supported; it is for `theta` and `gamma` alone. "
                 "Detach the constraints, or drop create_graph=True"
             )
         g = to_array(g)
-        u, z = tangent.split(g)
+        u, z = derivative.split(g)
+        tangent = derivative.tangent
         face, polytope, xp = tangent.face, tangent.polytope, namespace(g)
         entries = None
         if needs[1]:
@@ -74,6 +110,6 @@ class _PolytopeProjection(torch.autograd.Function):
         return *(to_tensor(a) if need else None for need, a in zip(needs, gradients)), None
 
 
-def attach(point: Tensor, polytope: Polytope, tangent: Tangent) -> Tensor:
+def attach(point: Tensor, polytope: Polytope, derivative: Derivative) -> Tensor:
     """The solved `x`, as a differentiable function of the point and of the polytope's data."""
-    return apply(_PolytopeProjection, point, *polytope.tensors(), tangent)
+    return apply(_PolytopeProjection, point, *polytope.tensors(), derivative)

@@ -10,18 +10,16 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.errors import ConvergenceWarning, InfeasibleError
-from foresolve.layers.implicit import attach
+from foresolve.layers.implicit import Derivative, attach
 from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Duals, Solution
+from foresolve.layers.verdicts import report
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
-from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.project import ProjectionResult, project
 from foresolve.solvers.projection.tangent import Tangent
-from foresolve.solvers.status import Status
 
 
 class QuadraticRelaxation(SmoothedLayer):
@@ -35,13 +33,17 @@ class QuadraticRelaxation(SmoothedLayer):
     Gradients reach `theta`, `gamma` (a tensor) and every constraint tensor that requires grad; those of shared data are
     summed over the batch. `x` is piecewise linear: at a kink the gradient is that of one neighbouring piece.
 
+    An instance that was not solved to the end, or that rounding of its data alone moves, gives a `ConvergenceWarning`;
+    so does a gradient that fails its own check. `solve` has the status and the figures of every instance.
+
     Parameters
     ----------
     gamma: the smoothing, in units of `theta / x`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
         for one that follows the scale of the data (the default). It may be changed at any time:
         `layer.gamma = schedule(t)`.
-    tol: bound on the violation of the optimality conditions, relative to the size of the constraints.
-    max_iter: interior point iterations per instance before a `ConvergenceWarning`.
+    tol: bound on the violation of the optimality conditions: of a row relative to its own terms
+        `sum_j |a_ij x_j| + |b_i|`, of stationarity relative to the size of `x`.
+    max_iter: interior point iterations per instance.
 
     Shapes
     ------
@@ -88,16 +90,17 @@ class QuadraticRelaxation(SmoothedLayer):
     def _solve(self, theta: Tensor, problem: Problem, start: Solution | None) -> _ProjectedBatch:
         flat, batch = problem.flatten(theta)
         gain = problem.gain(flat)
-        polytope = cast(LinearProgram, problem).polytope(batch).expand(gain.shape[0])
+        program = cast(LinearProgram, problem)
+        polytope = program.polytope(batch).expand(gain.shape[0])
         gamma = self._gammas(gain, batch, lambda rule: rule(gain, width_of(polytope)))
         point = gain / (2 * gamma.unsqueeze(-1))
         multipliers = None if start is None else self._start(start, polytope, batch)
         numeric = polytope.numeric()
         result = project(to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers)
-        converged = self._report(result, polytope, batch)
+        converged = report(result, program, polytope, batch, self.tol, self.max_iter)
         solved = _ProjectedBatch(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
         if converged and solved.differentiable and point.requires_grad:
-            self._warn_if_stuck(solved.tangent)
+            self._warn_if_stuck(result.tangent)
         return solved
 
     def _start(self, start: Solution, polytope: Polytope, batch: torch.Size) -> Array:
@@ -107,29 +110,6 @@ class QuadraticRelaxation(SmoothedLayer):
         if tuple(start.multipliers.shape) != shape:
             raise checks.fail("start", expected, f"multipliers {tuple(start.multipliers.shape)} instead of {shape}")
         return to_array(start.multipliers.to(polytope.rhs))
-
-    def _report(self, result: ProjectionResult, polytope: Polytope, batch: torch.Size) -> bool:
-        """Whether all instances converged; raise for infeasible ones, warn for those that ran out of iterations."""
-        if not bool((result.status != int(Status.CONVERGED)).any()):
-            return True
-        status = to_tensor(result.status)
-        doubtful = ((status == int(Status.MAX_ITER)) | (status == int(Status.ILL_CONDITIONED))).nonzero().flatten().tolist()
-        infeasible = (status == int(Status.INFEASIBLE)).nonzero().flatten().tolist()
-        infeasible = sorted(infeasible + [i for i in doubtful if not is_feasible(polytope.detach(), i)])
-        if infeasible:
-            raise InfeasibleError(
-                "no decision satisfies the constraints of {instances}. "
-                "Check the right-hand sides and bounds (`problem.check(x)` says what a given x breaks)",
-                infeasible,
-                checks.instance_names(infeasible, batch),
-            )
-        worst = float(result.residual.max())
-        checks.warn(
-            f"{checks.instance_names(doubtful, batch)} did not reach tol={self.tol:g} in max_iter={self.max_iter} "
-            f"iterations (largest residual {worst:.2e}). Raise max_iter or gamma, or scale the constraints",
-            ConvergenceWarning,
-        )
-        return False
 
     def _warn_if_stuck(self, tangent: Tangent) -> None:
         """At most one warning for each layer, if a whole batch sits on vertices."""
@@ -169,16 +149,16 @@ class _ProjectedBatch:
         tensors = (self.point, *self.polytope.tensors())
         return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
-    @property
-    def tangent(self) -> Tangent:
-        return self.result.tangent
+    @cached_property
+    def derivative(self) -> Derivative:
+        return Derivative(self.result.tangent, self.batch)
 
     def _shaped(self, array: Array, dtype: torch.dtype | None = None) -> Tensor:
         tensor = to_tensor(array)
         return tensor.reshape(self.batch + tensor.shape[1:]).to(dtype or tensor.dtype)
 
     def decisions(self) -> Tensor:
-        x = attach(self.point, self.polytope, self.tangent) if self.differentiable else self.result.face.x
+        x = attach(self.point, self.polytope, self.derivative) if self.differentiable else self.result.face.x
         return self._shaped(x, self.dtype)
 
     def solution(self) -> Solution:
@@ -189,7 +169,14 @@ class _ProjectedBatch:
         parts = (y[:, set_.equality], y[:, ~set_.equality], xp.at_least(-reduced, 0.0), xp.at_least(reduced, 0.0))
         status, residual, iterations, free = (
             self._shaped(part)
-            for part in (self.result.status, self.result.residual, self.result.iterations, self.tangent.movable())
+            for part in (
+                self.result.status,
+                self.result.residual,
+                self.result.iterations,
+                self.result.tangent.movable(),
+            )
         )
         duals = Duals(*(self._shaped(part, self.dtype) for part in parts))
-        return Solution(self.decisions(), duals, status, residual, iterations, free, to_tensor(face.y))
+        return Solution(
+            self.decisions(), duals, status, residual, iterations, free, to_tensor(face.y), self.derivative.error
+        )

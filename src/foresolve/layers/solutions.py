@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from torch import Tensor
@@ -31,8 +32,10 @@ class Solution:
     x: the decisions, attached to the autograd graph.
     duals: the multipliers (one valid choice where they are not unique).
     status: `Status` codes.
-    residual: the largest violation of the optimality conditions, in units of `x`.
-    iterations: linear systems factorised.
+    residual: the largest violation of the optimality conditions: of a row in units of its terms
+        `sum_j |a_ij x_j| + |b_i|`, of stationarity in units of the size of `x`; where an instance is ill-conditioned,
+        how far rounding moves `x`. At most `tol` where the status is CONVERGED.
+    iterations: linear systems factorized.
     free: coordinates that can still move when `theta` does; 0 means a vertex, with no gradient.
     multipliers: of all rows, in the units of the projection; what a warm start continues from.
     """
@@ -44,11 +47,22 @@ class Solution:
     iterations: Tensor
     free: Tensor
     multipliers: Tensor = field(repr=False)
+    _derivative_error: Callable[[], Tensor] = field(repr=False)
 
     @property
     def converged(self) -> Tensor:
         """Whether each instance reached its tolerance."""
         return self.status == int(Status.CONVERGED)
+
+    @property
+    def derivative_error(self) -> Tensor:
+        """How far the derivative is off, as far as one can tell, in units of what it is applied to; `(*batch,)`.
+
+        Every product with the derivative is checked: what moves along the face must leave its active rows as they are.
+        This is the largest estimate so far, of a random vector that every solve begins with and of each `backward`
+        since. `status` speaks of `x` alone; a derivative may be lost where `x` is right.
+        """
+        return self._derivative_error()
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,14 @@ class LinearProgram(Problem):
             del amounts["integrality"]
         return inspect(amounts, tol, batch, self._label)
 
+    def row_name(self, index: int) -> str:
+        """What a message calls row `index` of `constraints.rows`: its block, its place there, its name."""
+        equality = self.constraints.equality.cpu()
+        kind = "A_eq" if bool(equality[index]) else "A_ub"
+        place = int((equality[:index] == equality[index]).sum())
+        name = self._name(kind, place)
+        return f"{kind} row {place}{f' ({name})' if name else ''}"
+
     def _label(self, kind: str, index: int) -> str:
         """What a report calls a constraint: by the variable's own name, where it has one."""
         return self.names[index] if self.names and kind not in {"A_ub", "A_eq"} else self._name(kind, index)

@@ -14,11 +14,13 @@ from foresolve.solvers.projection.certificate import TRUSTED, certify, size_of
 from foresolve.solvers.projection.face_system import FaceSystem
 from foresolve.solvers.projection.polytope import Polytope
 
-# Rows with nothing that gives them a size (rhs 0, bounds 0 or none) hold by chance only, in their own terms, while their
-# variables are noise. In the last steps what is this near to a bound or to zero, in units of `tol` and the size of x,
-# is put there.
+# Rows with nothing that gives them a size (rhs 0, bounds 0 or none) hold by chance only, in their own terms, while
+# their variables are noise. In the last steps what is this near to a bound or to zero, in units of `tol` and the size
+# of x, is put there.
 SNAP = 0.1
 SNAPPED_STEPS = 3
+# Of a row's terms: rounding, with room for long rows.
+EXACT = 1e-13
 
 
 @dataclass
@@ -35,8 +37,13 @@ class Face:
     of_input: Array
 
     def settled(self, tol: float) -> Array:
-        """Whether there is nothing left to do, `(B,)`: it is exact, or as exact as its input."""
-        return (self.residual <= tol) & ((self.rounding <= TRUSTED) | (self.of_input > TRUSTED))
+        """Whether there is nothing left to do, `(B,)`: it is exact, or as exact as its input.
+
+        On the right face rows hold to rounding; where they hold to `tol` only, nearly dependent rows may hide a
+        wrong `x`.
+        """
+        exact = (self.residual <= tol) & (namespace(self.x).amax(self.broken) <= EXACT)
+        return exact & ((self.rounding <= TRUSTED) | (self.of_input > TRUSTED))
 
     def select(self, index: Array) -> Face:
         return Face(*(getattr(self, field.name)[index] for field in fields(self)))

@@ -103,7 +103,7 @@ def certify(point: Array, polytope: Polytope, y: Array, t: Array, x: Array) -> C
 
 
 def uncertainty(point: Array, polytope: Polytope, face: Any, along: Callable[[Array], Array]) -> Array:
-    """By how much rounding moves `x`, in units of its size, `(B,)`; `along` projects onto the directions of the face."""
+    """By how much rounding moves `x`, in units of its size, `(B,)`; `along` projects onto the face's directions."""
     xp, rows = namespace(point), polytope.rows
     size = size_of(face.x, point, polytope)
     rounding = Rounding(point, polytope, face.y, point - rows.adjoint(face.y))

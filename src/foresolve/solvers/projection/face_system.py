@@ -1,7 +1,7 @@
 r"""The linear system of a face, solved until its rows hold to rounding.
 
-With `F` the free variables and `A` the active rows, everything exact about a projection is one question: given `v`, what
-is the nearest `w` that differs from it in `F` alone and has `C_AF w_F = b`? It is
+With `F` the free variables and `A` the active rows, everything exact about a projection is one question: given `v`,
+what is the nearest `w` that differs from it in `F` alone and has `C_AF w_F = b`? It is
 
     w = v - F C_A' z,    (C_AF C_AF') z = C_AF v_F - b,
 
@@ -89,11 +89,12 @@ class FaceSystem:
         z, w = xp.zeros_like(self.active), v * self.free
         terms = rows.magnitudes.apply(abs(w)) if right is None else abs(right)
         left = self._left(w, right)
-        share = xp.full_like(left[:, 0] if left.shape[-1] else w.sum(-1), float("inf"))
+        share = xp.full_like(w.sum(-1), float("inf"))
+        falling = share > 0
         for step in range(REFINEMENTS):
             change = self._solve(left)
-            if step > 1:  # an instance that is done stays as it is, whatever the others of its batch need
-                change = xp.where(falling[:, None], change, 0.0)
+            # An instance that is done stays as it is, whatever the others of its batch need.
+            change = xp.where(falling[:, None], change, 0.0) if step > 1 else change
             z, w = z + change, w - rows.adjoint(change) * self.free
             left = self._left(w, right)
             if step:
@@ -111,9 +112,7 @@ class FaceSystem:
         products = self.rows.apply(w)
         return (products if right is None else products - right) * self.active
 
-    def _conjugate(
-        self, landing: Landing, left: Array, right: Array | None, terms: Array, running: Array
-    ) -> Landing:
+    def _conjugate(self, landing: Landing, left: Array, right: Array | None, terms: Array, running: Array) -> Landing:
         xp, rows = namespace(left), self.rows
         w, z = landing.w, landing.z
         best_w, best_z, best, weakest = w, z, landing.residual, landing.weakest

@@ -76,9 +76,7 @@ def applies(point: Any, polytope: Polytope) -> bool:
     return _bytes(rows.left, rows.right) <= room and bool(bounded_below.all()) and _kernel(point.device) is not None
 
 
-def guess(
-    point: Tensor, polytope: Polytope, tol: float, accuracy: float, max_iter: int
-) -> tuple[Tensor, Tensor]:
+def guess(point: Tensor, polytope: Polytope, tol: float, accuracy: float, max_iter: int) -> tuple[Tensor, Tensor]:
     """Multipliers `(B, m)`, exact for most instances, and the linear systems solved for each."""
     rows = polytope.rows
     assert isinstance(rows, BipartiteRows)
