@@ -40,7 +40,7 @@ KINDS: dict[str, Callable[[np.ndarray], Rows]] = {
     "dense": lambda matrix: DenseRows(matrix),
     "sparse, full": lambda matrix: sparse(matrix, "dense"),
     "sparse, band": lambda matrix: sparse(matrix, "band"),
-    "sparse, lu": lambda matrix: sparse(matrix, "lu"),
+    "sparse, sparse": lambda matrix: sparse(matrix, "sparse"),
     "sparse, per instance": lambda matrix: (lambda rows: rows.with_values(np.stack([rows.values] * 3)))(sparse(matrix)),
 }
 
@@ -105,7 +105,7 @@ def test_grids_are_banded_and_long_ranges_are_not(monkeypatch: pytest.MonkeyPatc
     assert pattern.bandwidth <= 21
     assert sparse(network(200, 2000, 0)).pattern.kind == "dense"
     monkeypatch.setattr(sparse_pattern, "DENSE_ROWS", 100)
-    assert sparse(network(200, 2000, 1)).pattern.kind == "lu"
+    assert sparse(network(200, 2000, 1)).pattern.kind == "sparse"
 
 
 def test_a_matrix_made_indefinite_by_rounding_still_factorizes() -> None:

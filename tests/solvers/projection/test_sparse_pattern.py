@@ -58,6 +58,6 @@ def test_how_a_matrix_is_factorized_follows_its_size_and_its_pattern(monkeypatch
     assert full.kind == "dense"
     monkeypatch.setattr(sparse_pattern, "DENSE_ROWS", 50)
     large = Pattern(80, 1, full.index)
-    assert large.kind == "lu"
+    assert large.kind == "sparse"
     monkeypatch.setattr(sparse_pattern, "PAIR_LIMIT", 100)
-    assert path(200).kind == "lu"
+    assert path(200).kind == "sparse"
