@@ -13,8 +13,8 @@ from foresolve.solvers.projection.cholesky import Solve
 
 # Pivots stay on the diagonal: the matrices are quasi-definite, and every symmetric order of those has a factorisation.
 OPTIONS = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
-# Long columns as unknowns lose digits where the other columns weigh next to nothing; these steps bring them back.
-REFINEMENTS = 2
+# Long columns as unknowns lose digits where the other columns weigh next to nothing; refinement brings them back.
+REFINEMENTS = 1
 # What an entry of the factor and an operation with it cost, in operations of dense BLAS.
 ENTRY_COST = 1_500
 FLOP_COST = 4
@@ -70,6 +70,10 @@ class Elimination:
         """The position of each unknown in the elimination."""
         return self._analysis[0]
 
+    @cached_property
+    def _back(self) -> np.ndarray:
+        return np.argsort(self.order)
+
     @property
     def cost(self) -> float:
         """Of one factorisation, in operations of dense BLAS."""
@@ -101,7 +105,7 @@ class Elimination:
             factors, shift = _factors(lifted), shift * 100
         if factors is None:
             return lambda v: np.full_like(v, np.nan)
-        order, back = self.order, np.argsort(self.order)
+        order, back = self.order, self._back
         if self.k == 0:
             return lambda v: factors.solve(v[back])[order]
 

@@ -81,6 +81,15 @@ class Rows(ABC):
         """Row norms, 1 for empty rows."""
         return self.weights**0.5
 
+    @cached_property
+    def column_norms(self) -> Array:
+        """Norms of the columns once every row has norm 1, `(1 or B, n)`; 1 for empty columns.
+
+        Their inverses are the units in which the variables are comparable.
+        """
+        norms = self.with_values(self.values**2).adjoint(1 / self.weights) ** 0.5
+        return namespace(norms).where(norms > 0, norms, 1.0)
+
     def select(self, index: Array) -> Self:
         """The rows of a subset of the instances."""
         return self.with_values(self.values[index]) if self.batched else self

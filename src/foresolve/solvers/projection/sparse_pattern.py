@@ -80,8 +80,8 @@ class Pattern:
     def kind(self) -> str:
         """How `C D C'` is factorised at the least cost: "dense", "band" or "sparse".
 
-        Costs are counted in operations of dense BLAS. A sparse factor has no fewer entries than its matrix, so small and
-        full matrices need no analysis.
+        Costs are counted in operations of dense BLAS. A sparse factor has no fewer entries than its matrix, so small
+        and full matrices need no analysis.
         """
         costs = {"dense": self.m**3 / 3} if self.fits_dense else {}
         if self.few_pairs and self.m > SMALL_ROWS and 4 * (self.bandwidth + 1) < self.m:
@@ -106,8 +106,9 @@ class Pattern:
     @cached_property
     def rest(self) -> Pattern:
         """The pattern without its long columns."""
-        index = np.stack([self.row, self.column])[:, self.short]
-        return Pattern(self.m, self.n, torch.from_numpy(index)) if len(self.long) else self
+        if len(self.long) == 0:
+            return self
+        return Pattern(self.m, self.n, torch.from_numpy(np.stack([self.row, self.column])[:, self.short]))
 
     @cached_property
     def elimination(self) -> Elimination:
