@@ -40,7 +40,7 @@ KINDS: dict[str, Callable[[np.ndarray], Rows]] = {
     "dense": lambda matrix: DenseRows(matrix),
     "sparse, full": lambda matrix: sparse(matrix, "dense"),
     "sparse, band": lambda matrix: sparse(matrix, "band"),
-    "sparse, lu": lambda matrix: sparse(matrix, "lu"),
+    "sparse, sparse": lambda matrix: sparse(matrix, "sparse"),
     "sparse, per instance": lambda matrix: (lambda rows: rows.with_values(np.stack([rows.values] * 3)))(sparse(matrix)),
 }
 
@@ -67,6 +67,49 @@ def check(rows: Rows, matrix: np.ndarray, seed: int, masked: bool) -> None:
 def test_rows_of_networks(kind: str, seed: int, masked: bool, nodes: int, arcs: int) -> None:
     matrix = network(nodes, arcs, seed)
     check(KINDS[kind](matrix), matrix, seed, masked)
+
+
+@pytest.mark.parametrize(("limit", "value"), [("LONG", 0.7), ("PAIR_LIMIT", 0)])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_sparse_factors_with_long_columns_and_without_lists_of_products(
+    seed: int, masked: bool, limit: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sparse_pattern, limit, value)
+    rng = np.random.default_rng(seed)
+    matrix = rng.standard_normal((9, 14)) * (rng.random((9, 14)) < 0.25)
+    rows = sparse(matrix, "sparse")
+    assert (len(rows.pattern.long) > 0) == (limit == "LONG")
+    check(rows, matrix, seed, masked)
+    check(rows.with_values(np.stack([rows.values] * 3)), matrix, seed, masked)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_lift_is_a_share_of_the_whole_diagonal(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse_pattern, "LONG", 0.7)
+    rng = np.random.default_rng(3)
+    matrix = rng.standard_normal((9, 14)) * (rng.random((9, 14)) < 0.4)
+    d, e, v = rng.random((3, 14)), 0.01 + rng.random((3, 9)), rng.standard_normal((3, 9))
+    solved = KINDS[kind](matrix).factor(d, e, lift=0.5)(v)
+    for i in range(3):
+        gram = (matrix * d[i]) @ matrix.T
+        system = gram + np.diag(0.5 * gram.diagonal() + e[i])
+        np.testing.assert_allclose(solved[i], np.linalg.solve(system, v[i]), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_column_norms_are_those_of_rows_of_norm_one(kind: str) -> None:
+    matrix = np.random.default_rng(4).standard_normal((5, 7)) * np.geomspace(1e-6, 1e6, 5)[:, None]
+    matrix[:, 3] = 0
+    expected = np.linalg.norm(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), axis=0)
+    expected[3] = 1
+    rows = KINDS[kind](matrix)
+    np.testing.assert_allclose(rows.column_norms, np.broadcast_to(expected, rows.column_norms.shape))
+
+
+def test_column_norms_of_matchings() -> None:
+    rows = BipartiteRows(2, 3).numeric
+    np.testing.assert_allclose(rows.column_norms, np.full((1, 6), (1 / 2 + 1 / 3) ** 0.5))
 
 
 @given(seed=st.integers(0, 1000), masked=st.booleans(), left=st.integers(1, 6), right=st.integers(1, 6))
@@ -105,7 +148,7 @@ def test_grids_are_banded_and_long_ranges_are_not(monkeypatch: pytest.MonkeyPatc
     assert pattern.bandwidth <= 21
     assert sparse(network(200, 2000, 0)).pattern.kind == "dense"
     monkeypatch.setattr(sparse_pattern, "DENSE_ROWS", 100)
-    assert sparse(network(200, 2000, 1)).pattern.kind == "lu"
+    assert sparse(network(200, 2000, 1)).pattern.kind == "sparse"
 
 
 def test_a_matrix_made_indefinite_by_rounding_still_factorizes() -> None:

@@ -58,6 +58,31 @@ def test_how_a_matrix_is_factorized_follows_its_size_and_its_pattern(monkeypatch
     assert full.kind == "dense"
     monkeypatch.setattr(sparse_pattern, "DENSE_ROWS", 50)
     large = Pattern(80, 1, full.index)
-    assert large.kind == "lu"
+    assert large.kind == "sparse"
     monkeypatch.setattr(sparse_pattern, "PAIR_LIMIT", 100)
-    assert path(200).kind == "lu"
+    assert path(200).kind == "sparse"
+
+
+def star(arms: int, length: int) -> Pattern:
+    """Paths of rows that meet in one: no order makes a narrow band of that, elimination from the tips fills nothing."""
+    inner = np.arange(arms * length).reshape(arms, length)
+    first = np.concatenate([inner[:, :-1].ravel(), inner[:, -1]])
+    second = np.concatenate([inner[:, 1:].ravel(), np.full(arms, arms * length)])
+    columns = np.arange(len(first))
+    index = np.stack([np.concatenate([first, second]), np.concatenate([columns, columns])])
+    return Pattern(arms * length + 1, len(columns), torch.from_numpy(index))
+
+
+def test_a_matrix_whose_factor_stays_sparse_is_never_filled() -> None:
+    assert star(60, 10).kind == "sparse"
+
+
+def test_a_long_column_is_taken_out_of_the_products() -> None:
+    m = 400
+    index = np.stack([np.tile(np.arange(m), 2), np.concatenate([np.arange(m), np.full(m, m)])])
+    pattern = Pattern(m, m + 1, torch.from_numpy(index))
+    assert pattern.long.tolist() == list(range(m, 2 * m))
+    assert pattern.rest.pairs == m
+    assert pattern.kind == "sparse"  # the diagonal and one edge, where C D C' is full
+    short = path(50)
+    assert short.rest is short

@@ -92,7 +92,10 @@ class Rows(ABC):
 
     @cached_property
     def column_norms(self) -> Array:
-        """Norms of the columns once rows have norm 1, 1 for empty columns; `(1 or B, n)`."""
+        """Norms of the columns once every row has norm 1, `(1 or B, n)`; 1 for empty columns.
+
+        Their inverses are the units in which the variables are comparable.
+        """
         squares = self._squares.adjoint(1 / self.weights)
         return namespace(squares).where(squares > 0, squares, 1.0) ** 0.5
 

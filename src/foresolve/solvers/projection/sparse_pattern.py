@@ -10,12 +10,15 @@ import torch
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
-# Limits of the three ways to factorise C D C', by rows: a full matrix, a band, general sparse LU.
-SMALL_ROWS = 64
+from foresolve.solvers.projection.elimination import ENTRY_COST, Elimination
+
+# Full matrices have at most this many rows, and a band pays from that many on.
 DENSE_ROWS = 3_000
-BAND_BYTES = 1_000_000_000
-BAND_FLOPS = 3e10
+SMALL_ROWS = 64
+# Room for the list of products that make up C D C'.
 PAIR_LIMIT = 30_000_000
+# A column with more entries than this times sqrt(m) is long: multiplied out, it would add over 100 m entries.
+LONG = 10
 
 
 class Pattern:
@@ -54,10 +57,14 @@ class Pattern:
         return int(np.abs(self.order[first] - self.order[second]).max(initial=0))
 
     @cached_property
+    def counts(self) -> np.ndarray:
+        """How many entries each column has."""
+        return np.bincount(self.column, minlength=self.n)
+
+    @cached_property
     def pairs(self) -> int:
         """How many products of two entries make up `C D C'`."""
-        counts = np.bincount(self.column, minlength=self.n).astype(np.int64)
-        return int((counts * counts).sum())
+        return int((self.counts.astype(np.int64) ** 2).sum())
 
     @property
     def few_pairs(self) -> bool:
@@ -71,24 +78,53 @@ class Pattern:
 
     @cached_property
     def kind(self) -> str:
-        """How `C D C'` is best factorised: "dense", "band" or "lu"."""
-        if not self.few_pairs:
-            return "dense" if self.fits_dense else "lu"
-        width = self.bandwidth + 1
-        if (
-            self.m > SMALL_ROWS
-            and 4 * width < self.m
-            and width * self.m * 8 <= BAND_BYTES
-            and self.m * width**2 <= BAND_FLOPS
-        ):
-            return "band"
-        return "dense" if self.fits_dense else "lu"
+        """How `C D C'` is factorised at the least cost: "dense", "band" or "sparse".
+
+        Costs are counted in operations of dense BLAS. A sparse factor has no fewer entries than its matrix, so small
+        and full matrices need no analysis.
+        """
+        costs = {"dense": self.m**3 / 3} if self.fits_dense else {}
+        if self.few_pairs and self.m > SMALL_ROWS and 4 * (self.bandwidth + 1) < self.m:
+            costs["band"] = 2 * self.m * (self.bandwidth + 1) ** 2
+        rest = self.rest
+        if not costs or (rest.few_pairs and ENTRY_COST * rest._gram.nnz / 2 < min(costs.values())):
+            costs["sparse"] = self.elimination.cost
+        return min(costs, key=lambda kind: costs[kind])
+
+    # -- long columns ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def long(self) -> np.ndarray:
+        """Which entries lie in long columns."""
+        return np.flatnonzero(self.counts[self.column] > LONG * self.m**0.5)
+
+    @cached_property
+    def short(self) -> np.ndarray:
+        """Which entries lie in other columns."""
+        return np.flatnonzero(self.counts[self.column] <= LONG * self.m**0.5)
+
+    @cached_property
+    def rest(self) -> Pattern:
+        """The pattern without its long columns."""
+        if len(self.long) == 0:
+            return self
+        return Pattern(self.m, self.n, torch.from_numpy(np.stack([self.row, self.column])[:, self.short]))
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """Sparse factors of `C D C'`, the long columns as unknowns of their own."""
+        rest = self.rest
+        below, above = rest.inverse_order[rest.below], rest.inverse_order[rest.above]
+        _, number = np.unique(self.column[self.long], return_inverse=True)
+        return Elimination(self.m, below, above, self.row[self.long], number)
+
+    # -- the lower triangle ------------------------------------------------------------------------------------------
 
     @cached_property
     def _products(self) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of entries in one column, the first at or below the second in `order`."""
         by_column = np.argsort(self.column, kind="stable")
-        counts = np.bincount(self.column, minlength=self.n)
+        counts = self.counts
         start = np.cumsum(counts) - counts
         repeats = counts[self.column[by_column]]
         first = np.repeat(by_column, repeats)
@@ -109,37 +145,37 @@ class Pattern:
     def variable(self) -> np.ndarray:
         return self.column[self.first]
 
+    def places(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Where pairs of rows lie in a full matrix, in `order`."""
+        return self.order[first] * self.m + self.order[second]
+
     @cached_property
-    def _targets(self) -> tuple[np.ndarray, np.ndarray]:
-        keys = self.order[self.row[self.first]] * self.m + self.order[self.row[self.second]]
-        on_diagonal = np.arange(self.m, dtype=np.int64) * (self.m + 1)  # present even for rows without entries
-        unique, inverse = np.unique(np.concatenate([keys, on_diagonal]), return_inverse=True)
-        return unique, inverse[: len(keys)]
+    def position(self) -> np.ndarray:
+        """Where the entries of the lower triangle of `C D C'` lie in a full matrix; the diagonal is always there."""
+        first, second = self._gram.tocoo().coords
+        lower = self.order[first] > self.order[second]
+        on_diagonal = np.arange(self.m, dtype=np.int64) * (self.m + 1)
+        return np.sort(np.concatenate([self.places(first[lower], second[lower]), on_diagonal]))
 
     @cached_property
     def target(self) -> np.ndarray:
         """The entry of `C D C'` that each pair adds to."""
-        return self._targets[1]
+        return np.searchsorted(self.position, self.places(self.row[self.first], self.row[self.second]))
 
     @cached_property
     def below(self) -> np.ndarray:
         """Row (in `order`) of each entry of the lower triangle of `C D C'`."""
-        return self._targets[0] // self.m
+        return self.position // self.m
 
     @cached_property
     def above(self) -> np.ndarray:
         """Column (in `order`) of each entry of the lower triangle of `C D C'`."""
-        return self._targets[0] % self.m
+        return self.position % self.m
 
     @cached_property
     def on_diagonal(self) -> np.ndarray:
         """Where among these entries the diagonal is, in order."""
         return np.flatnonzero(self.below == self.above)
-
-    @cached_property
-    def position(self) -> np.ndarray:
-        """Where these entries lie in a full matrix."""
-        return self._targets[0]
 
     @cached_property
     def inverse_order(self) -> np.ndarray:

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse
 import torch
 from scipy.linalg import get_lapack_funcs
-from scipy.sparse.linalg import splu
 from torch import Tensor
 
 from foresolve.solvers.arrays import Array, namespace, to_array
@@ -102,12 +101,14 @@ class SparseRows(Rows):
             return lambda v: torch.from_numpy(solve_cpu(v.cpu().numpy())).to(v)
         if self.pattern.kind == "dense":
             return self._dense(d, e, mask, lift)
-        solvers = self._band(d, e, mask, lift) if self.pattern.kind == "band" else self._lu(d, e, mask, lift)
+        solvers = self._band(d, e, mask, lift) if self.pattern.kind == "band" else self._sparse(d, e, mask, lift)
         return lambda v: np.reshape([solve(v_b) for solve, v_b in zip(solvers, v, strict=True)], v.shape)
 
     def _lower_triangle(self, d: Array, e: Array, mask: Array | None, lift: float) -> Array:
         """The entries of `M` at `(below, above)`, `(B, entries)`."""
-        if isinstance(d, np.ndarray) and not self.batched:
+        if not self.pattern.few_pairs:
+            entries = np.stack([self._multiplied_out(i, d_i) for i, d_i in enumerate(d)])
+        elif isinstance(d, np.ndarray) and not self.batched:
             entries = self._multiply(self._assembly, d)
         else:
             first, second = self._index("first"), self._index("second")
@@ -127,6 +128,16 @@ class SparseRows(Rows):
         products = self.values[pattern.first] * self.values[pattern.second]
         shape = (len(pattern.below), self.n)
         return scipy.sparse.csr_array((products, (pattern.target, pattern.variable)), shape)
+
+    def _multiplied_out(self, i: int, d: np.ndarray) -> np.ndarray:
+        """The lower triangle of `C D C'` of one instance, where the list of all products would be too long."""
+        pattern, matrix = self.pattern, self.scipy(i)
+        product = ((matrix @ scipy.sparse.diags_array(d)) @ matrix.T).tocoo()
+        first, second = product.coords
+        lower = pattern.order[first] >= pattern.order[second]
+        entries = np.zeros(len(pattern.position))
+        entries[np.searchsorted(pattern.position, pattern.places(first[lower], second[lower]))] = product.data[lower]
+        return entries
 
     def _dense(self, d: Array, e: Array, mask: Array | None, lift: float) -> Solve:
         if not self.pattern.few_pairs:
@@ -157,17 +168,23 @@ class SparseRows(Rows):
 
         return [solver(entries) for entries in self._lower_triangle(d, e, mask, lift)]
 
-    def _lu(self, d: np.ndarray, e: np.ndarray, mask: np.ndarray | None, lift: float) -> list[Solve]:
-        def solver(i: int) -> Solve:
-            matrix = self.scipy(i)
-            if mask is not None:
-                matrix = scipy.sparse.diags_array(mask[i]) @ matrix
-            gram = scipy.sparse.csc_array((matrix @ scipy.sparse.diags_array(d[i])) @ matrix.T)
-            gram = gram + scipy.sparse.diags_array(lift * gram.diagonal() + e[i])
-            options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
-            return splu(scipy.sparse.csc_matrix(gram), permc_spec="MMD_AT_PLUS_A", options=options).solve
+    def _sparse(self, d: np.ndarray, e: np.ndarray, mask: np.ndarray | None, lift: float) -> list[Solve]:
+        """Sparse LU, with long columns as unknowns of their own."""
+        pattern, short = self.pattern, self._short
+        row, column = pattern.row[pattern.long], pattern.column[pattern.long]
+        edge = self.values[..., pattern.long] * d[:, column] ** 0.5
+        if mask is not None:
+            edge = edge * mask[:, row]
+        lower = short._lower_triangle(d, e + lift * _scatter(edge**2, row, self.m), mask, lift)
+        return [pattern.elimination.solver(*parts) for parts in zip(lower, edge, strict=True)]
 
-        return [solver(i) for i in range(len(d))]
+    @cached_property
+    def _short(self) -> SparseRows:
+        """The rows without their long columns."""
+        pattern = self.pattern
+        if pattern.rest is pattern:
+            return self
+        return SparseRows(self.m, self.n, pattern.rest.index, self.values[..., pattern.short], pattern.rest)
 
 
 class _FilledRows(DenseRows):
