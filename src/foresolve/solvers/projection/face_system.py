@@ -20,7 +20,7 @@ from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.rows import Rows
 
 # In units of a row's squared norm over the free variables: what rounding leaves in dependent rows is 1e-16 / SHIFT.
-SHIFT = 1e-9
+SHIFT = 1e-11
 REFINEMENTS = 8
 # Refinement goes on while it takes this much off a residual at each step.
 FAST = 0.1

@@ -16,15 +16,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foresolve.solvers.projection.face_system import SHIFT
-from foresolve.solvers.projection.interior import FLOOR, LIFT
+from foresolve.solvers.projection.interior import FLOOR
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import BipartiteRows
 
 THREADS = 256  # these two as in matching.cu
 SIDE = 64
 STEPS = 4
-# Below this share of the multipliers' size the kernel takes mu for rounding.
+# The kernel's own: the shift of its Newton steps, in units of the squared row norms, and the share of the multipliers'
+# size below which it takes mu for rounding.
+SHIFT = 1e-9
+LIFT = 1e-11
 VANISHED = 1e-18
 
 _log = logging.getLogger(__name__)
