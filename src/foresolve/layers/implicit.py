@@ -14,7 +14,7 @@ and the gradients can be read off: `u` for `s`, `z` for `r`, `-(y u' + z x')` fo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -25,6 +25,8 @@ from foresolve.errors import ConvergenceWarning, ForesolveError
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.tangent import Tangent
+
+Product = TypeVar("Product")
 
 # Above this share of an incoming gradient, what is left of `C_AF u = 0` is worth a warning.
 NOTABLE = 1e-6
@@ -46,9 +48,15 @@ class Derivative:
         """The largest error estimate of a product so far, in units of the incoming gradient, `(*batch,)`."""
         return to_tensor(self.tangent.error).reshape(self.batch)
 
+    def along(self, g: Array) -> Array:
+        """As `Tangent.along`; warns where the product fails its check."""
+        return self._checked(self.tangent.along(g))
+
     def split(self, g: Array) -> tuple[Array, Array]:
         """As `Tangent.split`; warns where the product fails its check."""
-        u, z = self.tangent.split(g)
+        return self._checked(self.tangent.split(g))
+
+    def _checked(self, product: Product) -> Product:
         failed = ~(self.tangent.error <= NOTABLE)
         if bool(failed.any()):
             where = to_tensor(failed).nonzero().flatten().tolist()
@@ -58,7 +66,7 @@ class Derivative:
                 "other. Drop rows that nearly repeat others, or raise gamma",
                 ConvergenceWarning,
             )
-        return u, z
+        return product
 
 
 class _AlongFace(torch.autograd.Function):
@@ -67,7 +75,7 @@ class _AlongFace(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, g: Tensor, derivative: Derivative) -> Tensor:
         ctx.derivative = derivative
-        return to_tensor(derivative.split(to_array(g))[0])
+        return to_tensor(derivative.along(to_array(g)))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:

@@ -9,19 +9,18 @@ with `y_i > 0` with equality, and `y >= 0` on inequalities. Two things are measu
   units of `x`, never of `s`.
 
 `s_j - C_j'y` carries the rounding of its terms, `|s_j| + |C_j|'|y|`. The projection does not stretch distances, so that
-`x` is uncertain by no more than that, and only in directions in which it can move; where every multiplier and slack is
-larger than rounding, these are the directions of its face, and a vertex is exact. What is left of it must not exceed
-`TRUSTED` of the size of `x`, nor all of it `BLIND` (`theta / gamma` of 1e14: then the multipliers explain nothing), or
-no status but ILL_CONDITIONED is true.
+`x` is uncertain by no more than that, and only in the directions of its face and of what rounding could add to it: a
+vertex with large multipliers is exact. What is left of it must not exceed `TRUSTED` of the size of `x`, nor all of it
+`BLIND` (`theta / gamma` of 1e14: then the multipliers explain nothing), or no status but ILL_CONDITIONED is true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from foresolve.solvers.arrays import Array, namespace
+from foresolve.solvers.projection.face_system import FaceSystem
 from foresolve.solvers.projection.polytope import Polytope
 
 UNIT = 2.3e-16  # of float64
@@ -102,17 +101,20 @@ def certify(point: Array, polytope: Polytope, y: Array, t: Array, x: Array) -> C
     )  # fmt: skip
 
 
-def uncertainty(point: Array, polytope: Polytope, face: Any, along: Callable[[Array], Array]) -> Array:
-    """By how much rounding moves `x`, in units of its size, `(B,)`; `along` projects onto the face's directions."""
+def uncertainty(point: Array, polytope: Polytope, face: Any) -> Array:
+    """By how much rounding may move `x`, in units of its size, `(B,)`.
+
+    Rounding is projected onto the directions of the face that is left when all that could change sides within it is let
+    go: variables at a bound, rows that push.
+    """
     xp, rows = namespace(point), polytope.rows
-    size = size_of(face.x, point, polytope)
+    size = size_of(face.x, point, polytope)[:, None]
     rounding = Rounding(point, polytope, face.y, point - rows.adjoint(face.y))
-    all_of_it = xp.at_least(xp.amax(xp.where(rounding.movable, rounding.of_t, 0.0)), 0.0) / size
-    # Whatever could change sides: a variable at its bound, a row that pushes or one that does not.
-    of_rows = rows.magnitudes.apply(rounding.of_t) / rows.norms
-    slack, push = (polytope.rhs - rows.apply(face.x)) / rows.norms, abs(face.y) * rows.norms
-    turning = xp.where(polytope.equality, False, xp.where(face.active, push, slack) <= of_rows)
-    certain = ~(rounding.movable & ~face.free).any(-1) & ~turning.any(-1) & (all_of_it <= BLIND)
+    of_t = xp.where(rounding.movable | face.free, rounding.of_t, 0.0)
+    doubtful = abs(face.y) * rows.norms <= rows.magnitudes.apply(rounding.of_t) / rows.norms
+    active = face.active & (polytope.equality | ~doubtful)
+    loose = FaceSystem(rows, xp.real(face.free | rounding.movable), xp.real(active))
     signs = 1.0 - 2.0 * (xp.arange(point.shape[-1], point) % 2)
-    moved = xp.at_least(xp.amax(abs(along(rounding.of_t * signs))), 0.0) / size
-    return xp.where(certain, moved, all_of_it)
+    moved = xp.at_least(xp.amax(abs(loose.land(of_t * signs).w) / size), 0.0)
+    all_of_it = xp.at_least(xp.amax(of_t / size), 0.0)
+    return xp.where(all_of_it <= BLIND, moved, all_of_it)

@@ -21,6 +21,7 @@ from foresolve.solvers.projection.rows import Rows
 
 # In units of a row's squared norm over the free variables: what rounding leaves in dependent rows is 1e-16 / SHIFT.
 SHIFT = 1e-11
+EVEN_SHIFT = 1e-9
 REFINEMENTS = 8
 # Refinement goes on while it takes this much off a residual at each step.
 FAST = 0.1
@@ -67,8 +68,8 @@ class FaceSystem:
     ----------
     rows: those of the batch.
     free, active: `F` `(B, n)` and `A` `(B, m)`, as 0/1.
-    even: give all rows the same shift where their sizes allow it: among the `z` of dependent rows, that selects the one
-        of least norm.
+    even: give all rows the same shift, where their sizes allow it: among the `z` of dependent rows, that selects the
+        one of least norm.
     """
 
     def __init__(self, rows: Rows, free: Array, active: Array, *, even: bool = False) -> None:
@@ -81,7 +82,7 @@ class FaceSystem:
             top = xp.at_least(xp.amax(weights * active, keepdims=True), 0.0)
             weights = xp.where(top <= 1e4 * weights, top, weights)
         self.weights = weights
-        self._solve = rows.factor(free, SHIFT * weights + (1 - active), active)
+        self._solve = rows.factor(free, (EVEN_SHIFT if even else SHIFT) * weights + (1 - active), active)
 
     def land(self, v: Array, right: Array | None = None) -> Landing:
         """The nearest `w` to `v` with `C_AF w_F = right` (0 unless given) on the active rows."""

@@ -101,7 +101,7 @@ def _verified(
     tangent = Tangent(polytope, face)
     doubt = face.rounding
     if bool((doubt > TRUSTED).any()):
-        doubt = uncertainty(point, polytope, face, lambda g: tangent.split(g)[0])
+        doubt = uncertainty(point, polytope, face)
     least = xp.at_least(xp.amax(face.broken), ROUNDING)
     doubt = xp.maximum(doubt, xp.where(tangent.weakest < 1, least / tangent.weakest, 0.0))
     doubtful = ~(doubt <= TRUSTED)

@@ -7,13 +7,15 @@ each other; `u` is unique all the same, and `z` the one of least norm. `layers/i
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.active_set import Face
-from foresolve.solvers.projection.face_system import FaceSystem
+from foresolve.solvers.projection.face_system import FaceSystem, Landing
 from foresolve.solvers.projection.polytope import Polytope
 
 # Of the random vector that asks what can move. Unlike the seeds that people choose: with theirs, the vector could be a
@@ -24,7 +26,7 @@ PROBE_SEED = 0x5EED_0F_A_FACE
 class Tangent:
     """The linear map `g -> (u, z)` of one solved batch; its matrix is factorized once.
 
-    Every product is checked: `C_AF u` must vanish. `error` `(B,)` is the largest estimate so far of how far `u` is off,
+    Every product is checked: `C_AF u` must vanish. `error` `(B,)` is the largest estimate so far of how far one is off,
     in units of `g`: what is left of a row, over the weakest direction of the rows.
     """
 
@@ -32,17 +34,28 @@ class Tangent:
         xp = namespace(face.x)
         self.polytope, self.face = polytope, face
         self.free, self.active = xp.real(face.free), xp.real(face.active)
-        self._system = FaceSystem(polytope.rows, self.free, self.active, even=True)
+        self._system = FaceSystem(polytope.rows, self.free, self.active)
         probe = np.random.default_rng(PROBE_SEED).standard_normal((1, self.free.shape[-1]))
         landing = self._system.land(torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe)
         self._image, self.weakest = landing.w, landing.weakest
         self.error = landing.error
 
+    def along(self, g: Array) -> Array:
+        """`u`, the part of `g` along the face."""
+        return self._checked(self._system.land(g)).w
+
     def split(self, g: Array) -> tuple[Array, Array]:
         """`g_F = u + C_AF' z`: the part along the face, and the multipliers of the rest."""
-        landing = self._system.land(g)
-        self.error = namespace(g).maximum(self.error, landing.error)
-        return landing.w, landing.z
+        return self.along(g), self._checked(self._even.land(g)).z
+
+    @cached_property
+    def _even(self) -> FaceSystem:
+        """With equal shifts, large enough for the noise of dependent rows: they make `z` the one of least norm."""
+        return FaceSystem(self.polytope.rows, self.free, self.active, even=True)
+
+    def _checked(self, landing: Landing) -> Landing:
+        self.error = namespace(landing.error).maximum(self.error, landing.error)
+        return landing
 
     def movable(self) -> Array:
         """How many coordinates can move along the face: those where the image of a random vector is not zero."""
