@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import ForesolveError
-from foresolve.layers.implicit import attach
+from foresolve.layers.implicit import Derivative, attach
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.project import project
 from foresolve.solvers.projection.rows import DenseRows
-from foresolve.solvers.projection.tangent import Tangent
 
 NAMES = ("point", "values", "rhs", "lower", "upper")
 
@@ -33,8 +32,8 @@ def draw() -> dict[str, Tensor]:
 def projected(point: Tensor, values: Tensor, rhs: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     polytope = Polytope(DenseRows(values), rhs, torch.tensor([True, False]), lower, upper)
     numeric = polytope.detach().numeric()
-    face = project(point.detach().numpy(), numeric, tol=1e-13, max_iter=100).face
-    return attach(point, polytope, Tangent(numeric, face))
+    tangent = project(point.detach().numpy(), numeric, tol=1e-13, max_iter=100).tangent
+    return attach(point, polytope, Derivative(tangent, torch.Size([2])))
 
 
 @pytest.mark.parametrize("name", NAMES)

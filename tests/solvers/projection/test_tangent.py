@@ -14,8 +14,6 @@ from foresolve.solvers.projection.tangent import Tangent
 from instances import Instance, draw
 from oracles import instances
 
-# Rows of ordinary scale: where they differ by orders of magnitude, the tangent keeps fewer digits.
-
 
 def polytope(instance: Instance) -> Polytope:
     batch = len(instance.theta)
@@ -23,14 +21,14 @@ def polytope(instance: Instance) -> Polytope:
 
 
 def tangent_at(point: np.ndarray, set_: Polytope) -> Tangent:
-    return Tangent(set_, project(point, set_, tol=1e-11, max_iter=100).face)
+    return project(point, set_, tol=1e-11, max_iter=100).tangent
 
 
 def directions(like: np.ndarray, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(like.shape)
 
 
-@given(instances(spreads=(0.0,)))
+@given(instances())
 def test_the_parts_add_up(instance: Instance) -> None:
     set_ = polytope(instance)
     tangent, g = tangent_at(instance.theta, set_), directions(instance.theta, 0)
@@ -41,7 +39,7 @@ def test_the_parts_add_up(instance: Instance) -> None:
     np.testing.assert_allclose((u + set_.rows.adjoint(z)) * tangent.free, g * tangent.free, atol=1e-9)
 
 
-@given(instances(spreads=(0.0,)))
+@given(instances())
 def test_it_is_an_orthogonal_projector(instance: Instance) -> None:
     set_ = polytope(instance)
     tangent = tangent_at(instance.theta, set_)
