@@ -47,6 +47,30 @@ def test_a_broken_matrix_leaves_its_neighbors_alone(batch: int) -> None:
     assert not np.isfinite(solution[2]).all()
 
 
+@pytest.mark.parametrize("batch", [2, cholesky.LOOP + 2])
+def test_rows_of_every_size_keep_their_digits_where_a_matrix_is_lifted(batch: int) -> None:
+    rows = np.geomspace(1e-6, 1e6, 4)  # two equal rows in four units, so that the matrix is singular
+    direction = np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]) * rows[:, None]
+    matrix = np.stack([direction @ direction.T - 1e-14 * np.diag(rows**2)] * batch)
+    v = direction @ np.ones(4)
+    solution = cholesky_solver(matrix)(np.stack([v] * batch))
+    np.testing.assert_allclose((direction @ (direction.T @ solution[0])) / rows, v / rows, rtol=1e-6)
+    np.testing.assert_allclose(solution, solution[:1].repeat(batch, 0), rtol=1e-3)
+
+
+@pytest.mark.parametrize("batch", [3, cholesky.LOOP + 2])
+def test_each_matrix_gets_the_lift_that_it_needs(batch: int) -> None:
+    matrix, v = draw(batch, 4)
+    expected = cholesky_solver(matrix)(v)
+    for i, deficit in ((0, 1e-13), (1, 1e-5)):
+        matrix[i] = np.outer(np.ones(4), np.ones(4)) - deficit * np.eye(4)
+    solution = cholesky_solver(matrix)(v)
+    assert np.isfinite(solution).all()
+    np.testing.assert_allclose(solution[2:], expected[2:], rtol=1e-9)
+    alone = cholesky_solver(matrix[:1])(v[:1])
+    np.testing.assert_allclose(solution[0], alone[0], rtol=1e-6)
+
+
 def test_no_rows_and_no_instances() -> None:
     assert cholesky_solver(np.zeros((3, 0, 0)))(np.zeros((3, 0))).shape == (3, 0)
     assert cholesky_solver(np.zeros((0, 4, 4)))(np.zeros((0, 4))).shape == (0, 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -15,6 +15,9 @@ Solve = Callable[[Array], Array]
 
 potrf, potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 
+# What is added to the diagonal where rounding made a matrix indefinite, one after the other: a share of each entry,
+# which leaves rows of every size their digits, then a share of the largest as well.
+RESCUES = ((1e-13, 0.0), (1e-11, 0.0), *((1e-11, share) for share in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)))
 # Up to this many matrices, a loop over LAPACK costs less than one batched call of torch.
 LOOP = 128
 
@@ -22,7 +25,7 @@ LOOP = 128
 def cholesky_solver(matrix: Array) -> Solve:
     """`v -> matrix^{-1} v` for a batch of symmetric positive definite matrices, of which the lower triangle is read.
 
-    A matrix that rounding made indefinite gets a larger shift; non-finite input gives a non-finite answer, which the
+    A matrix that rounding made indefinite gets a larger diagonal; non-finite input gives a non-finite answer, which the
     callers look for.
     """
     if 0 in matrix.shape:
@@ -45,22 +48,37 @@ def cholesky_solver(matrix: Array) -> Solve:
     return lambda v: torch.cholesky_solve(torch.from_numpy(v).unsqueeze(-1), factor).squeeze(-1).numpy()
 
 
+def rescued(diagonal: np.ndarray) -> Iterator[np.ndarray]:
+    """Larger and larger diagonals for a matrix that rounding made indefinite."""
+    top = diagonal.max(initial=0.0)
+    return (diagonal + own * abs(diagonal) + largest * top for own, largest in RESCUES)
+
+
 def _factor(matrix: np.ndarray) -> np.ndarray:
     # Row-major lower is column-major upper: the transpose saves LAPACK a copy.
     factor, info = potrf(matrix.T, lower=0, clean=0)
-    shift = 1e-12
-    while info > 0 and shift < 1e-2:
-        lifted = matrix.T + shift * np.diag(matrix.diagonal())
-        factor, info = potrf(lifted, lower=0, clean=0)
-        shift *= 100
-    return factor if info == 0 else np.full_like(factor, np.nan)
+    if info == 0:
+        return factor
+    lifted = matrix.copy()
+    for diagonal in rescued(matrix.diagonal()):
+        np.fill_diagonal(lifted, diagonal)
+        factor, info = potrf(lifted.T, lower=0, clean=0)
+        if info == 0:
+            return factor
+    return np.full_like(factor, np.nan)
 
 
 def _factor_batch(matrix: Tensor) -> Tensor:
     factor, info = torch.linalg.cholesky_ex(matrix)
-    shift = 1e-12
-    while shift < 1e-2 and bool((info > 0).any()):
-        lift = torch.where(info > 0, shift, 0.0)[:, None] * matrix.diagonal(dim1=-2, dim2=-1)
-        factor, info = torch.linalg.cholesky_ex(matrix + torch.diag_embed(lift))
-        shift *= 100
+    if not bool((info > 0).any()):
+        return factor
+    lifted, diagonal = matrix.clone(), matrix.diagonal(dim1=-2, dim2=-1)
+    top = diagonal.amax(-1, keepdim=True)
+    for own, largest in RESCUES:
+        # Those that were rescued before keep what they were given.
+        latest = lifted.diagonal(dim1=-2, dim2=-1)
+        latest.copy_(torch.where(info[:, None] > 0, diagonal + own * diagonal.abs() + largest * top, latest))
+        factor, info = torch.linalg.cholesky_ex(lifted)
+        if not bool((info > 0).any()):
+            break
     return factor

@@ -9,7 +9,7 @@ import scipy.sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import SuperLU, splu
 
-from foresolve.solvers.projection.cholesky import Solve
+from foresolve.solvers.projection.cholesky import Solve, rescued
 
 # Pivots stay on the diagonal: the matrices are quasi-definite, and every symmetric order of those has a factorisation.
 OPTIONS = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
@@ -92,17 +92,16 @@ class Elimination:
     def solver(self, lower: np.ndarray, edge: np.ndarray) -> Solve:
         """`v -> M^{-1} v` from the lower triangle (at `below, above`) and `C_L D_L^{1/2}` (at `long_row, long_number`).
 
-        A matrix that rounding made singular gets a larger shift; non-finite input gives a non-finite answer.
+        A matrix that rounding made singular gets a larger diagonal; non-finite input gives a non-finite answer.
         """
         indices, starts, number, on_diagonal = self._template
         data = np.concatenate([lower, edge, np.full(self.k, -1.0)])[number] if self.k else lower[number]
         matrix = scipy.sparse.csc_matrix((data, indices, starts), (self._size, self._size))
-        factors, shift = _factors(matrix), 1e-12
-        while factors is None and shift < 1e-2:
+        factors, lifts = _factors(matrix), rescued(abs(data[on_diagonal]))
+        while factors is None and (diagonal := next(lifts, None)) is not None:
             lifted = matrix.copy()
-            diagonal = data[on_diagonal]
-            lifted.data[on_diagonal] += np.sign(diagonal + 1e-300) * shift * abs(diagonal).max(initial=0.0)
-            factors, shift = _factors(lifted), shift * 100
+            lifted.data[on_diagonal] = np.where(data[on_diagonal] < 0, -diagonal, diagonal)
+            factors = _factors(lifted)
         if factors is None:
             return lambda v: np.full_like(v, np.nan)
         order, back = self.order, self._back

@@ -12,7 +12,7 @@ from scipy.linalg import get_lapack_funcs
 from torch import Tensor
 
 from foresolve.solvers.arrays import Array, namespace, to_array
-from foresolve.solvers.projection.cholesky import Solve, cholesky_solver
+from foresolve.solvers.projection.cholesky import Solve, cholesky_solver, rescued
 from foresolve.solvers.projection.rows import DenseRows, Rows
 from foresolve.solvers.projection.sparse_pattern import Pattern
 
@@ -158,12 +158,13 @@ class SparseRows(Rows):
             band = np.zeros((pattern.m, pattern.bandwidth + 1)).T  # column-major, as LAPACK wants it
             band[pattern.below - pattern.above, pattern.above] = entries
             factor, info = pbtrf(band, lower=1)
-            shift = 1e-12
-            while info > 0 and shift < 1e-2:
+            lifts = rescued(band[0])
+            while info > 0 and (diagonal := next(lifts, None)) is not None:
                 lifted = band.copy(order="F")
-                lifted[0] += shift * band[0].max()
+                lifted[0] = diagonal
                 factor, info = pbtrf(lifted, lower=1)
-                shift *= 100
+            if info > 0:
+                return lambda v: np.full_like(v, np.nan)
             return lambda v: pbtrs(factor, v[inverse], lower=1)[0][order]
 
         return [solver(entries) for entries in self._lower_triangle(d, e, mask, lift)]
