@@ -58,10 +58,11 @@ class SmoothedLayer(Layer):
     @gamma.setter
     def gamma(self, value: float | Tensor | RelativeGamma) -> None:
         if isinstance(value, Tensor):
+            value = checks.as_tensor("gamma", value)
             if not bool((value > 0).all()) or not bool(torch.isfinite(value).all()):
                 raise checks.fail("gamma", "finite and > 0", f"minimum {value.min().item()}", _AT_ZERO)
         elif not isinstance(value, RelativeGamma):
-            value = checks.positive("gamma", value, _AT_ZERO)
+            value = checks.positive("gamma", value, _remedy(value), expected=_EXPECTED)
         self._gamma = value
 
     def with_gamma(self, gamma: float | Tensor | RelativeGamma) -> Self:
@@ -100,7 +101,8 @@ class SmoothedLayer(Layer):
         if isinstance(self._gamma, Tensor):
             gamma = self._gamma.to(like)
             if gamma.ndim and tuple(gamma.shape) != tuple(batch):
-                raise checks.fail("gamma", f"a number or of the batch shape {tuple(batch)}", str(tuple(gamma.shape)))
+                expected = f"a number or of the batch shape {tuple(batch)}, one for each instance"
+                raise checks.fail("gamma", expected, f"shape {tuple(gamma.shape)}")
             return gamma.reshape(-1)
         return torch.tensor([self._gamma], dtype=like.dtype, device=like.device)
 
@@ -127,4 +129,16 @@ class SmoothedLayer(Layer):
             )
 
 
+def _remedy(gamma: object) -> str:
+    """What whoever gave this `gamma` is likely to want."""
+    if isinstance(gamma, Problem):
+        return "A layer is made without a problem and called with it: `layer(theta, problem)`"
+    if isinstance(gamma, int | float) and not isinstance(gamma, bool):
+        return _AT_ZERO
+    if callable(gamma) and not isinstance(gamma, type):
+        return "A schedule goes to `fit(..., anneal=schedule)`"
+    return "For one that follows the scale of the data, give `RelativeGamma()`"
+
+
+_EXPECTED = "a finite number > 0, a tensor of them or RelativeGamma(factor)"
 _AT_ZERO = "At test time use `problem.solve(theta)`, the decision without smoothing"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from foresolve._base import checks
 from foresolve.errors import InvalidInputError
 from foresolve.solvers.exact.highs_model import load_highspy, new_highs
 
@@ -42,9 +43,12 @@ class MpsModel:
 
 def read_mps(path: str | Path) -> MpsModel:
     """The model in a file; `.mps`, `.lp` and their `.gz` are told apart by the name."""
+    expected = "an existing MPS or LP file"
+    if not isinstance(path, str | Path):
+        raise checks.fail("path", expected, type(path).__name__)
     path = Path(path)
     if not path.is_file():
-        raise InvalidInputError(f"`path` must be an existing MPS or LP file; got {str(path)!r}, which is not a file")
+        raise checks.fail("path", expected, f"{str(path)!r}, which is not a file")
     highspy, highs = load_highspy(), new_highs()
     status = highs.readModel(str(path))
     lp = highs.getLp()
