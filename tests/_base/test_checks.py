@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,15 @@ def test_one_of_lists_the_options() -> None:
 def test_positive_int_refuses(value: Any) -> None:
     with pytest.raises(InvalidInputError, match="`n` must be an integer >= 1"):
         checks.positive_int("n", value)
+
+
+def test_paths_and_functions() -> None:
+    assert checks.path("folder", "a/b") == checks.path("folder", Path("a", "b")) == Path("a/b")
+    with pytest.raises(InvalidInputError, match="`folder` must be a path, as a string or a `Path`; got None"):
+        checks.path("folder", None)
+    checks.function("rule", print, "rule(x)")
+    with pytest.raises(InvalidInputError, match=r"`rule` must be a function `rule\(x\)`; got 'solve'\. Leave it out"):
+        checks.function("rule", "solve", "rule(x)", "Leave it out")
 
 
 def test_positive_numbers() -> None:

@@ -484,7 +484,9 @@ def test_bad_arguments_are_named() -> None:
         layer(torch.zeros(2, 3), problem)
     with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be finite; got nan at \[1, 2\]"):
         layer(torch.tensor([[0.0, 0, 0, 0], [0, 0, torch.nan, 0]]), problem)
-    with pytest.raises(foresolve.InvalidInputError, match="`theta` must be a tensor with numbers in it; got .* 'meta'"):
+    with pytest.raises(
+        foresolve.InvalidInputError, match=r"`theta` must be a tensor with numbers in it; got .* 'meta'"
+    ):
         layer(torch.zeros(2, 4, device="meta"), problem)
     with pytest.raises(foresolve.InvalidInputError, match="`problem` must be a LinearProgram"):
         layer(torch.zeros(2, 4), None)  # type: ignore[arg-type]

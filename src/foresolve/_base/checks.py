@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,19 +35,24 @@ def as_tensor(name: str, value: Any, *, dtype: torch.dtype = torch.float64) -> T
     """
     if not isinstance(value, Tensor):
         return torch.tensor(_as_array(name, value), dtype=dtype)
+    computable(name, value)
+    return value if value.dtype in FLOATS else value.to(dtype)
+
+
+def computable(name: str, value: Tensor) -> None:
+    """Refuse a tensor that is sparse, complex, quantized, of 8-bit floats, or without numbers."""
     if value.layout != torch.strided:
         raise fail(name, "a dense tensor", f"the layout {value.layout}", "Call `.to_dense()` on it")
     if value.device.type == "meta":
         raise fail(name, "a tensor with numbers in it", "one on the device 'meta', which holds none")
     if value.dtype in FLOATS:
-        return value
+        return
     if value.is_complex():
         raise fail(name, "of real numbers", str(value.dtype), "Take its real part, `.real`, or its modulus, `.abs()`")
     if value.is_floating_point() or value.is_quantized:
         expected = "of float16, bfloat16, float32, float64, integers or booleans"
         remedy = "Cast it first, for example with `.float()` (`.dequantize()` where it is quantized)"
         raise fail(name, expected, str(value.dtype), remedy)
-    return value.to(dtype)
 
 
 def _as_array(name: str, value: Any) -> np.ndarray:
@@ -186,6 +193,19 @@ def one_of(name: str, value: T, options: Iterable[T], remedy: str = "") -> T:
     if value not in options:
         raise fail(name, f"one of {', '.join(map(repr, options))}", repr(value), remedy)
     return value
+
+
+def path(name: str, value: Any, what: str = "a path") -> Path:
+    """A path, given as text or as a `Path`."""
+    if not isinstance(value, str | os.PathLike):
+        raise fail(name, f"{what}, as a string or a `Path`", _shown(value))
+    return Path(value)
+
+
+def function(name: str, value: Any, signature: str, remedy: str = "") -> None:
+    """Something that can be called; `signature` says how it will be."""
+    if not callable(value):
+        raise fail(name, f"a function `{signature}`", _shown(value), remedy)
 
 
 def positive_int(name: str, value: Any, *, zero: bool = False) -> int:

@@ -43,12 +43,9 @@ class MpsModel:
 
 def read_mps(path: str | Path) -> MpsModel:
     """The model in a file; `.mps`, `.lp` and their `.gz` are told apart by the name."""
-    expected = "an existing MPS or LP file"
-    if not isinstance(path, str | Path):
-        raise checks.fail("path", expected, type(path).__name__)
-    path = Path(path)
+    path = checks.path("path", path)
     if not path.is_file():
-        raise checks.fail("path", expected, f"{str(path)!r}, which is not a file")
+        raise checks.fail("path", "an existing MPS or LP file", f"{str(path)!r}, which is not a file")
     highspy, highs = load_highspy(), new_highs()
     status = highs.readModel(str(path))
     lp = highs.getLp()
