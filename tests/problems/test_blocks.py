@@ -17,6 +17,7 @@ from foresolve.problems.blocks import (
     refuse_keywords,
     stack,
 )
+from foresolve.solvers.projection.rows import DenseRows
 
 CPU = torch.device("cpu")
 DENSE = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
@@ -92,8 +93,10 @@ def test_blocks_without_entries_keep_their_shape() -> None:
     rows = stack([empty, per_instance], 3, CPU)
     assert (rows.m, rows.n, tuple(rows.values.shape)) == (4, 3, (4, 0))
     assert rows.squared_norms().shape == (4, 4)
-    none = stack([Block("A_ub", torch.zeros(4, 0, 3))], 3, CPU)
-    assert tuple(none.values.shape) == (4, 0, 3)
+    for none in (torch.zeros(4, 0, 3), torch.zeros(4, 0, 3).to_sparse()):
+        rows = stack([Block("A_ub", none)], 3, CPU)
+        assert isinstance(rows, DenseRows)
+        assert tuple(rows.values.shape) == (4, 0, 3)
 
 
 def test_a_bad_entry_of_a_sparse_block_is_named_by_its_row_and_column() -> None:

@@ -234,7 +234,9 @@ def test_whole_numbers_in_theta_do_not_round_the_decision() -> None:
     assert program().objective(half, torch.tensor([3, 1])).item() == 2.0
 
 
-@pytest.mark.parametrize("kind", ["arcs", "rows", "no rows", "rows of each instance", "beside dense ones"])
+@pytest.mark.parametrize(
+    "kind", ["arcs", "rows", "no rows", "no rows of each instance", "rows of each instance", "beside dense ones"]
+)
 def test_sparse_blocks_without_entries(kind: str) -> None:
     """Where no row says anything, `x` is the projection on the box, forward and backward, with the default gamma."""
     empty = scipy.sparse.csr_array((2, 3))
@@ -243,6 +245,7 @@ def test_sparse_blocks_without_entries(kind: str) -> None:
         "arcs": lambda: MaxFlow([(0, 1)] * 3, 0, 1, 2.0),
         "rows": lambda: LP(empty, [1.0, 1.0], **box),
         "no rows": lambda: LP(scipy.sparse.csr_array((0, 3)), np.zeros(0), **box),
+        "no rows of each instance": lambda: LP(torch.zeros(2, 0, 3).to_sparse(), np.zeros(0), **box),
         "rows of each instance": lambda: LP(torch.zeros(2, 2, 3).to_sparse(), [1.0, 1.0], **box),
         "beside dense ones": lambda: LP(empty, [1.0, 1.0], np.zeros((1, 3)), [0.0], **box),
     }[kind]()

@@ -100,11 +100,17 @@ class Block:
         return torch.stack([row, column]).to(self.dense.device), self.dense.flatten(-2)
 
 
+def no_rows(n: int, batch: torch.Size, device: torch.device) -> DenseRows:
+    """Where there are no constraints but bounds; dense, for there is nothing to be sparse about."""
+    shape = (batch.numel(), 0, n) if batch else (0, n)
+    return DenseRows(torch.zeros(shape, dtype=torch.float64, device=device))
+
+
 def stack(blocks: list[Block], n: int, device: torch.device) -> Rows:
     """All blocks one above the other, as one set of rows in float64."""
     batch = torch.broadcast_shapes(*(block.batch for block in blocks)) if blocks else torch.Size()
-    if not blocks:
-        return DenseRows(torch.zeros(0, n, dtype=torch.float64, device=device))
+    if not any(block.m for block in blocks):
+        return no_rows(n, batch, device)
     if all(block.dense is not None for block in blocks):
         parts = [block.values.double().expand(*batch, -1, -1) for block in blocks]
         rows = torch.cat(parts, -2)
