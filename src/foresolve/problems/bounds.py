@@ -61,13 +61,15 @@ def _is_pair_of_pairs(bounds: tuple[Any, Any]) -> bool:
     if not all(isinstance(part, list | tuple) and len(part) == 2 and not any(map(np.ndim, part)) for part in bounds):
         return False
     first, second = bounds
-    if None in first or None in second:
+    if any(entry is None for entry in (*first, *second)):
         return True
     raise checks.fail(
-        "bounds", "written in a way that can be read only once", f"{bounds!r}: (min, max) of two variables to SciPy, "
-        "(lower, upper) by the rule of this class", f"Write the pairs as a list, `[{tuple(first)}, {tuple(second)}]`; "
-        f"lower and upper as arrays, `(np.array({list(first)}), np.array({list(second)}))`",
-    )  # fmt: skip
+        "bounds",
+        "written so that it has one meaning",
+        f"{bounds!r}, to SciPy a (min, max) of each of two variables, by the rule of this class (lower, upper)",
+        f"Write the pairs as a list, `[{tuple(first)}, {tuple(second)}]`; lower and upper as arrays, "
+        f"`(np.array({list(first)}), np.array({list(second)}))`",
+    )
 
 
 def _side(name: str, values: Any, absent: float) -> Any:
