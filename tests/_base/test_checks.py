@@ -105,7 +105,7 @@ def test_positive_numbers() -> None:
     assert checks.positive_int("n", 0, zero=True) == 0
     assert checks.positive("tol", 1e-9) == 1e-9
     assert checks.positive("tol", torch.tensor(2)) == 2.0
-    assert checks.positive("tol", np.array(2)) == 2.0
+    assert checks.positive("tol", np.array([2])) == checks.positive("tol", torch.tensor([2.0])) == 2.0
     with pytest.raises(InvalidInputError, match=r"`tol` must be small; got 'x'\. Think again"):
         checks.positive("tol", "x", "Think again", expected="small")
 
@@ -124,8 +124,9 @@ def test_positive_numbers() -> None:
         ([1.0], "list"),
         ([[1], [1, 2]], "list"),
         ({}, "dict"),
-        (np.ones(1), "an array of shape (1,)"),
-        (torch.ones(1), "an array of shape (1,)"),
+        (np.ones(2), "an array of shape (2,)"),
+        (torch.ones(2), "an array of shape (2,)"),
+        (torch.tensor(True), "True"),
         (torch.tensor(-2.0), "-2.0"),
     ],
 )

@@ -146,11 +146,11 @@ def broadcast_batch(shapes: Mapping[str, Sequence[int]]) -> torch.Size:
 
 
 def _number(value: Any) -> float:
-    """One number as a float; NaN for what is none: text, truth values, arrays, anything else."""
-    if isinstance(value, bool | np.bool_ | str | bytes):
-        return math.nan
+    """One number as a float; NaN for what is none: text, truth values, several numbers, anything else."""
     try:
-        return float(value) if np.ndim(value) == 0 else math.nan
+        if isinstance(value, Tensor | np.ndarray):
+            value = value.item()  # refuses several
+        return math.nan if isinstance(value, bool | np.bool_ | str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return math.nan
 

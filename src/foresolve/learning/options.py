@@ -51,7 +51,7 @@ class Options:
                 raise checks.fail("valid", "given where `patience` is", "None", "Patience is about validation")
         _check_maker("optimizer", self.optimizer, torch.optim.Optimizer, "torch.optim.Adam")
         _check_maker("scheduler", self.scheduler, object, "lambda optimizer: CosineAnnealingLR(optimizer, 20)")
-        if self.progress is not None and not isinstance(self.progress, bool) and not callable(self.progress):
+        if not (self.progress is None or isinstance(self.progress, bool | int) or callable(self.progress)):
             raise checks.fail("progress", "True, False, None or a function of the History", repr(self.progress))
         return replace(
             self,
