@@ -40,6 +40,7 @@ ABOUT_NO_MODULE = {
     "layers/test_multilinear_sampled.py",
     "learning/test_cuda.py",
     "losses/test_compatibility.py",
+    "problems/test_mistakes.py",
     "test_architecture.py",
     "test_benchmarks.py",
     "test_core_install.py",

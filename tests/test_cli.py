@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
 import foresolve
@@ -17,7 +18,7 @@ from foresolve import MissingExtraError
 from foresolve.cli import build, main
 from foresolve.data.real import sources
 from foresolve.data.real.registry import SOURCES
-from foresolve.errors import ForesolveError
+from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
 from foresolve.reproduce.domains.domain import Domain
 from foresolve.reproduce.domains.registry import DOMAINS, published
@@ -203,6 +204,48 @@ def test_ray_is_asked_for_by_name(planner: Planner, monkeypatch: pytest.MonkeyPa
 def test_bad_arguments_are_refused(arguments: list[str], planner: Planner) -> None:
     assert CliRunner().invoke(build(), arguments).exit_code == 2
     assert planner.asked == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--k", "0", "must be an integer >= 1; got 0"),
+        ("--k", "-3", "must be an integer >= 1; got -3"),
+        ("--k", "5,x", "is not a list of whole numbers"),
+        ("--k", "99999", "must be at most"),
+        ("--methods", "chess", "must be among those of budget"),
+        ("--data", "nowhere", "must be a folder"),
+        ("--device", "cuda", "must be one that is available"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_named_as_it_was_written(
+    option: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    if option == "--device" and torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    result = invoke("reproduce", "budget", option, value)
+    words = " ".join(result.stderr.replace("│", " ").split())
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}': " in words
+    assert message in words
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_not_given_as_an_option_is_not_blamed_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORESOLVE_DATA", "nowhere")
+    result = invoke("reproduce", "budget")
+    assert isinstance(result.exception, InvalidInputError)
+    assert "`data` must be a folder" in str(result.exception)
+
+
+@pytest.mark.parametrize("arguments", [[], ["data"]])
+def test_without_a_command_there_is_help_and_the_status_of_a_wrong_call(arguments: list[str]) -> None:
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert "Usage:" in result.output
+    assert "Commands" in result.output
 
 
 def test_data_list() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ def test_sound_entries_pass() -> None:
         (math.nan, "[0, inf]", False),
         (True, "[0, 1]", False),
         ("half", "[0, 1]", False),
+        ("0.5", "[0, 1]", False),
         (np.float64(0.5), "(0, 1)", True),
     ],
 )
@@ -73,7 +75,8 @@ def test_between_reads_the_interval_as_it_is_written(value: Any, interval: str, 
         return
     with pytest.raises(InvalidInputError) as caught:
         checks.between("p", value, interval, "Try again")
-    assert str(caught.value) == f"`p` must be in {interval}; got {value}. Try again"
+    shown = repr(value) if isinstance(value, str) else value
+    assert str(caught.value) == f"`p` must be in {interval}; got {shown}. Try again"
 
 
 def test_one_of_lists_the_options() -> None:
@@ -88,13 +91,87 @@ def test_positive_int_refuses(value: Any) -> None:
         checks.positive_int("n", value)
 
 
+def test_paths_and_functions() -> None:
+    assert checks.path("folder", "a/b") == checks.path("folder", Path("a", "b")) == Path("a/b")
+    with pytest.raises(InvalidInputError, match="`folder` must be a path, as a string or a `Path`; got None"):
+        checks.path("folder", None)
+    checks.function("rule", print, "rule(x)")
+    with pytest.raises(InvalidInputError, match=r"`rule` must be a function `rule\(x\)`; got 'solve'\. Leave it out"):
+        checks.function("rule", "solve", "rule(x)", "Leave it out")
+
+
 def test_positive_numbers() -> None:
     assert checks.positive_int("n", 2.0) == 2
     assert checks.positive_int("n", 0, zero=True) == 0
     assert checks.positive("tol", 1e-9) == 1e-9
-    for value in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(InvalidInputError, match="`tol` must be a finite number > 0"):
-            checks.positive("tol", value)
+    assert checks.positive("tol", torch.tensor(2)) == 2.0
+    assert checks.positive("tol", np.array([2])) == checks.positive("tol", torch.tensor([2.0])) == 2.0
+    with pytest.raises(InvalidInputError, match=r"`tol` must be small; got 'x'\. Think again"):
+        checks.positive("tol", "x", "Think again", expected="small")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0.0"),
+        (-1, "-1"),
+        (math.inf, "inf"),
+        (math.nan, "nan"),
+        (True, "True"),
+        ("1", "'1'"),
+        (None, "None"),
+        (1j, "1j"),
+        ([1.0], "list"),
+        ([[1], [1, 2]], "list"),
+        ({}, "dict"),
+        (np.ones(2), "an array of shape (2,)"),
+        (torch.ones(2), "an array of shape (2,)"),
+        (torch.tensor(True), "True"),
+        (torch.tensor(-2.0), "-2.0"),
+    ],
+)
+def test_what_is_no_positive_number_is_shown_or_named(value: Any, shown: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        checks.positive("tol", value)
+    assert str(caught.value) == f"`tol` must be a finite number > 0; got {shown}"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "an array of numbers; got None"),
+        ([[1], [1, 2]], "an array of numbers; got list whose rows differ in length"),
+        (np.array([1j]), "of real numbers; got complex128"),
+        (torch.tensor([1j]), "of real numbers; got torch.complex64"),
+        (np.array(["2020-01-01"], "M8[D]"), r"an array of numbers; got datetime64\[D\]"),
+        (torch.ones(2).to(torch.float8_e4m3fn), "of float16, .*; got torch.float8_e4m3fn"),
+        (torch.ones(2).to_sparse(), r"a dense tensor; got the layout torch.sparse_coo. Call `.to_dense\(\)`"),
+        (torch.ones(2, device="meta"), "a tensor with numbers in it; got one on the device 'meta'"),
+        ([torch.ones(1, requires_grad=True)], "an array of numbers; got Can't call numpy.* `torch.stack`"),
+    ],
+)
+def test_what_would_lose_something_as_a_tensor_is_refused(value: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"`a` must be {message}"):
+        checks.as_tensor("a", value)
+
+
+class _Elsewhere:
+    """Stands for a tensor on a GPU."""
+
+    device = torch.device("cuda:0")
+
+
+def test_the_one_on_the_cpu_is_the_one_to_move() -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda:0")
+    checks.same_device("theta", torch.ones(1), cpu)
+    with pytest.raises(InvalidInputError, match=r"got cuda:0\. Move `problem`: `problem.to\('cuda:0'\)`"):
+        checks.same_device("theta", _Elsewhere(), cpu)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"\(cuda:0\); got cpu\. Move `theta`: `theta.to\('cuda:0'\)`"):
+        checks.same_device("theta", torch.ones(1), gpu)
+    with pytest.raises(InvalidInputError, match=r"on `weights`'s device \(cuda:0\); got cpu\. Move `capacity`"):
+        checks.same_device("capacity", torch.ones(1), gpu, "weights")
+    with pytest.raises(InvalidInputError, match=r"got meta\. A tensor on 'meta' holds no numbers$"):
+        checks.same_device("theta", torch.ones(1, device="meta"), cpu)
 
 
 def test_shapes() -> None:

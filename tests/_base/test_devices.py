@@ -28,3 +28,5 @@ def test_without_a_wish_it_is_where_the_model_is() -> None:
 def test_a_device_that_is_not_there_is_refused(device: object) -> None:
     with pytest.raises(InvalidInputError, match=r"`device` must be one that is available \(cpu"):
         find_device(device, nn.Identity())
+    with pytest.raises(InvalidInputError, match=r"`device` must be one that is available \(cpu"):
+        canonical(device)  # type: ignore[arg-type]

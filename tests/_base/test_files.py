@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -73,6 +75,30 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         files.write_bytes(path, b"half")
     assert path.read_bytes() == "ä\n".encode()
     assert [p.name for p in path.parent.iterdir()] == ["file"]
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = files.write_text(tmp_path / "file", "old")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match=re.escape(str(path))) as caught:
+        files.write_bytes(path, b"new")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(path))
+    assert path.read_text() == "old"
+    # An error about another file keeps its own name.
+    with pytest.raises(FileNotFoundError, match="other"), files.replacing(path):
+        (tmp_path / "other").read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_folder_that_may_not_be_written_to_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(PermissionError) as caught:
+        files.write_text(tmp_path / "file", "text")
+    assert caught.value.filename == str(tmp_path / "file")
 
 
 def test_the_checksum_of_a_file(tmp_path: Path) -> None:

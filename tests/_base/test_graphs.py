@@ -31,6 +31,22 @@ def test_networkx_keeps_order_names_and_keys() -> None:
         graph.ends("b", "b")
 
 
+def test_a_graph_is_not_a_list_of_arcs() -> None:
+    with pytest.raises(InvalidInputError, match=r"`arcs` must be .*; got a networkx graph\. Use `from_networkx"):
+        Graph.of(networkx.DiGraph([(0, 1)]))
+
+
+def test_arcs_of_the_same_nodes_have_names_of_their_own() -> None:
+    graph = Graph.from_networkx(networkx.Graph([("a", "a"), ("a", "b")]))
+    assert graph.names == ("a -> a [0]", "a -> a [1]", "a -> b", "b -> a")
+
+
+def test_what_cannot_be_a_node_is_none() -> None:
+    graph = Graph.from_networkx(networkx.DiGraph([("a", "b")]))
+    with pytest.raises(InvalidInputError, match=r"`target` must be one of the 2 nodes of `graph`; got \['b'\]"):
+        graph.ends("a", ["b"])
+
+
 def test_attributes_follow_the_arcs() -> None:
     graph = networkx.Graph()
     graph.add_edge("a", "b", room=2)

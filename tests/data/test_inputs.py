@@ -47,6 +47,8 @@ def test_tensors_keep_what_they_are_but_for_their_graph() -> None:
         ("text", "an array of numbers"),
         (3.0, "a single number"),
         ([1.0, np.nan], "finite"),
+        (torch.tensor([1.0 + 1j]), "real numbers; got torch.complex64"),
+        (torch.ones(2).to_sparse(), "dense"),
         ([[1.0], [1.0, 2.0]], "array"),
     ],
 )

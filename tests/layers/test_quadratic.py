@@ -313,7 +313,7 @@ def test_zero_rows_are_harmless_where_they_hold() -> None:
 
 
 def test_a_single_point_and_an_empty_batch() -> None:
-    point = foresolve.LinearProgram(bounds=([1.0, 2.0], [1.0, 2.0]), A_ub=[[1.0, 1.0]], b_ub=[3.0])
+    point = foresolve.LinearProgram(bounds=[(1.0, 1.0), (2.0, 2.0)], A_ub=[[1.0, 1.0]], b_ub=[3.0])
     torch.testing.assert_close(QuadraticRelaxation(1.0)(tensor([[5.0, 5.0]]), point), tensor([[1.0, 2.0]]))
     theta = torch.zeros(0, 16, requires_grad=True)
     x = QuadraticRelaxation(1.0)(theta, foresolve.BipartiteMatching(4, 4))
@@ -484,7 +484,9 @@ def test_bad_arguments_are_named() -> None:
         layer(torch.zeros(2, 3), problem)
     with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be finite; got nan at \[1, 2\]"):
         layer(torch.tensor([[0.0, 0, 0, 0], [0, 0, torch.nan, 0]]), problem)
-    with pytest.raises(foresolve.InvalidInputError, match="`theta` must be on the problem's device"):
+    with pytest.raises(
+        foresolve.InvalidInputError, match=r"`theta` must be a tensor with numbers in it; got .* 'meta'"
+    ):
         layer(torch.zeros(2, 4, device="meta"), problem)
     with pytest.raises(foresolve.InvalidInputError, match="`problem` must be a LinearProgram"):
         layer(torch.zeros(2, 4), None)  # type: ignore[arg-type]

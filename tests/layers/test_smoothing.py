@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import foresolve
+from foresolve.errors import InvalidInputError
 from foresolve.layers import MultilinearRelaxation, QuadraticRelaxation, RegularizedFrankWolfe, RelativeGamma
 from foresolve.layers.smoothing import SmoothedLayer
 from submodular_instances import draw_theta
@@ -57,3 +58,36 @@ def test_a_smoothing_of_a_problem_it_cannot_serve_is_refused(kind: type) -> None
     problem, theta = case(QuadraticRelaxation if kind is MultilinearRelaxation else MultilinearRelaxation)
     with pytest.raises(foresolve.InvalidInputError, match="`problem` must be"):
         kind().smoothing(theta, problem)
+
+
+def test_a_gamma_that_is_a_parameter_belongs_to_the_layer_and_can_be_trained() -> None:
+    gamma, problem = nn.Parameter(torch.tensor(0.5, dtype=torch.float64)), foresolve.TopK(3, 1)
+    theta = torch.tensor([0.9, 0.5, 0.2], dtype=torch.float64)
+    layer = QuadraticRelaxation(gamma)
+    assert list(layer.parameters()) == [gamma]
+    layer(theta, problem)[0].backward()
+    number = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    QuadraticRelaxation(number)(theta, problem)[0].backward()
+    assert gamma.grad is not None
+    assert gamma.grad == number.grad != 0
+    other = QuadraticRelaxation(nn.Parameter(torch.tensor(2.0, dtype=torch.float64)))
+    other.load_state_dict(layer.state_dict())
+    assert isinstance(other.gamma, nn.Parameter)
+    assert other.gamma.item() == 0.5
+
+
+def test_a_parameter_takes_the_place_of_a_number_and_back() -> None:
+    layer, gamma = QuadraticRelaxation(1.0), nn.Parameter(torch.tensor(0.5))
+    layer.gamma = gamma
+    twin = layer.with_gamma(3.0)
+    assert (list(layer.parameters()), list(twin.parameters()), twin.gamma) == ([gamma], [], 3.0)
+    layer.gamma = 2.0
+    assert (list(layer.parameters()), layer.gamma) == ([], 2.0)
+
+
+def test_a_parameter_that_training_makes_negative_is_refused_where_it_is_used() -> None:
+    layer = QuadraticRelaxation(nn.Parameter(torch.tensor(0.5)))
+    with torch.no_grad():
+        layer.gamma.sub_(1.0)  # type: ignore[union-attr]
+    with pytest.raises(InvalidInputError, match=r"`gamma` must be finite and > 0; got minimum -0\.5\. Train its log"):
+        layer(torch.ones(3), foresolve.TopK(3, 1))

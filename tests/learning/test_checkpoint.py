@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +119,10 @@ def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatc
     before = (tmp_path / "checkpoint.safetensors").read_bytes()
 
     def full(*_: object) -> None:
-        raise OSError("no space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(OSError, match=r"No space left on device: '.*checkpoint\.safetensors'"):
         fit(net(), MSE(), top_k_data(), epochs=2, checkpoint=tmp_path, resume=True)
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1

@@ -67,6 +67,13 @@ def test_it_is_shown() -> None:
 def test_bad_input() -> None:
     with pytest.raises(InvalidInputError, match="`reports` must be at least one"):
         compare({})
+    for wrong in ([GOOD], GOOD, None, {"good": 5}):
+        with pytest.raises(InvalidInputError, match="`reports` must be a dict of reports by name; got"):
+            compare(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`confidence` must be in \(0, 1\); got 95\. 95 % is 0\.95"):
+        compare({"good": GOOD}, confidence=95)
+    with pytest.raises(InvalidInputError, match="`bootstrap` must be an integer >= 0; got 'x'"):
+        compare({"good": GOOD}, bootstrap="x")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="`test` must be one of 'wilcoxon', 't'; got 'sign'"):
         compare({"good": GOOD}, test="sign")
     with pytest.raises(InvalidInputError, match="`reference` must be one of 'good'; got 'best'"):

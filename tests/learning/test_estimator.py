@@ -160,3 +160,19 @@ def test_the_loss_by_default_works_with_the_problem(problem: Any, loss: type) ->
     estimator = DecisionEstimator(problem)
     estimator.problem_, estimator.model_ = problem, nn.Identity()
     assert type(estimator._loss()) is loss
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "mlp"}, r"`model` must be a function `model\(n_features, n_outputs\)` or a Baseline; got str"),
+        ({"model": nn.Linear(3, 5)}, "`model` must be a function .*; got Linear. Each fit starts from a new model"),
+        ({"loss": "spo"}, r"`loss` must be a function `loss\(\)`; got 'spo'\. For example `SPOPlus\(\)`"),
+        ({"hidden": 8}, r"`hidden` must be widths of layers, such as \(64, 64\); got 8"),
+        ({"lr": "x"}, "`lr` must be a finite number > 0; got 'x'"),
+        ({"patience": 1, "validation_fraction": 2}, r"`validation_fraction` must be in \(0, 1\); got 2"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        DecisionEstimator(TopK(5, 2), **options).fit(*table())

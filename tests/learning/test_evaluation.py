@@ -16,6 +16,7 @@ from foresolve.learning.comparison import compare
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.metrics import auc
 from foresolve.learning.policy import Policy
+from foresolve.losses.spo import SPOPlus
 from foresolve.problems.base import Problem
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
@@ -247,3 +248,32 @@ def test_bad_input() -> None:
         evaluate(nn.Linear(3, 5), data, lambda theta, problem: theta[:1])
     with pytest.raises(InvalidInputError, match="`device` must be one that is available"):
         evaluate(nn.Linear(3, 5), data, device="cuda:77")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rule": "solve"}, r"`rule` must be a function `rule\(theta_hat, problem\) -> x`; got 'solve'"),
+        ({"rule": SPOPlus()}, "`rule` must be a function .* or a layer; got a loss"),
+        ({"repair": "clip"}, r"`repair` must be a function `repair\(x, problem\) -> x`; got 'clip'"),
+        ({"bootstrap": "x"}, "`bootstrap` must be an integer >= 0; got 'x'"),
+        ({"bootstrap": -1}, "`bootstrap` must be an integer >= 0; got -1"),
+        ({"confidence": 95}, r"`confidence` must be in \(0, 1\); got 95\. 95 % is 0\.95"),
+        ({"confidence": "high"}, r"`confidence` must be in \(0, 1\); got 'high'"),
+        ({"batch_size": 0}, "`batch_size` must be an integer >= 1; got 0"),
+        ({"seed": "x"}, "`seed` must be an integer >= 0 or a torch.Generator; got 'x'"),
+    ],
+)
+def test_arguments_are_refused_before_any_work(arguments: dict[str, Any], message: str) -> None:
+    data = top_k_data()
+    data.problem.solve = lambda theta: pytest.fail("it was solved")  # type: ignore[method-assign]
+    with pytest.raises(InvalidInputError, match=message):
+        evaluate(lambda features: pytest.fail("it was predicted"), data, **arguments)
+
+
+def test_rules_and_repairs_that_give_no_decisions() -> None:
+    data = top_k_data()
+    with pytest.raises(InvalidInputError, match=r"`rule\(theta_hat, problem\)` must be \(32, n\); got \(\)"):
+        evaluate(nn.Linear(3, 5), data, lambda theta, problem: torch.tensor(1.0))
+    with pytest.raises(InvalidInputError, match=r"`repair\(x, problem\)` must be a tensor of decisions; got NoneType"):
+        evaluate(nn.Linear(3, 5), data, lambda theta, problem: theta, repair=lambda x, problem: None)  # type: ignore

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
+from typing import Any
 
 import pytest
 import torch
@@ -46,3 +47,69 @@ def test_an_optimizer_for_the_parameters_that_train() -> None:
 def test_the_learning_rate_identifies_a_run_only_where_it_is_used() -> None:
     assert Options(lr=0.5, seed=3).identity(10) == {"seed": 3, "batch_size": 32, "instances": 10, "lr": 0.5}
     assert "lr" not in Options(optimizer=torch.optim.SGD).identity(10)
+
+
+class Idle(torch.optim.Optimizer):
+    """An optimizer that is made with parameters alone."""
+
+    def __init__(self, params: Any) -> None:
+        super().__init__(params, {})
+
+
+STEP = torch.optim.lr_scheduler.StepLR
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"lr": "x"}, "`lr` must be a finite number > 0; got 'x'"),
+        ({"lr": None}, "`lr` must be a finite number > 0; got None"),
+        ({"lr": True}, "`lr` must be a finite number > 0; got True"),
+        ({"lr": "x", "optimizer": torch.optim.SGD}, r"`lr` must be in \[0, inf\); got 'x'"),
+        ({"lr": -1, "optimizer": torch.optim.SGD}, r"`lr` must be in \[0, inf\); got -1"),
+        ({"optimizer": "adam"}, r"`optimizer` must be an instance, a class .* `torch\.optim\.Adam`; got 'adam'"),
+        ({"optimizer": nn.Linear}, "`optimizer` must be an instance, .*; got Linear"),
+        ({"optimizer": {"lr": 1}}, "`optimizer` must be an instance, .*; got dict"),
+        ({"scheduler": "cosine"}, "`scheduler` must be an instance, .*; got 'cosine'"),
+        ({"clip": "x"}, "`clip` must be a finite number > 0; got 'x'"),
+        ({"progress": "x"}, "`progress` must be True, False, None or a function of the History; got 'x'"),
+        ({"checkpoint": 5}, "`checkpoint` must be a path, as a string or a `Path`; got 5"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_any_work(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        Options(**arguments).checked(None)
+
+
+def test_a_learning_rate_is_looked_at_only_where_it_is_used() -> None:
+    model = nn.Linear(1, 1)
+    for optimizer in (torch.optim.SGD(model.parameters(), lr=0.1), lambda p: torch.optim.SGD(p, lr=0.1)):
+        assert Options(lr="x", optimizer=optimizer).checked(None).optimizer_for(model)  # type: ignore[arg-type]
+    assert Options(lr=torch.tensor(0.5)).checked(None).lr == 0.5  # type: ignore[arg-type]
+    assert Options(lr=0, optimizer=torch.optim.SGD).checked(None).lr == 0
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "message"),
+    [
+        (Idle, "a class that can be made with the parameters and `lr`; got Idle: .*'lr'. Give a function"),
+        (torch.optim.LBFGS, "one that steps without a closure; got LBFGS"),
+        (torch.optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1), "of parameters of `model`; got one that has none"),
+        (lambda p: None, "an optimiser, or a function that makes one; got NoneType"),
+    ],
+)
+def test_optimizers_that_cannot_train_the_model(optimizer: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"`optimizer` must be {message}"):
+        Options(optimizer=optimizer).checked(None).optimizer_for(nn.Linear(1, 1))
+
+
+def test_schedulers() -> None:
+    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.1)
+    assert isinstance(Options(scheduler=lambda o: STEP(o, 2)).checked(None).scheduler_for(optimizer), STEP)
+    assert Options(scheduler=lambda o: None).checked(None).scheduler_for(optimizer) is None
+    made = STEP(optimizer, 2)
+    assert Options(scheduler=made).checked(None).scheduler_for(optimizer) is made
+    with pytest.raises(InvalidInputError, match=r"`scheduler` must be a class .* optimiser; got StepLR: .*step_size"):
+        Options(scheduler=STEP).checked(None).scheduler_for(optimizer)
+    with pytest.raises(InvalidInputError, match=r"`scheduler` must be .* a `step\(\)`; got one that makes int"):
+        Options(scheduler=lambda o: 5).checked(None).scheduler_for(optimizer)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from foresolve import problems, sets
 from foresolve._base.configs import exported
-from foresolve.errors import ForesolveError
+from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.policy import Policy
 from foresolve.learning.registry import restore_problem
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
@@ -507,3 +507,16 @@ def test_graphs_that_files_make_up(change: dict[str, Any]) -> None:
     for broken in (config | {"graph": graph | change}, config | {"source": 2}, config | {"source": "a"}):
         with pytest.raises(ForesolveError, match="do not make a ShortestPath"):
             restore_problem(broken)
+
+
+def test_bad_input() -> None:
+    model, problem, features = MLP(2, 3), TopK(3, 1), torch.zeros(1, 2)
+    with pytest.raises(InvalidInputError, match=r"`rule` must be a function .*; got 'solve'\. Leave it out"):
+        Policy(model, problem, "solve")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="`problem` must be a foresolve Problem; got int"):
+        Policy(model, problem)(features, problem=5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"`rule\(theta, problem\)` must be a tensor of decisions; got None"):
+        Policy(model, problem, lambda theta, problem: None)(features)  # type: ignore[arg-type,return-value]
+    for use in (Policy(model, problem).save, Policy.load):
+        with pytest.raises(InvalidInputError, match="`folder` must be a path, as a string or a `Path`; got None"):
+            use(None)  # type: ignore[arg-type]

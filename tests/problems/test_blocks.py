@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.optimize
 import scipy.sparse
 import torch
 
 from foresolve.errors import InvalidInputError
-from foresolve.problems.blocks import Block, as_bound, as_integrality, count_variables, split_bounds, stack
+from foresolve.problems.blocks import (
+    Block,
+    as_integrality,
+    as_names,
+    common_device,
+    count_variables,
+    refuse_keywords,
+    stack,
+)
+from foresolve.solvers.projection.rows import DenseRows
 
 CPU = torch.device("cpu")
 DENSE = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
@@ -50,25 +58,6 @@ def test_a_large_dense_matrix_with_few_entries_is_stored_by_them_unless_it_has_a
     assert Block("A_ub", torch.ones(100, 200)).dense is not None
 
 
-def test_bounds_in_the_three_ways_of_scipy() -> None:
-    pairs = [(0, None), (None, 2.0)]
-    lower, upper = split_bounds(pairs)
-    assert lower.tolist() == [0.0, -np.inf]
-    assert upper.tolist() == [np.inf, 2.0]
-    assert split_bounds((0, 1)) == (0, 1)
-    assert split_bounds(scipy.optimize.Bounds(0, 1)) == (0, 1)
-    with pytest.raises(InvalidInputError, match="`bounds` must be"):
-        split_bounds([(0, 1, 2)])
-
-
-def test_a_bound_is_a_number_for_all_or_one_for_each() -> None:
-    assert as_bound("lower", None, 2, CPU).tolist() == [-np.inf] * 2
-    assert as_bound("upper", 3, 2, CPU).tolist() == [3.0, 3.0]
-    assert as_bound("upper", torch.ones(4, 2), 2, CPU).shape == (4, 2)
-    with pytest.raises(InvalidInputError, match="`lower` must be free of inf"):
-        as_bound("lower", [0.0, np.inf], 2, CPU)
-
-
 def test_flags_of_integers() -> None:
     assert as_integrality(None, 2).tolist() == [False, False]
     assert as_integrality(1, 2).tolist() == [True, True]
@@ -79,10 +68,65 @@ def test_flags_of_integers() -> None:
 
 
 def test_the_arguments_must_agree_on_the_number_of_variables() -> None:
-    block = {"A_ub": Block("A_ub", DENSE)}
-    assert count_variables(None, block, None, None) == 3
-    assert count_variables(None, {}, [0.0] * 5, None) == 5
+    block, number, vector = {"A_ub": Block("A_ub", DENSE)}, np.array(0.0), np.zeros(5)
+    assert count_variables(None, block, number, number) == 3
+    assert count_variables(None, {}, vector, number) == 5
     with pytest.raises(InvalidInputError, match="disagree on the number of variables: A_ub 3, n 4"):
-        count_variables(4, block, None, None)
+        count_variables(4, block, number, number)
+    with pytest.raises(InvalidInputError, match="disagree on the number of variables: A_ub 3, upper 5"):
+        count_variables(None, block, number, vector)
     with pytest.raises(InvalidInputError, match="unknown: give `n`"):
-        count_variables(None, {}, 0, None)
+        count_variables(None, {}, number, number)
+
+
+def test_a_bound_of_length_one_is_that_of_all_variables_or_of_the_only_one() -> None:
+    single = np.zeros(1)
+    assert count_variables(None, {}, single, single) == 1
+    assert count_variables(None, {}, single, np.zeros(5)) == 5
+    assert count_variables(4, {}, single, single) == 4
+
+
+def test_blocks_without_entries_keep_their_shape() -> None:
+    empty = Block("A_ub", scipy.sparse.csr_array((2, 3)))
+    assert (empty.m, empty.n, tuple(empty.values.shape)) == (2, 3, (0,))
+    per_instance = Block("A_eq", torch.zeros(4, 2, 3).to_sparse())
+    rows = stack([empty, per_instance], 3, CPU)
+    assert (rows.m, rows.n, tuple(rows.values.shape)) == (4, 3, (4, 0))
+    assert rows.squared_norms().shape == (4, 4)
+    for none in (torch.zeros(4, 0, 3), torch.zeros(4, 0, 3).to_sparse()):
+        rows = stack([Block("A_ub", none)], 3, CPU)
+        assert isinstance(rows, DenseRows)
+        assert tuple(rows.values.shape) == (4, 0, 3)
+
+
+def test_a_bad_entry_of_a_sparse_block_is_named_by_its_row_and_column() -> None:
+    matrix = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, np.nan]])
+    with pytest.raises(InvalidInputError, match=r"`A_ub` must be finite; got nan at \[1, 2\]"):
+        Block("A_ub", scipy.sparse.csr_array(matrix))
+    batch = torch.from_numpy(np.stack([DENSE, matrix]))
+    with pytest.raises(InvalidInputError, match=r"`A_ub` must be finite; got nan at \[1, 1, 2\]"):
+        Block("A_ub", batch.to_sparse())
+
+
+def test_names_are_as_many_as_variables_and_all_different() -> None:
+    assert as_names(None, 2) is None
+    assert as_names(["a", "b"], 2) == ("a", "b")
+    assert as_names(iter([1, 2]), 2) == (1, 2)
+
+
+def test_an_unknown_keyword_is_refused_with_the_one_that_was_meant() -> None:
+    class Tall:
+        def __init__(self, height: int = 0, *, width: int = 0) -> None: ...
+
+    refuse_keywords(Tall, {})
+    with pytest.raises(InvalidInputError, match=r"Tall has no argument `heigth`, only height, width. Did you mean `he"):
+        refuse_keywords(Tall, {"heigth": 1})
+    with pytest.raises(InvalidInputError, match=r"Tall has no argument `zzz`, only height, width\.$"):
+        refuse_keywords(Tall, {"zzz": 1})
+
+
+def test_numpy_follows_the_device_of_the_tensors() -> None:
+    assert common_device({"A_ub": np.zeros(2)}) == CPU
+    assert common_device({"A_ub": np.zeros(2), "b_ub": torch.zeros(1, device="meta")}) == torch.device("meta")
+    with pytest.raises(InvalidInputError, match="got A_ub on cpu, b_ub on meta"):
+        common_device({"A_ub": torch.zeros(2), "b_ub": torch.zeros(1, device="meta")})

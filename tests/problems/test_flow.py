@@ -64,7 +64,7 @@ class TestMaxFlow(LinearConformance):
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"capacity": [1.0, -1.0]}, r"`capacity` must be >= 0.*-1.0 at \[1\]"),
+            ({"capacity": [1.0, -1.0]}, r"`capacity` must be >= 0.*-1 at \[1\]"),
             ({"capacity": [1.0, float("nan")]}, "`upper` must be free of NaN|`capacity` must be"),
             ({"capacity": [1.0, 1.0, 1.0]}, r"must be \(\*batch, 2\).*got \(3,\)"),
             ({"target": 0}, "`target` must be another node than `source`"),

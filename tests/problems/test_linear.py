@@ -68,7 +68,7 @@ def test_every_kind_of_matrix(kind: str) -> None:
 @pytest.mark.parametrize(
     "bounds",
     [
-        ([0.0, -1.0], [1.0, np.inf]),
+        (np.array([0.0, -1.0]), np.array([1.0, np.inf])),
         [(0, 1), (-1, None)],
         scipy.optimize.Bounds([0.0, -1.0], [1.0, np.inf]),
         (torch.tensor([0.0, -1.0]), torch.tensor([1.0, torch.inf])),
@@ -139,10 +139,10 @@ def test_check_lists_rows_bounds_and_fractions() -> None:
         ({"A_ub": [[1.0, 2.0]], "b_ub": [np.inf]}, "`b_ub` must be finite; got inf"),
         ({"A_ub": [["a", 2.0]], "b_ub": [1.0]}, "`A_ub` must be an array of numbers"),
         ({"A_ub": [[1.0, 2.0]], "b_ub": [1.0], "A_eq": [[1.0]], "b_eq": [1.0]}, "disagree on the number of variables"),
-        ({"n": 2, "bounds": ([0.0, 2.0], [1.0, 1.0])}, r"`bounds` must be lower <= upper; got 2.0 > 1.0 at \[1\]"),
+        ({"n": 2, "bounds": (np.array([0.0, 2.0]), 1.0)}, r"`bounds` must be lower <= upper; got 2.0 > 1.0 at \[1\]"),
         ({"n": 2, "bounds": (np.inf, np.inf)}, "`lower` must be free of inf"),
         ({"n": 2, "bounds": (0.0, np.nan)}, "`upper` must be free of NaN"),
-        ({"n": 2, "bounds": ([0.0], [1.0])}, "disagree on the number of variables: lower 1, upper 1, n 2"),
+        ({"n": 2, "bounds": ([0.0] * 3, [1.0] * 3)}, "disagree on the number of variables: n 2, lower 3, upper 3"),
         ({"n": 2, "bounds": [(0, 1, 2), (0, 1, 2)]}, "`bounds` must be a tuple"),
         ({"n": 2, "integrality": 2}, "`integrality` must be 0 .* or 1"),
         ({"n": 2, "integrality": [1, 0, 1]}, "`integrality` must be"),

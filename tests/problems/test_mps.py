@@ -112,3 +112,13 @@ def test_what_is_not_linear_is_refused(tmp_path: Path, text: str, message: str) 
     file.write_text(text)
     with pytest.raises(InvalidInputError, match=message):
         read_mps(file)
+
+
+def test_names_in_another_encoding_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "model.mps"
+    columns = "    größe  COST 1.0 R1 1.0\n".encode("latin1")
+    path.write_bytes(b"NAME T\nROWS\n N COST\n L R1\nCOLUMNS\n" + columns + b"RHS\n    RHS R1 4.0\nENDATA\n")
+    with pytest.raises(InvalidInputError, match=r"`path` must be a file with names in UTF-8; got .*model\.mps.*iconv"):
+        read_mps(path)
+    path.write_bytes(path.read_bytes().decode("latin1").encode())
+    assert read_mps(path).names == ("größe",)

@@ -486,7 +486,7 @@ def test_errors() -> None:
         problem.objective(torch.zeros(N + 1), theta)
     with pytest.raises(InvalidInputError, match=r"batch shapes must broadcast"):
         problem.objective(torch.zeros(3, N), theta)
-    with pytest.raises(InvalidInputError, match=r"`theta` must be on the problem's device"):
+    with pytest.raises(InvalidInputError, match=r"`theta` must be a tensor with numbers in it; got .* 'meta'"):
         problem.solve(theta.to("meta"))
     with pytest.raises(ForesolveError, match="project"):
         SubmodularProblem(ProbabilisticCoverage(), MATROIDS[3], "ascent").solve(theta)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +18,9 @@ from foresolve.errors import InvalidInputError
 
 T = TypeVar("T")
 
+# What torch can add and compare; it stores smaller ones only.
+FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
+
 
 def fail(name: str, expected: str, value: str, remedy: str = "") -> InvalidInputError:
     """The error for a bad argument; the caller raises it."""
@@ -24,14 +29,48 @@ def fail(name: str, expected: str, value: str, remedy: str = "") -> InvalidInput
 
 
 def as_tensor(name: str, value: Any, *, dtype: torch.dtype = torch.float64) -> Tensor:
-    """A dense floating tensor of `value`; tensors keep their graph and device, integers and booleans are cast."""
-    if isinstance(value, Tensor):
-        return value if value.is_floating_point() else value.to(dtype)
+    """A dense floating tensor of `value`; tensors keep their graph and device, integers and booleans are cast.
+
+    What would lose something on the way (imaginary parts, gradients) or holds no numbers is refused.
+    """
+    if not isinstance(value, Tensor):
+        return torch.tensor(_as_array(name, value), dtype=dtype)
+    computable(name, value)
+    return value if value.dtype in FLOATS else value.to(dtype)
+
+
+def computable(name: str, value: Tensor) -> None:
+    """Refuse a tensor that is sparse, complex, quantized, of 8-bit floats, or without numbers."""
+    if value.layout != torch.strided:
+        raise fail(name, "a dense tensor", f"the layout {value.layout}", "Call `.to_dense()` on it")
+    if value.device.type == "meta":
+        raise fail(name, "a tensor with numbers in it", "one on the device 'meta', which holds none")
+    if value.dtype in FLOATS:
+        return
+    if value.is_complex():
+        raise fail(name, "of real numbers", str(value.dtype), "Take its real part, `.real`, or its modulus, `.abs()`")
+    if value.is_floating_point() or value.is_quantized:
+        expected = "of float16, bfloat16, float32, float64, integers or booleans"
+        remedy = "Cast it first, for example with `.float()` (`.dequantize()` where it is quantized)"
+        raise fail(name, expected, str(value.dtype), remedy)
+
+
+def _as_array(name: str, value: Any) -> np.ndarray:
+    """What is no tensor, in float64."""
+    if value is None:
+        raise fail(name, "an array of numbers", "None")
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(value)
+        if array.dtype.kind not in "cmM":  # NumPy would drop imaginary parts, and take dates for numbers
+            return np.asarray(array, dtype=np.float64)
+    except RuntimeError as error:
+        raise fail(name, "an array of numbers", f"{error}", "Put tensors together with `torch.stack`") from error
     except (TypeError, ValueError) as error:
-        raise fail(name, "an array of numbers", type(value).__name__) from error
-    return torch.tensor(array, dtype=dtype)
+        uneven = " whose rows differ in length" if "inhomogeneous" in str(error) else ""
+        raise fail(name, "an array of numbers", f"{type(value).__name__}{uneven}") from error
+    if array.dtype.kind == "c":
+        raise fail(name, "of real numbers", str(array.dtype), "Take its real part or its modulus")
+    raise fail(name, "an array of numbers", str(array.dtype), "Turn times into numbers in a unit of your choice")
 
 
 def finite(name: str, value: Tensor, *, allow_infinite: bool = False) -> None:
@@ -83,15 +122,15 @@ def last_dims(name: str, value: Tensor, shape: Sequence[int | None], what: str =
     raise fail(name, f"(*batch{sizes}) to match {what}", str(tuple(value.shape)))
 
 
-def same_device(name: str, value: Tensor, device: torch.device) -> None:
-    """`value` must live where the problem lives."""
-    if value.device != device:
-        raise fail(
-            name,
-            f"on the problem's device ({device})",
-            str(value.device),
-            f"Move one of them, for example with `problem.to({str(value.device)!r})`",
-        )
+def same_device(name: str, value: Tensor, device: torch.device, owner: str = "") -> None:
+    """`value` must live where the problem (or the argument `owner`) lives; of the two, the one on the CPU moves."""
+    if value.device == device:
+        return
+    expected = f"on {f'`{owner}`' if owner else 'the problem'}'s device ({device})"
+    if value.device.type == "meta":
+        raise fail(name, expected, "meta", "A tensor on 'meta' holds no numbers")
+    mover, target = (owner or "problem", value.device) if device.type == "cpu" else (name, device)
+    raise fail(name, expected, str(value.device), f"Move `{mover}`: `{mover}.to({str(target)!r})`")
 
 
 def broadcast_batch(shapes: Mapping[str, Sequence[int]]) -> torch.Size:
@@ -106,11 +145,31 @@ def broadcast_batch(shapes: Mapping[str, Sequence[int]]) -> torch.Size:
         raise InvalidInputError(f"batch shapes must broadcast together; got {batches}") from error
 
 
-def positive(name: str, value: float, remedy: str = "") -> float:
+def _number(value: Any) -> float:
+    """One number as a float; NaN for what is none: text, truth values, several numbers, anything else."""
+    try:
+        if isinstance(value, Tensor | np.ndarray):
+            value = value.item()  # refuses several
+        return math.nan if isinstance(value, bool | np.bool_ | str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return math.nan
+
+
+def _shown(value: Any) -> str:
+    """A value in a message: numbers and text as they are, of anything else what it is."""
+    if isinstance(value, str):
+        return repr(value)
+    if isinstance(value, Tensor | np.ndarray):
+        return str(value.item()) if value.ndim == 0 else f"an array of shape {tuple(value.shape)}"
+    return str(value) if value is None or np.isscalar(value) else type(value).__name__
+
+
+def positive(name: str, value: Any, remedy: str = "", *, expected: str = "a finite number > 0") -> float:
     """A finite number greater than zero."""
-    if not np.isfinite(value) or value <= 0:
-        raise fail(name, "a finite number > 0", str(value), remedy)
-    return float(value)
+    number = _number(value)
+    if not 0 < number < math.inf:
+        raise fail(name, expected, _shown(value), remedy)
+    return number
 
 
 def between(name: str, value: Any, interval: str, remedy: str = "") -> float:
@@ -120,14 +179,11 @@ def between(name: str, value: Any, interval: str, remedy: str = "") -> float:
     1.0
     """
     low, high = (float(end) for end in interval[1:-1].split(","))
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
+    number = _number(value)
     above = number > low if interval[0] == "(" else number >= low
     below = number < high if interval[-1] == ")" else number <= high
-    if isinstance(value, bool) or not (above and below):
-        raise fail(name, f"in {interval}", str(value), remedy)
+    if not (above and below):
+        raise fail(name, f"in {interval}", _shown(value), remedy)
     return number
 
 
@@ -137,6 +193,19 @@ def one_of(name: str, value: T, options: Iterable[T], remedy: str = "") -> T:
     if value not in options:
         raise fail(name, f"one of {', '.join(map(repr, options))}", repr(value), remedy)
     return value
+
+
+def path(name: str, value: Any, what: str = "a path") -> Path:
+    """A path, given as text or as a `Path`."""
+    if not isinstance(value, str | os.PathLike):
+        raise fail(name, f"{what}, as a string or a `Path`", _shown(value))
+    return Path(value)
+
+
+def function(name: str, value: Any, signature: str, remedy: str = "") -> None:
+    """Something that can be called; `signature` says how it will be."""
+    if not callable(value):
+        raise fail(name, f"a function `{signature}`", _shown(value), remedy)
 
 
 def positive_int(name: str, value: Any, *, zero: bool = False) -> int:

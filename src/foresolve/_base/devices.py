@@ -11,19 +11,19 @@ from foresolve._base import checks
 
 
 def canonical(device: torch.device | str) -> torch.device:
-    """A device with its number, so that "cuda" equals "cuda:0"."""
-    return torch.empty(0, device=device).device
-
-
-def find_device(device: Any, model: nn.Module) -> torch.device:
-    """The device that was asked for, or that of the model; an error where it is not there."""
-    if device is None:
-        first = next(iter([*model.parameters(), *model.buffers()]), None)
-        return torch.device("cpu") if first is None else first.device
+    """A device with its number, so that "cuda" equals "cuda:0"; an error where it is not there."""
     try:
-        return canonical(device)
+        return torch.empty(0, device=device).device
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         available = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
         reason = str(error).splitlines()[0]
         expected = f"one that is available ({', '.join(available)})"
         raise checks.fail("device", expected, f"{device!r}: {reason}") from error
+
+
+def find_device(device: Any, model: nn.Module) -> torch.device:
+    """The device that was asked for, or that of the model."""
+    if device is not None:
+        return canonical(device)
+    first = next(iter([*model.parameters(), *model.buffers()]), None)
+    return torch.device("cpu") if first is None else first.device

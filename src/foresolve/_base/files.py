@@ -28,7 +28,7 @@ _TENSOR, _TUPLE, _PAIRS, _COUNTER = "__tensor__", "__tuple__", "__pairs__", "__c
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of `path`, whole, at the end; the one before stays if anything fails.
 
-    Its permissions are those of the file that it replaces, or of any new file.
+    Its permissions are those of the file that it replaces, or of any new file. Errors of the disk name `path`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Opened as users do, so that the umask holds: a file of `mkstemp` can be read by nobody else.
@@ -41,9 +41,11 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         if path.exists():
             temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(temporary, path)
-    except BaseException:  # Ctrl-C too
+    except BaseException as error:  # Ctrl-C too
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from error  # a full disk comes without a name
         raise
 
 

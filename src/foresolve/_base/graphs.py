@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,6 +40,8 @@ class Graph:
             if len(arcs.tails) == 0:
                 raise checks.fail("arcs", shape, "a graph without edges")
             return arcs
+        if is_networkx(arcs):
+            raise checks.fail("arcs", shape, "a networkx graph", "Use `from_networkx(graph, ...)` of the class")
         pairs = as_pairs("arcs", arcs, "pairs (tail, head) of node numbers", shape)
         tails, heads = pairs.T.copy()
         return cls(tails, heads, count_nodes(pairs, n_nodes))
@@ -72,8 +75,12 @@ class Graph:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The arcs' names, "a -> b"; `None` where nodes are numbers."""
-        return None if self.nodes is None else tuple(self.arc_name(arc) for arc in range(len(self.tails)))
+        """The arcs' names, "a -> b"; `None` where nodes are numbers. Arcs alike are told apart by their numbers."""
+        if self.nodes is None:
+            return None
+        names = [self.arc_name(arc) for arc in range(len(self.tails))]
+        count = Counter(names)
+        return tuple(f"{name} [{arc}]" if count[name] > 1 else name for arc, name in enumerate(names))
 
     def with_nodes(self, n_nodes: int) -> Graph:
         """The same with more nodes, which no arc touches."""
@@ -89,7 +96,7 @@ class Graph:
         """The number of a node that the argument `name` gives."""
         if self.nodes is None:
             return as_node(name, node, self.n_nodes)
-        if node not in self._numbers:
+        if not isinstance(node, Hashable) or node not in self._numbers:
             raise checks.fail(name, f"one of the {self.n_nodes} nodes of `graph`", repr(node))
         return self._numbers[node]
 

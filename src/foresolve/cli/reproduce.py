@@ -2,6 +2,7 @@
 # No `from __future__ import annotations`: typer reads the annotations of functions that are defined inside another.
 
 import os
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from foresolve._base.progress import reporting
 from foresolve.cli.data import DATA
+from foresolve.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -59,7 +61,8 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
     try:
         return None if text is None else tuple(int(word) for word in text.split(","))
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as 5,10,20") from error
+        message = f"{text!r} is not a list of whole numbers such as 5,10,20"
+        raise typer.BadParameter(message, param_hint=_hint("ks")) from error
 
 
 def add_reproduce(app: "Typer") -> None:
@@ -161,12 +164,30 @@ def _plan(name: str, wanted: dict[str, Any], one_of_many: bool) -> "Config":
     from foresolve.reproduce.domains.registry import find_domain
     from foresolve.reproduce.runs.plan import plan
 
-    wanted, domain = dict(wanted), find_domain(name)
+    given, wanted, domain = wanted, dict(wanted), find_domain(name)
     if wanted["data"] is None and not wanted["quick"] and domain.real is not None:
         wanted["data"] = os.environ.get(DATA) or None
     if one_of_many and not domain.info.ks:
         wanted["ks"] = None
-    return plan(name, **{key: value for key, value in wanted.items() if value is not None})
+    try:
+        return plan(name, **{key: value for key, value in wanted.items() if value is not None})
+    except InvalidInputError as error:
+        raise _usage_error(error, given) from error
+
+
+def _hint(argument: str) -> str:
+    """The option that sets an argument of `plan`, as typer writes it."""
+    return f"'--{'k' if argument == 'ks' else argument}'"
+
+
+def _usage_error(error: InvalidInputError, given: dict[str, Any]) -> Exception:
+    """An error about an option that was given, by the option's own name and with typer's exit status; or as it is."""
+    import typer
+
+    name = re.match(r"`(\w+)` ", str(error))
+    if name is None or given.get(name[1]) is None:
+        return error
+    return typer.BadParameter(str(error)[name.end() :], param_hint=_hint(name[1]))
 
 
 def _places(domain: str, configs: Sequence["Config"], out: Path | None) -> tuple[list[Path], Path]:

@@ -19,6 +19,7 @@ def as_table(name: str, value: Any, device: torch.device) -> Tensor:
     `device`.
     """
     if isinstance(value, Tensor):
+        checks.computable(name, value)
         table = value.detach()
     else:
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve.errors import NoGradientWarning
@@ -43,7 +43,10 @@ class RelativeGamma:
 
 
 class SmoothedLayer(Layer):
-    """A layer that maximizes an objective less `gamma` times a penalty."""
+    """A layer that maximizes an objective less `gamma` times a penalty.
+
+    A `gamma` that is an `nn.Parameter` is one of the layer, `_gamma` in its `state_dict`, and can be trained.
+    """
 
     def __init__(self, gamma: float | Tensor | RelativeGamma) -> None:
         super().__init__()
@@ -58,22 +61,37 @@ class SmoothedLayer(Layer):
     @gamma.setter
     def gamma(self, value: float | Tensor | RelativeGamma) -> None:
         if isinstance(value, Tensor):
-            if not bool((value > 0).all()) or not bool(torch.isfinite(value).all()):
-                raise checks.fail("gamma", "finite and > 0", f"minimum {value.min().item()}", _AT_ZERO)
+            value = checks.as_tensor("gamma", value)
+            _check_positive(value, _AT_ZERO)
         elif not isinstance(value, RelativeGamma):
-            value = checks.positive("gamma", value, _AT_ZERO)
-        self._gamma = value
+            value = checks.positive("gamma", value, _remedy(value), expected=_EXPECTED)
+        self._keep(value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "gamma":  # torch would register a parameter under this name, past the property
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def _keep(self, gamma: float | Tensor | RelativeGamma) -> None:
+        self._parameters.pop("_gamma", None)  # torch refuses to put anything else in the place of a parameter
+        self._gamma = gamma
+
+    def _twin(self) -> Self:
+        twin = copy.copy(self)
+        twin._parameters = dict(self._parameters)
+        return twin
 
     def with_gamma(self, gamma: float | Tensor | RelativeGamma) -> Self:
         """The same layer with another smoothing."""
-        twin = copy.copy(self)
+        twin = self._twin()
         twin.gamma = gamma
         return twin
 
     def _with_checked(self, gamma: Tensor) -> Self:
         """The same with a `gamma` that came from this layer: asking a GPU again whether it is positive takes longer."""
-        twin = copy.copy(self)
-        twin._gamma = gamma
+        twin = self._twin()
+        twin._keep(gamma)
         return twin
 
     def penalty(self, x: Tensor) -> Tensor:
@@ -98,9 +116,12 @@ class SmoothedLayer(Layer):
         if isinstance(self._gamma, RelativeGamma):
             return relative(self._gamma)
         if isinstance(self._gamma, Tensor):
+            if isinstance(self._gamma, nn.Parameter):  # the last step of an optimizer knows no bounds
+                _check_positive(self._gamma, "Train its logarithm: `layer.with_gamma(log_gamma.exp())`")
             gamma = self._gamma.to(like)
             if gamma.ndim and tuple(gamma.shape) != tuple(batch):
-                raise checks.fail("gamma", f"a number or of the batch shape {tuple(batch)}", str(tuple(gamma.shape)))
+                expected = f"a number or of the batch shape {tuple(batch)}, one for each instance"
+                raise checks.fail("gamma", expected, f"shape {tuple(gamma.shape)}")
             return gamma.reshape(-1)
         return torch.tensor([self._gamma], dtype=like.dtype, device=like.device)
 
@@ -127,4 +148,21 @@ class SmoothedLayer(Layer):
             )
 
 
+def _check_positive(gamma: Tensor, remedy: str) -> None:
+    if not bool((gamma > 0).all()) or not bool(torch.isfinite(gamma).all()):
+        raise checks.fail("gamma", "finite and > 0", f"minimum {gamma.min().item()}", remedy)
+
+
+def _remedy(gamma: object) -> str:
+    """What whoever gave this `gamma` is likely to want."""
+    if isinstance(gamma, Problem):
+        return "A layer is made without a problem and called with it: `layer(theta, problem)`"
+    if isinstance(gamma, int | float) and not isinstance(gamma, bool):
+        return _AT_ZERO
+    if callable(gamma) and not isinstance(gamma, type):
+        return "A schedule goes to `fit(..., anneal=schedule)`"
+    return "For one that follows the scale of the data, give `RelativeGamma()`"
+
+
+_EXPECTED = "a finite number > 0, a tensor of them or RelativeGamma(factor)"
 _AT_ZERO = "At test time use `problem.solve(theta)`, the decision without smoothing"

@@ -26,7 +26,7 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, identity: dict[str, dict[str, Any]]) -> None:
         need("safetensors", "a checkpoint", "learn")
-        path = Path(path)
+        path = checks.path("checkpoint", path)
         self.path = path / NAME if path.is_dir() or not path.suffix else path
         self.identity = identity
 

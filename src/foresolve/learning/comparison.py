@@ -15,7 +15,7 @@ from foresolve._base.bootstrap import intervals
 from foresolve._base.extras import need
 from foresolve._base.randomness import Seed, as_seed
 from foresolve._base.table import Table, Tabular
-from foresolve.learning.report import Report, check_columns
+from foresolve.learning.report import Report, check_columns, check_intervals
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,8 @@ def compare(
     >>> comparison["nonsense"].difference > 0, comparison["nonsense"].p_value < 1e-6
     (True, True)
     """
-    reports = dict(reports)
-    if not reports:
-        raise checks.fail("reports", "at least one report by name", "none")
+    reports = _by_name(reports)
+    check_intervals(bootstrap, confidence)
     checks.one_of("test", test, ("wilcoxon", "t"))
     reference = checks.one_of("reference", next(iter(reports)) if reference is None else reference, reports)
     check_columns(reports, measure)
@@ -135,6 +134,18 @@ def compare(
             )
         )
     return Comparison(reference, measure, {"t": "t", "wilcoxon": "Wilcoxon"}[test], confidence, tuple(rows))
+
+
+def _by_name(reports: Any) -> dict[str, Report]:
+    expected, remedy = "a dict of reports by name", 'For example `{"two-stage": evaluate(...), "SPO+": evaluate(...)}`'
+    if not isinstance(reports, Mapping):
+        raise checks.fail("reports", expected, type(reports).__name__, remedy)
+    for name, report in reports.items():
+        if not isinstance(report, Report):
+            raise checks.fail("reports", expected, f"{type(report).__name__} as {name!r}", remedy)
+    if not reports:
+        raise checks.fail("reports", "at least one report by name", "none")
+    return dict(reports)
 
 
 def _p_value(difference: np.ndarray, test: str) -> float:

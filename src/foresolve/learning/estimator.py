@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -126,7 +126,8 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
         self.model_ = self._model(X.shape[1], theta.shape[1], seed).double()
         train, valid = self._data(X, theta), None
         if self.patience is not None:
-            train, valid = train.split(1.0 - self.validation_fraction, seed=seed)
+            fraction = checks.between("validation_fraction", self.validation_fraction, "(0, 1)")
+            train, valid = train.split(1.0 - fraction, seed=seed)
         self.history_: History = fit(self.model_, self._loss(), train, valid, progress=False, **self._options(seed))
         self.n_outputs_ = theta.shape[1]
         return self
@@ -161,13 +162,22 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
 
     def _model(self, inputs: int, outputs: int, seed: int) -> nn.Module:
         if self.model is None:
+            if not isinstance(self.hidden, Iterable):
+                raise checks.fail("hidden", "widths of layers, such as (64, 64)", repr(self.hidden))
             return MLP(inputs, outputs, tuple(self.hidden), seed=seed)
-        return copy.deepcopy(self.model) if isinstance(self.model, Baseline) else self.model(inputs, outputs)
+        if isinstance(self.model, Baseline):
+            return copy.deepcopy(self.model)
+        if isinstance(self.model, nn.Module) or not callable(self.model):
+            remedy = "Each fit starts from a new model: give its class, or a function that makes it"
+            expected = "a function `model(n_features, n_outputs)` or a Baseline"
+            raise checks.fail("model", expected, type(self.model).__name__, remedy)
+        return self.model(inputs, outputs)
 
     def _loss(self) -> Loss | None:
         if isinstance(self.loss, Loss):
             return copy.deepcopy(self.loss)  # losses remember: every fit starts from the same
         if self.loss is not None:
+            checks.function("loss", self.loss, "loss()", "For example `SPOPlus()`, or its class")
             return self.loss()
         if isinstance(self.model_, Baseline):
             return None

@@ -21,7 +21,8 @@ from foresolve.learning.distributed import unwrap
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
 from foresolve.learning.prediction import Model, inference, predict
-from foresolve.learning.report import Report
+from foresolve.learning.report import Report, check_intervals
+from foresolve.losses.base import Loss
 from foresolve.problems.base import Problem
 
 Rule = Callable[[Tensor, Problem], Tensor]
@@ -77,7 +78,9 @@ def evaluate(
         rule, model = rule or model.rule, model.model
     if not callable(model):
         raise checks.fail("model", "callable on features", type(model).__name__)
-    seed = as_seed("seed", seed)
+    _check_rules(rule, repair)
+    seed, batch_size = as_seed("seed", seed), checks.positive_int("batch_size", batch_size)
+    check_intervals(bootstrap, confidence)
     model = unwrap(model) if isinstance(model, nn.Module) else model
     data.solve()  # before it is moved: the caller's data set keeps its decisions
     if device is not None:
@@ -89,9 +92,20 @@ def evaluate(
         data = data.to(find_device(None, model))
     scorer = _Scorer(model, rule, repair, metrics)
     with inference(model):
-        for index in torch.arange(len(data)).split(checks.positive_int("batch_size", batch_size)):
+        for index in torch.arange(len(data)).split(batch_size):
             scorer.add(data[index])
     return scorer.report(data.problem.exact, bootstrap, confidence, seed)
+
+
+def _check_rules(rule: Any, repair: Any) -> None:
+    """Before any work: how to decide and how to repair must be functions."""
+    if isinstance(rule, Loss):
+        remedy = "Decisions are scored by their regret, whatever they were trained on"
+        raise checks.fail("rule", "a function `rule(theta_hat, problem) -> x` or a layer", "a loss", remedy)
+    if rule is not None:
+        checks.function("rule", rule, "rule(theta_hat, problem) -> x")
+    if repair is not None:
+        checks.function("repair", repair, "repair(x, problem) -> x")
 
 
 def _named(error: SolverError, batch: Batch) -> SolverError:
@@ -120,7 +134,7 @@ class _Scorer:
             x = self._timed("decision", rule, theta_hat, batch.problem)
         except SolverError as error:
             raise _named(error, batch) from error
-        if not isinstance(x, Tensor) or len(x) != len(batch):
+        if not isinstance(x, Tensor) or x.shape[:1] != (len(batch),):
             shape = str(tuple(x.shape)) if isinstance(x, Tensor) else type(x).__name__
             raise checks.fail("rule(theta_hat, problem)", f"({len(batch)}, n)", shape)
         x = self._checked(x.detach().to(batch.theta), batch)
@@ -149,7 +163,10 @@ class _Scorer:
         self._put(feasible=feasible)
         if self.repair is None or bool(feasible.all()):
             return x
-        x = torch.where(feasible.unsqueeze(-1), x, self.repair(x, batch.problem).to(x))
+        repaired = self.repair(x, batch.problem)
+        if not isinstance(repaired, Tensor):
+            raise checks.fail("repair(x, problem)", "a tensor of decisions", type(repaired).__name__)
+        x = torch.where(feasible.unsqueeze(-1), x, repaired.to(x))
         after = batch.problem.check(x, relaxed=relaxed)
         if not after:
             where = [] if batch.index is None else batch.index[~after.feasible.to(batch.index.device)].tolist()

@@ -120,6 +120,9 @@ def _prepared(
 ) -> TrainingLoop:
     """Everything in its place: what is known beforehand worked out, model, loss and data on one device."""
     where = find_device(options.device, model)
+    if where.type == "meta":
+        remedy = "For a model on 'meta', `model.to_empty(device=...)` makes room for numbers"
+        raise checks.fail("device", "one that holds numbers", "meta", remedy)
     loss.check_problem(train.problem)
     model.to(where)
     loss.to(where)

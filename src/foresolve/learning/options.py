@@ -49,15 +49,27 @@ class Options:
             checks.positive_int("patience", self.patience)
             if valid is None:
                 raise checks.fail("valid", "given where `patience` is", "None", "Patience is about validation")
+        _check_maker("optimizer", self.optimizer, torch.optim.Optimizer, "torch.optim.Adam")
+        _check_maker("scheduler", self.scheduler, object, "lambda optimizer: CosineAnnealingLR(optimizer, 20)")
+        if not (self.progress is None or isinstance(self.progress, bool | int) or callable(self.progress)):
+            raise checks.fail("progress", "True, False, None or a function of the History", repr(self.progress))
         return replace(
             self,
             epochs=checks.positive_int("epochs", self.epochs, zero=True),
             batch_size=checks.positive_int("batch_size", self.batch_size),
+            lr=self._checked_lr(),
             anneal=_schedules(self.anneal),
             monitor=checks.one_of("monitor", self.monitor, get_args(Monitor)),
             clip=None if self.clip is None else checks.positive("clip", self.clip),
+            checkpoint=None if self.checkpoint is None else checks.path("checkpoint", self.checkpoint),
             on_failure=checks.one_of("on_failure", self.on_failure, get_args(Failure)),
         )
+
+    def _checked_lr(self) -> Any:
+        """A number where an optimizer is made with it; `torch.optim` has no use for a negative one, some for 0."""
+        if self.optimizer is None:
+            return checks.positive("lr", self.lr)
+        return checks.between("lr", self.lr, "[0, inf)") if isinstance(self.optimizer, type) else self.lr
 
     @property
     def schedules(self) -> Mapping[str, Schedule]:
@@ -74,26 +86,66 @@ class Options:
         parameters = [p for p in model.parameters() if p.requires_grad]
         if not parameters:
             raise checks.fail("model", "one with parameters to train", f"{type(model).__name__}, which has none")
-        if isinstance(self.optimizer, torch.optim.Optimizer):
-            return self.optimizer
-        if self.optimizer is None:
-            return torch.optim.Adam(parameters, lr=checks.positive("lr", self.lr))
-        make = self.optimizer
-        optimizer = make(parameters, lr=self.lr) if isinstance(make, type) else make(parameters)
+        make = torch.optim.Adam if self.optimizer is None else self.optimizer
+        if isinstance(make, torch.optim.Optimizer):
+            optimizer = make
+        elif isinstance(make, type):
+            optimizer = _made("optimizer", make, parameters, lr=self.lr)
+        else:
+            optimizer = make(parameters)
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise checks.fail("optimizer", "an optimiser, or a function that makes one", type(optimizer).__name__)
+        if isinstance(optimizer, torch.optim.LBFGS):
+            raise checks.fail(
+                "optimizer", "one that steps without a closure", "LBFGS", "For example `torch.optim.Adam`"
+            )
+        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        if held.isdisjoint(map(id, parameters)):
+            remedy = "Give its class, or a function of the parameters, and it is made for this model"
+            raise checks.fail("optimizer", "of parameters of `model`", "one that has none of them", remedy)
         return optimizer
 
     def scheduler_for(self, optimizer: torch.optim.Optimizer) -> Any:
         """The one that was given, or made for the optimiser; `None` where there is none."""
-        if self.scheduler is None or (hasattr(self.scheduler, "step") and not isinstance(self.scheduler, type)):
-            return self.scheduler
-        return self.scheduler(optimizer)
+        make = self.scheduler
+        if make is None or _steps(make):
+            return make
+        scheduler = _made("scheduler", make, optimizer) if isinstance(make, type) else make(optimizer)
+        if scheduler is not None and not _steps(scheduler):
+            expected = "a function that makes a scheduler, which has a `step()`"
+            raise checks.fail("scheduler", expected, f"one that makes {type(scheduler).__name__}")
+        return scheduler
 
     def identity(self, instances: int) -> dict[str, Any]:
         """What a run must have in common with the one that it resumes; the optimiser's state brings its own `lr`."""
         names = {"seed": self.seed, "batch_size": self.batch_size, "instances": instances}
         return names if self.optimizer is not None else names | {"lr": self.lr}
+
+
+def _steps(value: Any) -> bool:
+    return hasattr(value, "step") and not isinstance(value, type)
+
+
+def _check_maker(name: str, value: Any, kind: type, example: str) -> None:
+    """Refuse what neither is an optimiser or scheduler nor makes one."""
+    expected = f"an instance, a class or a function that makes one, such as `{example}`"
+    if isinstance(value, type):
+        if not issubclass(value, kind):
+            raise checks.fail(name, expected, value.__name__)
+    elif value is not None and not _steps(value) and not callable(value):
+        raise checks.fail(name, expected, repr(value) if isinstance(value, str) else type(value).__name__)
+
+
+def _made(name: str, kind: type, *arguments: Any, **keywords: Any) -> Any:
+    """An instance of a class, which may want more than it is given here."""
+    try:
+        return kind(*arguments, **keywords)
+    except (TypeError, ValueError) as error:
+        given = "the parameters and `lr`" if keywords else "the optimiser"
+        remedy = "Give a function that makes it, with all it needs"
+        raise checks.fail(
+            name, f"a class that can be made with {given}", f"{kind.__name__}: {error}", remedy
+        ) from error
 
 
 def check_data(name: str, data: Any) -> None:

@@ -54,6 +54,8 @@ class Policy:
             raise checks.fail("model", "callable on features", type(model).__name__)
         if not isinstance(problem, Problem):
             raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
+        if rule is not None:
+            checks.function("rule", rule, "rule(theta, problem) -> x", "Leave it out for `problem.solve`")
         self.model = unwrap(model) if isinstance(model, nn.Module) else model
         self.rule = rule
         self._problem = self._placed = problem
@@ -71,9 +73,16 @@ class Policy:
             if problem is None:
                 # Where the model is, and kept: the solvers it has warmed up serve the next call.
                 problem = self._placed = self._placed.to(theta.device)
-            else:
+            elif isinstance(problem, Problem):
                 problem = problem.to(theta.device)
-            return problem.solve(theta) if self.rule is None else self.rule(theta, problem).detach()
+            else:
+                raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
+            if self.rule is None:
+                return problem.solve(theta)
+            x = self.rule(theta, problem)
+        if not isinstance(x, Tensor):
+            raise checks.fail("rule(theta, problem)", "a tensor of decisions", type(x).__name__)
+        return x.detach()
 
     def decide(self, features: Any, problem: Problem | None = None) -> Tensor:
         """Decisions for features: what calling the policy does."""
@@ -97,7 +106,7 @@ class Policy:
         problem: whether the problem is written too. One that cannot be (an `OracleProblem`, a class of one's own) is an
             error; without it, `load` wants it.
         """
-        folder = Path(folder)
+        folder = checks.path("folder", folder)
         tensors: dict[str, Tensor] = {}
         config = self._describe_problem() if problem else None
         document: dict[str, Any] = {
@@ -159,7 +168,7 @@ class Policy:
         problem: instead of the saved one, and where none was saved.
         rule: where the policy had one.
         """
-        folder = Path(folder)
+        folder = checks.path("folder", folder)
         path = folder / NAME
         document = files.read_json(path)
         if not isinstance(document, dict) or document.get("kind") != KIND:

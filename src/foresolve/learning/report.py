@@ -132,6 +132,12 @@ class Report(Tabular):
         return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), f"{len(self)} instances")
 
 
+def check_intervals(bootstrap: Any, confidence: Any) -> None:
+    """Refuse what no confidence interval can be made with."""
+    checks.positive_int("bootstrap", bootstrap, zero=True)
+    checks.between("confidence", confidence, "(0, 1)", "95 % is 0.95")
+
+
 def check_columns(reports: dict[str, Report], measure: str) -> None:
     """Reports that can be compared are of the same instances."""
     first, *others = reports.items()

@@ -14,16 +14,8 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs
-from foresolve.problems.blocks import (
-    Block,
-    as_bound,
-    as_integrality,
-    common_device,
-    count_variables,
-    right_hand_side,
-    split_bounds,
-    stack,
-)
+from foresolve.problems.blocks import Block, as_integrality, common_device, count_variables, right_hand_side, stack
+from foresolve.problems.bounds import as_bound, ordered, split_bounds
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import DenseRows, Rows
 from foresolve.solvers.projection.sparse_rows import SparseRows
@@ -71,11 +63,8 @@ class Constraints:
         implied_upper: bool = False,
     ) -> Constraints:
         """From rows that know their structure; `bounds` and `integrality` as for `LinearProgram`."""
-        lower, upper = (as_bound(name, b, rows.n, equality.device) for name, b in zip(("lower", "upper"), bounds))
-        if bool((lower > upper).any()):
-            where = (lower > upper).nonzero()[0].tolist()
-            low, high = (bound[tuple(where)].item() for bound in torch.broadcast_tensors(lower, upper))
-            raise checks.fail("bounds", "lower <= upper", f"{low} > {high} at {where}")
+        sides = zip(("lower", "upper"), bounds)
+        lower, upper = ordered(*(as_bound(name, side, rows.n, equality.device) for name, side in sides))
         flags = as_integrality(integrality, rows.n)
         return cls(rows, matrix_batch, rhs, equality, lower, upper, flags, implied_upper)
 
@@ -84,19 +73,22 @@ class Constraints:
         cls, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any, integrality: Any, n: int | None
     ) -> Constraints:
         """From what users have; the arguments of `LinearProgram`."""
-        blocks = {name: Block(name, a) for name, a in (("A_eq", A_eq), ("A_ub", A_ub)) if a is not None}
-        sides = {"b_eq": b_eq, "b_ub": b_ub}
-        for name, side in sides.items():
-            if (side is None) != ("A" + name[1:] not in blocks):
-                missing = name if side is None else "A" + name[1:]
+        matrices = {"A_ub": A_ub, "A_eq": A_eq}  # in the order of the arguments: the first that is wrong is named
+        parsed = {name: Block(name, matrix) for name, matrix in matrices.items() if matrix is not None}
+        blocks = {name: parsed[name] for name in ("A_eq", "A_ub") if name in parsed}
+        sides = {"A_eq": ("b_eq", b_eq), "A_ub": ("b_ub", b_ub)}
+        for matrix, (name, side) in sides.items():
+            if (side is None) != (matrix not in blocks):
+                missing = name if side is None else matrix
                 raise checks.InvalidInputError(f"`{missing}` is missing: A and b of a block come together")
         lower, upper = split_bounds(bounds)
         size = count_variables(n, blocks, lower, upper)
-        rhs = [right_hand_side("b" + name[1:], sides["b" + name[1:]], block) for name, block in blocks.items()]
-        device = common_device(blocks, rhs, lower, upper)
-        batch = checks.broadcast_batch({name: block.batch for name, block in blocks.items()}
-                                       | {f"b{i}": side.shape[:-1] for i, side in enumerate(rhs)})  # fmt: skip
-        joined = [side.double().expand(*batch, -1) for side in rhs]
+        rhs = {sides[name][0]: right_hand_side(*sides[name], block) for name, block in blocks.items()}
+        values = {name: block.values for name, block in blocks.items()}
+        device = common_device(values | rhs | {"lower": lower, "upper": upper})
+        shapes = {name: block.batch for name, block in blocks.items()}
+        batch = checks.broadcast_batch(shapes | {name: side.shape[:-1] for name, side in rhs.items()})
+        joined = [side.double().expand(*batch, -1) for side in rhs.values()]
         equality = torch.zeros(sum(block.m for block in blocks.values()), dtype=torch.bool, device=device)
         equality[: blocks["A_eq"].m if "A_eq" in blocks else 0] = True
         return cls.of(
@@ -105,7 +97,7 @@ class Constraints:
             equality,
             (lower, upper),
             integrality,
-            matrix_batch=torch.broadcast_shapes(*(block.batch for block in blocks.values())) if blocks else batch,
+            matrix_batch=torch.broadcast_shapes(*shapes.values()) if blocks else batch,
         )
 
     @property
@@ -137,20 +129,20 @@ class Constraints:
         def flat(tensor: Tensor) -> Tensor:
             tensor = tensor.double()
             size = tensor.shape[-1]
-            return tensor.expand(*batch, -1).reshape(-1, size) if tensor.ndim > 1 else tensor[None]
+            return tensor.expand(*batch, -1).reshape(batch.numel(), size) if tensor.ndim > 1 else tensor[None]
 
         rows = self.rows
         if self.matrix_batch and self.matrix_batch != batch:
             inner = rows.values.shape[1:]
             rows = rows.with_values(
-                rows.values.reshape(*self.matrix_batch, *inner).expand(*batch, *inner).reshape(-1, *inner)
+                rows.values.reshape(*self.matrix_batch, *inner).expand(*batch, *inner).reshape(batch.numel(), *inner)
             )
         return Polytope(rows, flat(self.rhs), self.equality, flat(self.lower), flat(self._working_upper))
 
     def excess(self, x: Tensor) -> Tensor:
         """`C x - rhs`, `(*batch, m)`, for `x` `(*batch, n)`; out of the autograd graph."""
         rows = self.polytope(x.shape[:-1]).rows
-        products = rows.with_values(rows.values.detach()).apply(x.reshape(-1, self.n))
+        products = rows.with_values(rows.values.detach()).apply(x.reshape(prod(x.shape[:-1]), self.n))
         return products.reshape(*x.shape[:-1], self.rows.m) - self.rhs.detach()
 
     def matrices(self, mask: Tensor) -> scipy.sparse.csr_array | list[scipy.sparse.csr_array]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from foresolve._base.checks import instance_names
+from foresolve._base import checks
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Feasibility:
         if self:
             return "feasible"
         bad = [int(i) for i in (~self.feasible).flatten().nonzero()]
-        head = f"infeasible: {instance_names(bad, self.feasible.shape)}"
+        head = f"infeasible: {checks.instance_names(bad, self.feasible.shape)}"
         return "\n".join([head, *(f"  {violation}" for violation in self.violations)])
 
 
@@ -51,6 +51,7 @@ def inspect(
     excesses: dict[str, Tensor], tol: float, batch: torch.Size, name: Callable[[str, int], str], most: int = 20
 ) -> Feasibility:
     """Sort the amounts `(*batch, count)` by which each kind of constraint is exceeded into a report."""
+    tol = checks.between("tol", tol, "[0, inf)")
     worst = torch.zeros(batch, dtype=torch.float64)
     violations: list[Violation] = []
     for kind, excess in excesses.items():

@@ -27,11 +27,9 @@ class _Flow(LinearProgram):
         self, graph: Graph, nodes: np.ndarray, supply: Tensor, capacity: Any, sense: Sense, names: Sequence[str] | None
     ) -> None:
         self._graph, self._nodes = graph, nodes
-        upper = checks.as_tensor("capacity", capacity)
-        if bool((upper < 0).any()):
-            where = (upper < 0).nonzero()[0].tolist()
-            raise checks.fail("capacity", ">= 0 on every arc", f"{upper[tuple(where)].item()} at {where}")
-        checks.same_device("capacity", upper, supply.device)
+        upper = _as_capacity(capacity, len(graph.tails))
+        checks.same_device("capacity", upper, supply.device, "supply")
+        checks.broadcast_batch({"`supply`": supply.shape[:-1], "`capacity`": upper.shape[:-1]})
         rows = incidence(graph.tails, graph.heads, nodes, graph.n_nodes).to(supply.device)
         equality = torch.ones(len(nodes), dtype=torch.bool, device=supply.device)
         constraints = Constraints.of(rows, supply, equality, (0.0, upper))
@@ -56,6 +54,20 @@ class _Flow(LinearProgram):
         if kind == "A_eq":
             return f"node {self._graph.node_name(self._nodes[index])}"
         return f"arc {self._graph.arc_name(index)}"
+
+
+def _as_capacity(capacity: Any, arcs: int) -> Tensor:
+    """`(*batch, n_arcs)`, `>= 0`; infinite where there is no limit."""
+    if capacity is None:
+        raise checks.fail("capacity", f"a number or (*batch, {arcs})", "None", "No limit is `float('inf')`")
+    upper = checks.as_tensor("capacity", capacity)
+    upper = upper.expand(arcs) if upper.ndim == 0 else upper
+    checks.last_dim("capacity", upper, arcs, f"the {arcs} arcs")
+    checks.finite("capacity", upper, allow_infinite=True)
+    if bool((upper < 0).any()):
+        where = (upper < 0).nonzero()[0].tolist()
+        raise checks.fail("capacity", ">= 0 on every arc", f"{upper[tuple(where)].item():g} at {where}")
+    return upper
 
 
 class MaxFlow(_Flow):
@@ -177,9 +189,9 @@ class MinCostFlow(_Flow):
         amounts = checks.as_tensor("supply", supply)
         if not isinstance(supply, Tensor) and isinstance(capacity, Tensor):
             amounts = amounts.to(capacity.device)
-        if not isinstance(capacity, Tensor):
-            capacity = checks.as_tensor("capacity", capacity).to(amounts.device)
         graph = Graph.of(arcs)
+        if not isinstance(capacity, Tensor):
+            capacity = _as_capacity(capacity, len(graph.tails)).to(amounts.device)
         size = amounts.shape[-1] if amounts.ndim else 0
         if size < graph.n_nodes:
             expected = f"(*batch, n_nodes) with a number for each of the {graph.n_nodes} nodes in `arcs`"

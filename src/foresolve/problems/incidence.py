@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from foresolve.problems.blocks import no_rows
+from foresolve.solvers.projection.rows import Rows
 from foresolve.solvers.projection.sparse_rows import SparseRows
 
 
-def incidence(tails: np.ndarray, heads: np.ndarray, nodes: np.ndarray, n_nodes: int) -> SparseRows:
+def incidence(tails: np.ndarray, heads: np.ndarray, nodes: np.ndarray, n_nodes: int) -> Rows:
     """One row for each of `nodes`: +1 where an arc leaves it, -1 where one enters; self-loops cancel out."""
+    if len(nodes) == 0:  # a flow straight from source to target
+        return no_rows(len(tails), torch.Size(), torch.device("cpu"))
     row_of = np.full(n_nodes, -1)
     row_of[nodes] = np.arange(len(nodes))
     arcs = np.arange(len(tails))

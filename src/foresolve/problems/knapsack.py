@@ -53,6 +53,8 @@ class Knapsack(LinearProgram):
         rows = rows[None] if rows.ndim == 1 else rows
         most = most.expand(rows.shape[-2]) if most.ndim == 0 else most
         checks.last_dim("capacity", most, rows.shape[-2], f"the {rows.shape[-2]} rows of `weights`")
+        checks.same_device("capacity", most, rows.device, "weights")
+        checks.broadcast_batch({"`weights`": rows.shape[:-2], "`capacity`": most.shape[:-1]})
         for name, tensor in (("weights", rows), ("capacity", most)):
             checks.finite(name, tensor)
             if bool((tensor < 0).any()):

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Never, Self
 
 import numpy as np
 import scipy.sparse
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from foresolve._base import checks, configs
 from foresolve.problems.base import Problem, Sense
+from foresolve.problems.blocks import as_names, refuse_keywords
 from foresolve.problems.constraints import Constraints
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.mps import read_mps
@@ -37,8 +38,8 @@ class LinearProgram(Problem):
     ----------
     A_ub, b_ub: `(*batch, m_ub, n)` and `(*batch, m_ub)`.
     A_eq, b_eq: `(*batch, m_eq, n)` and `(*batch, m_eq)`.
-    bounds: `(lower, upper)`, each a number, `None` for no bound, or `(*batch, n)`; a list of `n` `(min, max)` pairs and
-        `scipy.optimize.Bounds` are understood too.
+    bounds: `(lower, upper)`, each a number, `None` for no bound, or `(*batch, n)`; by default `(0, inf)`. A list of `n`
+        `(min, max)` pairs, `(n, 2)` and `scipy.optimize.Bounds` are read as in SciPy.
     integrality: 0 (continuous) or 1 (integer), a number or `(n,)`; it matters to `solve`, layers relax it.
     sense: with "min", `theta` are costs and the objective is `-theta'x`.
     n: the number of variables, where nothing else tells it.
@@ -64,24 +65,27 @@ class LinearProgram(Problem):
         b_ub: Any = None,
         A_eq: Any = None,
         b_eq: Any = None,
-        bounds: Any = (0, np.inf),
+        bounds: Any = None,
         integrality: Any = None,
         sense: Sense = "max",
         *,
         n: int | None = None,
         names: Sequence[str] | None = None,
         constraints: Constraints | None = None,
+        **unknown: Never,
     ) -> None:
+        refuse_keywords(LinearProgram, unknown)
         if constraints is None:
             constraints = Constraints.parse(A_ub, b_ub, A_eq, b_eq, bounds, integrality, n)
-        elif any(part is not None for part in (A_ub, b_ub, A_eq, b_eq, integrality, n)) or bounds != (0, np.inf):
+        elif not isinstance(constraints, Constraints):
+            remedy = "Rows of SciPy's LinearConstraint are `A_ub`, `b_ub` and `A_eq`, `b_eq`"
+            raise checks.fail("constraints", "made by `Constraints.of`", type(constraints).__name__, remedy)
+        elif any(part is not None for part in (A_ub, b_ub, A_eq, b_eq, bounds, integrality, n)):
             raise checks.fail("constraints", "given alone", "other arguments beside it")
-        if sense not in ("max", "min"):
+        if not isinstance(sense, str) or sense not in ("max", "min"):
             raise checks.fail("sense", '"max" or "min"', repr(sense))
         self.sense = sense
-        self.names = None if names is None else tuple(names)
-        if self.names is not None and len(self.names) != constraints.n:
-            raise checks.fail("names", f"a name for each of the {constraints.n} variables", f"{len(self.names)} names")
+        self.names = as_names(names, constraints.n)
         self._constrain(constraints)
 
     def _constrain(self, constraints: Constraints) -> None:
@@ -106,8 +110,10 @@ class LinearProgram(Problem):
 
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
         """`theta'x` for `sense="max"`, `-theta'x` for costs; `(*batch,)`."""
-        self.check_theta(theta)
+        theta, x = self.check_theta(theta), checks.as_tensor("x", x)
         checks.last_dim("x", x, self.n)
+        checks.same_device("x", x, theta.device, "theta")
+        checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": theta.shape[:-1]})
         return (self.gain(theta) * x.to(theta.dtype)).sum(-1)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
@@ -283,7 +289,7 @@ class LinearProgram(Problem):
         The file's objective is the attribute `coefficients`, its constant `offset` is dropped from `objective`; the
         file's own sense is taken unless `sense` is given. Ranged rows become two inequalities.
         """
-        model = read_mps(Path(path))
+        model = read_mps(path)
         problem = LinearProgram(
             **model.constraints, bounds=(model.lower, model.upper), integrality=model.integrality,
             sense=sense or ("max" if model.maximize else "min"), n=len(model.coefficients), names=model.names,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from foresolve._base import checks
 from foresolve.errors import InvalidInputError
 from foresolve.solvers.exact.highs_model import load_highspy, new_highs
 
@@ -42,9 +43,9 @@ class MpsModel:
 
 def read_mps(path: str | Path) -> MpsModel:
     """The model in a file; `.mps`, `.lp` and their `.gz` are told apart by the name."""
-    path = Path(path)
+    path = checks.path("path", path)
     if not path.is_file():
-        raise InvalidInputError(f"`path` must be an existing MPS or LP file; got {str(path)!r}, which is not a file")
+        raise checks.fail("path", "an existing MPS or LP file", f"{str(path)!r}, which is not a file")
     highspy, highs = load_highspy(), new_highs()
     status = highs.readModel(str(path))
     lp = highs.getLp()
@@ -57,16 +58,25 @@ def read_mps(path: str | Path) -> MpsModel:
         raise InvalidInputError(
             f"`path` must hold a linear objective; {str(path)!r} has a quadratic one. Remove its quadratic section"
         )
+    names = _names(lp, str(path))
     return MpsModel(
         constraints=_constraints(lp),
         lower=_unlimited(lp.col_lower_),
         upper=_unlimited(lp.col_upper_),
-        integrality=_integrality(lp, str(path)),
+        integrality=_integrality(lp, names, str(path)),
         coefficients=np.array(lp.col_cost_, dtype=np.float64),
         offset=float(lp.offset_),
         maximize=lp.sense_ == highspy.ObjSense.kMaximize,
-        names=tuple(lp.col_names_) or tuple(f"x{j}" for j in range(lp.num_col_)),
+        names=names,
     )
+
+
+def _names(lp: Any, path: str) -> tuple[str, ...]:
+    try:
+        return tuple(lp.col_names_) or tuple(f"x{j}" for j in range(lp.num_col_))
+    except UnicodeDecodeError as error:
+        remedy = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
+        raise checks.fail("path", "a file with names in UTF-8", f"{path!r} ({error})", remedy) from error
 
 
 def _unlimited(bounds: Any) -> np.ndarray:
@@ -93,14 +103,13 @@ def _constraints(lp: Any) -> dict[str, Any]:
     return constraints
 
 
-def _integrality(lp: Any, path: str) -> np.ndarray:
+def _integrality(lp: Any, names: tuple[str, ...], path: str) -> np.ndarray:
     kinds = load_highspy().HighsVarType
     flags = np.zeros(lp.num_col_, dtype=np.int64)
     for j, kind in enumerate(lp.integrality_):
         if kind in (kinds.kSemiContinuous, kinds.kSemiInteger):
-            name = lp.col_names_[j] if lp.col_names_ else f"x{j}"
             raise InvalidInputError(
-                f"`path` must hold continuous and integer variables only; {name!r} in {path!r} is semi-continuous. "
+                f"`path` must hold continuous and integer variables only; {names[j]!r} in {path!r} is semi-continuous. "
                 "Write it as a continuous variable with a 0/1 switch"
             )
         flags[j] = kind != kinds.kContinuous

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -49,6 +50,24 @@ def zipped(members: dict[str, bytes]) -> bytes:
         for name, content in members.items():
             archive.writestr(name, content)
     return stream.getvalue()
+
+
+def moved(archive: bytes) -> bytes:
+    """A zip whose directory is said to lie far behind its place, so that all files lie before the beginning."""
+    end = archive.rindex(b"PK\x05\x06")
+    return archive[: end + 16] + (len(archive) + 10**6).to_bytes(4, "little") + archive[end + 20 :]
+
+
+def packed_lzma(members: dict[str, bytes]) -> bytes:
+    """A zip packed by LZMA, with a fault in what is packed."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_LZMA) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    content = bytearray(stream.getvalue())
+    start = 30 + len(next(iter(members)))
+    content[start + 4 : start + 12] = b"\xff" * 8
+    return bytes(content)
 
 
 MEMBERS = {"toy/toy.words": WORDS, "toy/toy.links": LINKS, "toy/toy.txt": NOTES}
@@ -135,6 +154,8 @@ def test_paths_and_links_of_an_archive_are_not_trusted(server: Server, tmp_path:
         (tar({**MEMBERS, "toy/toy.links": b"a\tb\n1\t2\n"}), "must name the columns to, from; to is missing"),
         (tar({"toy/toy.words": WORDS}), "has no toy.links"),
         (zipped(MEMBERS)[:-40], "not a sound zip or tar file"),
+        (moved(zipped(MEMBERS)), "not a sound zip or tar file"),
+        (packed_lzma(MEMBERS), "not a sound zip or tar file"),
         (tar(MEMBERS)[:-40], "not a sound zip or tar file"),
         (b"<html>moved</html>", "not a sound zip or tar file"),
         (b"", "not a sound zip or tar file"),
@@ -169,6 +190,21 @@ def test_without_a_network_the_error_says_what_to_do(
     with pytest.raises(ForesolveError, match="Not Found"):
         fetch_source("toy", tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_not_blamed_on_the_archive_or_the_network(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.BytesIO):
+        name = "archive"
+
+        def write(self, _: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    server.body = tar(MEMBERS)
+    monkeypatch.setattr(Path, "open", lambda self, mode: Full())
+    with pytest.raises(ForesolveError, match=r"archive cannot be written: No space left on device. Make room"):
+        fetch_source("toy", tmp_path)
 
 
 def test_endless_files_are_cut_off(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

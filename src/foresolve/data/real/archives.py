@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import lzma
+import struct
 import tarfile
 import urllib.request
 import zipfile
@@ -10,7 +12,6 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
-from gzip import BadGzipFile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -19,6 +20,12 @@ from foresolve.errors import ForesolveError
 CHUNK = 2**18
 LARGEST = 2**30  # bytes of an archive or of a file in it; the data sets that are known are far below
 PATIENCE = 30.0  # seconds without an answer
+
+# What Python's readers stumble over in a damaged archive; a position outside of the file is an OSError or ValueError.
+_DAMAGE = (
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, RuntimeError, OSError,
+    ValueError, OverflowError, IndexError,
+)  # fmt: skip
 
 Progress = Callable[[int, int | None], None]
 
@@ -59,7 +66,7 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
                     with stream, (folder / name).open("wb") as out:
                         _copy(stream, out, f"{name} in {origin}")
                     extracted.add(name)
-    except (tarfile.TarError, zipfile.BadZipFile, BadGzipFile, zlib.error, EOFError, RuntimeError) as error:
+    except _DAMAGE as error:
         raise ForesolveError(f"what came from {origin} is not a sound zip or tar file: {error}. Try again") from error
     return extracted
 
@@ -98,6 +105,17 @@ def _copy(stream: IO[bytes], out: IO[bytes], origin: str, tell: Callable[[int], 
         came += len(block)
         if came > LARGEST:
             raise ForesolveError(f"{origin} has more than {LARGEST:,} bytes: it is not what is expected")
-        out.write(block)
+        _write(out, block)
         tell(came)
     return came
+
+
+def _write(out: IO[bytes], block: bytes) -> None:
+    """With an error of its own, which nobody takes for damage of the archive or for a broken connection."""
+    try:
+        out.write(block)
+        out.flush()
+    except OSError as error:
+        raise ForesolveError(
+            f"{out.name} cannot be written: {error.strerror}. Make room or name another folder"
+        ) from error

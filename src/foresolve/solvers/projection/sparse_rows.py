@@ -77,8 +77,8 @@ class SparseRows(Rows):
         return self._spread(y, "row", "column", self.n)
 
     def squared_norms(self) -> Array:
-        squares = (self.values**2).reshape(-1, self.values.shape[-1])
-        return _scatter(squares, self._index("row"), self.m)
+        squares = self.values**2
+        return _scatter(squares if self.batched else squares[None], self._index("row"), self.m)
 
     def outer(self, y: Array, x: Array) -> Array:
         row, column = self._index("row"), self._index("column")
