@@ -23,13 +23,23 @@ SNAPPED_STEPS = 3
 EXACT = 1e-13
 
 
-@dataclass
-class Face:
-    """A guess of the solution's face, with the multipliers it was read from."""
+@dataclass(frozen=True)
+class Guess:
+    """A guess of the solution's face: what is free, what is active, and where the rest is."""
 
     y: Array
     free: Array  # variables strictly between their bounds
     active: Array  # rows that hold with equality and push
+    x: Array
+
+
+@dataclass
+class Face:
+    """A face with the decision on it, the multipliers it was read from, and what they are worth."""
+
+    y: Array
+    free: Array
+    active: Array
     x: Array
     residual: Array  # (B,) of the optimality conditions; this and the rest as in `Certificate`
     broken: Array
@@ -72,45 +82,60 @@ def face_at(point: Array, polytope: Polytope, y: Array, t: Array | None = None, 
     return Face(y, free, certificate.active, x, *certificate.figures())
 
 
-def newton_step(point: Array, polytope: Polytope, face: Face, snap: float = 0.0) -> Face:
+def newton_step(point: Array, polytope: Polytope, face: Face | Guess, snap: float = 0.0) -> tuple[Face, FaceSystem]:
     """The solution if the free variables and active rows of `face` are the right ones.
 
     `t` follows `y` by increments: where near-dependent rows make `y` huge, `s - C'y` would have lost the digits that
-    the rows need.
+    the rows need. The linear system comes back too: it is that of the result, where the guess was right.
     """
     xp, rows = namespace(point), polytope.rows
     mask, free = xp.real(face.active), xp.real(face.free)
     y = face.y * mask
     t = point - rows.adjoint(y)
     right = polytope.rhs - rows.apply(xp.where(face.free, 0.0, face.x))
-    landing = FaceSystem(rows, free, mask).land(t, right)
+    system = FaceSystem(rows, free, mask)
+    landing = system.land(t, right)
     t = xp.where(face.free, landing.w, t - rows.adjoint(landing.z))
-    return face_at(point, polytope, y + landing.z, t, snap)
+    return face_at(point, polytope, y + landing.z, t, snap), system
 
 
-def polish(point: Array, polytope: Polytope, face: Face, tol: float, max_iter: int) -> tuple[Face, Array]:
-    """Newton steps until one is exact; returns the best face seen and the steps taken per instance.
+@dataclass(frozen=True)
+class Polished:
+    """The best faces seen, the steps taken per instance, and the linear system of those faces if it is at hand."""
+
+    face: Face
+    steps: Array
+    system: FaceSystem | None
+
+
+def polish(
+    point: Array, polytope: Polytope, guess: Face | Guess, tol: float, max_iter: int, *, snapping: bool = True
+) -> Polished:
+    """Newton steps until one is exact, `max_iter` at most, and a few more that put noise to rest (`snapping`).
 
     The residual need not fall from step to step: on its way to the right face the method passes worse ones.
     """
     xp = namespace(point)
-    best, spent = newton_step(point, polytope, face), xp.counts(point) + 1
+    best, system = newton_step(point, polytope, guess)
+    spent = xp.counts(point) + 1
     index = xp.nonzero(~best.settled(tol))
     if len(index) == 0:
-        return best, spent
-    before = face_at(point[index], polytope.select(index), face.y[index])
-    guess = best.select(index)
-    astray = xp.nonzero(~(guess.residual < before.residual))
+        same = bool((best.free == guess.free).all()) and bool((best.active == guess.active).all())
+        return Polished(best, spent, system if same else None)
+    before = face_at(point[index], polytope.select(index), guess.y[index])
+    latest = best.select(index)
+    astray = xp.nonzero(~(latest.residual < before.residual))
     best.put(index[astray], before.select(astray))
-    for step in range(1, max_iter + SNAPPED_STEPS):
+    for step in range(1, max_iter + (SNAPPED_STEPS if snapping else 0)):
         if len(index) == 0:
             break
         # Multipliers that dependent rows made large explain x, but not to enough digits: the least ones may.
-        guess.y = xp.where((guess.residual <= tol)[:, None], 0.0, guess.y)
-        guess = newton_step(point[index], polytope.select(index), guess, SNAP * tol if step >= max_iter else 0.0)
+        latest.y = xp.where((latest.residual <= tol)[:, None], 0.0, latest.y)
+        snap = SNAP * tol if step >= max_iter else 0.0
+        latest, _ = newton_step(point[index], polytope.select(index), latest, snap)
         spent[index] += 1
-        better = xp.nonzero(guess.settled(tol) | (guess.residual < best.residual[index]))
-        best.put(index[better], guess.select(better))
-        going = xp.nonzero(~guess.settled(tol) & xp.isfinite(guess.residual))
-        index, guess = index[going], guess.select(going)
-    return best, spent
+        better = xp.nonzero(latest.settled(tol) | (latest.residual < best.residual[index]))
+        best.put(index[better], latest.select(better))
+        going = xp.nonzero(~latest.settled(tol) & xp.isfinite(latest.residual))
+        index, latest = index[going], latest.select(going)
+    return Polished(best, spent, None)

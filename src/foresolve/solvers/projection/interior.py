@@ -170,10 +170,11 @@ def interior_point(point: Array, polytope: Polytope, state: InteriorState, accur
     s = point
     for _ in range(max_iter):
         dual, primal = _residuals(s, set_, work)
-        gap = _gap(set_, work, dual, primal)
         product = work.S * work.Z
         mu = xp.total(product) / work.count
-        work.error = xp.maximum(gap, mu[:, 0] / (work.scale * work.unit)[:, 0])
+        work.error = mu[:, 0] / (work.scale * work.unit)[:, 0]
+        if bool((work.error <= accuracy).any()):
+            work.error = xp.maximum(work.error, _gap(set_, work, dual, primal))
         # NaN counts as stopped, and so does a mu so small that only rounding is left: neither can improve.
         running = (work.error > accuracy) & (mu > VANISHED * work.scale * work.unit)[:, 0]
         remaining = int(running.sum())

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection import matching_kernel
-from foresolve.solvers.projection.active_set import Face, face_at, polish
+from foresolve.solvers.projection.active_set import Face, Guess, face_at, polish
 from foresolve.solvers.projection.certificate import TRUSTED, certify, uncertainty
-from foresolve.solvers.projection.face_system import ROUNDING
+from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem
 from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.tangent import Tangent
 from foresolve.solvers.status import Status
 
-# How far the interior point method goes before the active set is tried; then again for those it was wrong for.
-STAGES = (1e-5, 1e-8, 1e-11, 1e-14, 1e-17, 1e-20)
-POLISH_STEPS = 6
+# How far the interior point method goes before the active set is tried, and with how many Newton steps; then again for
+# those it was wrong for.
+STAGES = ((1e-5, 3), (1e-8, 6), (1e-11, 6), (1e-14, 6), (1e-17, 6), (1e-20, 6))
+WARM_STEPS = 6
 # Entries of a certificate below this count as zero where the variable has no bound.
 NEGLIGIBLE = 1e-9
 
@@ -57,48 +58,55 @@ def project(
     xp = namespace(point)
     spent = xp.counts(point)
     if start is None and matching_kernel.applies(point, polytope):
-        start, spent = matching_kernel.guess(point, polytope, tol, STAGES[0], max_iter)
-    face = face_at(point, polytope, xp.zeros_like(polytope.rhs) if start is None else start)
+        start, spent = matching_kernel.guess(point, polytope, tol, STAGES[0][0], max_iter)
+    face, system = face_at(point, polytope, xp.zeros_like(polytope.rhs) if start is None else start), None
     if start is not None and not bool(face.settled(tol).all()):
-        face, steps = polish(point, polytope, face, tol, POLISH_STEPS)
-        spent = spent + steps
+        polished = polish(point, polytope, face, tol, WARM_STEPS)
+        face, spent, system = polished.face, spent + polished.steps, polished.system
     infeasible = spent < 0
     index = xp.nonzero(~face.settled(tol))
     state: InteriorState | None = None
     budget = max_iter
-    for accuracy in STAGES:
+    for accuracy, steps in STAGES:
         if len(index) == 0 or budget <= 0:
             break
         s, set_ = (point, polytope) if len(index) == len(point) else (point[index], polytope.select(index))
         state = initial_state(s, set_) if state is None else state
         used = interior_point(s, set_, state, accuracy, budget)
         budget -= int(used.max())
-        iterate = _face_of(s, set_, state)
-        guess, steps = polish(s, set_, iterate, tol, POLISH_STEPS)
-        spent[index] += used + steps
-        for candidate in (guess, iterate):
-            better = xp.nonzero(candidate.settled(tol) | (candidate.residual < face.residual[index]))
-            face.put(index[better], candidate.select(better))
-            if bool(face.settled(tol)[index].all()):
-                break
+        guess = _guess(set_, state)
+        polished = polish(s, set_, guess, tol, steps, snapping=accuracy < STAGES[0][0])
+        spent[index] += used + polished.steps
+        system = polished.system if len(index) == len(point) else None
+        better = xp.nonzero(polished.face.settled(tol) | (polished.face.residual < face.residual[index]))
+        face.put(index[better], polished.face.select(better))
         keep = xp.nonzero(~face.settled(tol)[index])
         if len(keep) == 0:
             break
+        iterate = _iterate(s, set_, state, guess)
+        better = xp.nonzero(iterate.residual < face.residual[index])
+        face.put(index[better], iterate.select(better))
         infeasible[index[keep]] = _proven_empty(set_.select(keep), state.y[keep])
         keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
-    return _verified(point, polytope, face, infeasible, spent, tol)
+    return _verified(point, polytope, face, system, infeasible, spent, tol)
 
 
 def _verified(
-    point: Array, polytope: Polytope, face: Face, infeasible: Array, spent: Array, tol: float
+    point: Array,
+    polytope: Polytope,
+    face: Face,
+    system: FaceSystem | None,
+    infeasible: Array,
+    spent: Array,
+    tol: float,
 ) -> ProjectionResult:
     """What can be said of the faces in the end.
 
     A row that holds to rounding still leaves `x` uncertain by that over the weakest direction of the face's rows.
     """
     xp = namespace(face.x)
-    tangent = Tangent(polytope, face)
+    tangent = Tangent(polytope, face, system)
     doubt = face.rounding
     if bool((doubt > TRUSTED).any()):
         doubt = uncertainty(point, polytope, face)
@@ -112,7 +120,7 @@ def _verified(
     return ProjectionResult(face, tangent, status, residual, spent)
 
 
-def _face_of(point: Array, polytope: Polytope, state: InteriorState) -> Face:
+def _guess(polytope: Polytope, state: InteriorState) -> Guess:
     """In an interior iterate a bound is active when its multiplier exceeds its distance; likewise for rows."""
     xp, layout = namespace(state.x), state.layout
     active = (state.Z > state.S) & (state.live > 0)
@@ -124,9 +132,13 @@ def _face_of(point: Array, polytope: Polytope, state: InteriorState) -> Face:
     if layout.rows:
         pushing = layout.slack(state.Z) * polytope.rows.weights > layout.slack(state.S)
         pushes = pushes | (pushing & (layout.slack(state.live) > 0))
-    x = xp.minimum(xp.maximum(x, polytope.lower), polytope.upper)
-    measured = certify(point, polytope, state.y, point - polytope.rows.adjoint(state.y), x)
-    return Face(state.y, free, pushes, x, *measured.figures())
+    return Guess(state.y, free, pushes, xp.minimum(xp.maximum(x, polytope.lower), polytope.upper))
+
+
+def _iterate(point: Array, polytope: Polytope, state: InteriorState, guess: Guess) -> Face:
+    """The interior iterate as it is: the best there is where no step to a face helped."""
+    measured = certify(point, polytope, state.y, point - polytope.rows.adjoint(state.y), guess.x)
+    return Face(guess.y, guess.free, guess.active, guess.x, *measured.figures())
 
 
 def _proven_empty(polytope: Polytope, y: Array) -> Array:

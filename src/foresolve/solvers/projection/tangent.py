@@ -28,13 +28,18 @@ class Tangent:
 
     Every product is checked: `C_AF u` must vanish. `error` `(B,)` is the largest estimate so far of how far one is off,
     in units of `g`: what is left of a row, over the weakest direction of the rows.
+
+    Parameters
+    ----------
+    polytope, face: where the solutions are.
+    system: that of the face, where it is factorized already.
     """
 
-    def __init__(self, polytope: Polytope, face: Face) -> None:
+    def __init__(self, polytope: Polytope, face: Face, system: FaceSystem | None = None) -> None:
         xp = namespace(face.x)
         self.polytope, self.face = polytope, face
         self.free, self.active = xp.real(face.free), xp.real(face.active)
-        self._system = FaceSystem(polytope.rows, self.free, self.active)
+        self._system = FaceSystem(polytope.rows, self.free, self.active) if system is None else system
         probe = np.random.default_rng(PROBE_SEED).standard_normal((1, self.free.shape[-1]))
         landing = self._system.land(torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe)
         self._image, self.weakest = landing.w, landing.weakest
