@@ -82,6 +82,22 @@ def face_at(point: Array, polytope: Polytope, y: Array, t: Array | None = None, 
     return Face(y, free, certificate.active, x, *certificate.figures())
 
 
+def face_without_rows(point: Array, polytope: Polytope) -> Face:
+    """That of multipliers zero, measured only if the rows may hold without them."""
+    xp = namespace(point)
+    x = xp.minimum(xp.maximum(point, polytope.lower), polytope.upper)
+    excess = polytope.rows.apply(x) - polytope.rhs
+    y = xp.zeros_like(polytope.rhs)
+    if not bool((xp.where(polytope.equality, abs(excess), excess) > 0).any(-1).all()):
+        return face_at(point, polytope, y)
+    free = (point > polytope.lower) & (point < polytope.upper)
+    broken = xp.full_like(y, float("inf"))
+    unknown = xp.full_like(broken[:, 0], float("inf"))
+    return Face(
+        y, free, xp.broadcast_like(polytope.equality, y), x, unknown, broken, unknown + 0.0, 0.0 * xp.real(unknown > 0)
+    )
+
+
 def newton_step(point: Array, polytope: Polytope, face: Face | Guess, snap: float = 0.0) -> tuple[Face, FaceSystem]:
     """The solution if the free variables and active rows of `face` are the right ones.
 
@@ -122,10 +138,10 @@ def polish(
     if len(index) == 0:
         same = bool((best.free == guess.free).all()) and bool((best.active == guess.active).all())
         return Polished(best, spent, system if same else None)
-    before = face_at(point[index], polytope.select(index), guess.y[index])
     latest = best.select(index)
-    astray = xp.nonzero(~(latest.residual < before.residual))
-    best.put(index[astray], before.select(astray))
+    if isinstance(guess, Face):
+        worse = index[xp.nonzero(~(latest.residual < guess.residual[index]))]
+        best.put(worse, guess.select(worse))
     for step in range(1, max_iter + (SNAPPED_STEPS if snapping else 0)):
         if len(index) == 0:
             break

@@ -14,8 +14,8 @@ Newton step towards `S Z = c` eliminates all but `dy`:
     dx = d (r - C'dy),    d = 1 / (1 + z_l / (x - l) + z_u / (u - x)),    e = w / y on inequalities.
 
 In the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the longest step, the `mu` ahead and the corrector's
-`dS dZ = -S Z p (1 + p)` all follow from `p`. The residuals are linear, so that a step of length `a` ought to shrink
-them by `1 - a`; they are computed again all the same, for then the next step takes back what rounding did to this one.
+`dS dZ = -S Z p (1 + p)` all follow from `p`. The residuals are linear, so that a step of length `a` shrinks them by
+`1 - a`, but for rounding; every few steps they are computed afresh, so that the next one takes back what rounding did.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ LIFT = 1e-13
 # Of the starting point: the shift of its least squares, and how far inside it is at least.
 START_SHIFT = 1e-8
 INSET = 1e-2
+# Iterations after which residuals are computed afresh.
+FRESH = 3
 # Below this share of the multipliers' size times that of x, mu is rounding.
 VANISHED = 1e-30
 
@@ -168,8 +170,12 @@ def interior_point(point: Array, polytope: Polytope, state: InteriorState, accur
     index = xp.nonzero(spent == 0)
     work, set_ = state, polytope
     s = point
-    for _ in range(max_iter):
-        dual, primal = _residuals(s, set_, work)
+    dual = primal = step = s[:0]
+    for iteration in range(max_iter):
+        if iteration % FRESH == 0:
+            dual, primal = _residuals(s, set_, work)
+        else:
+            dual, primal = (1 - step) * dual, (1 - step) * primal
         product = work.S * work.Z
         mu = xp.total(product) / work.count
         work.error = mu[:, 0] / (work.scale * work.unit)[:, 0]
@@ -187,7 +193,7 @@ def interior_point(point: Array, polytope: Polytope, state: InteriorState, accur
             index, work, set_, s = index[keep], work.select(keep), set_.select(keep), s[keep]
             dual, primal, product, mu, running = (a[keep] for a in (dual, primal, product, mu, running))
         spent[index] += running
-        _advance(set_, work, dual, primal, product, mu, running)
+        step = _advance(set_, work, dual, primal, product, mu, running)
     if work is not state:
         state.put(index, work)
     return spent
@@ -246,8 +252,8 @@ class _NewtonSystem:
 
 def _advance(
     polytope: Polytope, state: InteriorState, dual: Array, primal: Array, product: Array, mu: Array, running: Array
-) -> None:
-    """One predictor-corrector step of the instances that are `running`."""
+) -> Array:
+    """One predictor-corrector step of the instances that are `running`; returns its length, `(B, 1)`."""
     layout, S, Z = state.layout, state.S, state.Z
     xp = namespace(S)
     inverse = 1 / S
@@ -276,3 +282,4 @@ def _advance(
         dx, dy, dS, dZ = map(xp.clean, (dx, dy, dS, dZ))
     state.x, state.y = state.x + step * dx, state.y + step * dy
     state.S, state.Z = S + step * dS, Z + step * dZ
+    return step

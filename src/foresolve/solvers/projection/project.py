@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection import matching_kernel
-from foresolve.solvers.projection.active_set import Face, Guess, face_at, polish
+from foresolve.solvers.projection.active_set import Face, Guess, face_at, face_without_rows, polish
 from foresolve.solvers.projection.certificate import TRUSTED, certify, uncertainty
 from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem
 from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
@@ -59,7 +59,8 @@ def project(
     spent = xp.counts(point)
     if start is None and matching_kernel.applies(point, polytope):
         start, spent = matching_kernel.guess(point, polytope, tol, STAGES[0][0], max_iter)
-    face, system = face_at(point, polytope, xp.zeros_like(polytope.rhs) if start is None else start), None
+    face = face_without_rows(point, polytope) if start is None else face_at(point, polytope, start)
+    system = None
     if start is not None and not bool(face.settled(tol).all()):
         polished = polish(point, polytope, face, tol, WARM_STEPS)
         face, spent, system = polished.face, spent + polished.steps, polished.system

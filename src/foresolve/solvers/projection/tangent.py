@@ -7,7 +7,7 @@ each other; `u` is unique all the same, and `z` the one of least norm. `layers/i
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ class Tangent:
         self.polytope, self.face = polytope, face
         self.free, self.active = xp.real(face.free), xp.real(face.active)
         self._system = FaceSystem(polytope.rows, self.free, self.active) if system is None else system
-        probe = np.random.default_rng(PROBE_SEED).standard_normal((1, self.free.shape[-1]))
+        probe = _probe(self.free.shape[-1])
         landing = self._system.land(torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe)
         self._image, self.weakest = landing.w, landing.weakest
         self.error = landing.error
@@ -65,3 +65,8 @@ class Tangent:
     def movable(self) -> Array:
         """How many coordinates can move along the face: those where the image of a random vector is not zero."""
         return (abs(self._image) > 1e-7).sum(-1)
+
+
+@lru_cache(maxsize=8)
+def _probe(n: int) -> np.ndarray:
+    return np.random.default_rng(PROBE_SEED).standard_normal((1, n))
