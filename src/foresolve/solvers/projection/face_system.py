@@ -116,7 +116,8 @@ class FaceSystem:
     def _conjugate(self, landing: Landing, left: Array, right: Array | None, terms: Array, running: Array) -> Landing:
         xp, rows = namespace(left), self.rows
         w, z = landing.w, landing.z
-        best_w, best_z, best, weakest = w, z, landing.residual, landing.weakest
+        best_w, best_z, best = w, z, landing.residual
+        weakest = passed = landing.weakest  # of the best, and of all directions up to now
         p, before = xp.zeros_like(left), xp.full_like(best, float("inf"))
         for _ in range(CONJUGATE_STEPS):
             solved = self._solve(left)
@@ -133,8 +134,9 @@ class FaceSystem:
             share = _share(left, terms + rows.magnitudes.apply(abs(w)))
             quotient = curvature / xp.at_least((self.weights * p**2).sum(-1), TINY)
             better = share < best
-            moved = better & (xp.amax(abs(length[:, None] * pull)) > MATTERS * xp.amax(abs(w) + abs(landing.w)))
-            weakest = xp.where(moved, xp.minimum(weakest, quotient**0.5), weakest)
+            moved = running & (xp.amax(abs(length[:, None] * pull)) > MATTERS * xp.amax(abs(w) + abs(landing.w)))
+            passed = xp.where(moved, xp.minimum(passed, quotient**0.5), passed)
+            weakest = xp.where(better, passed, weakest)
             best_w, best_z = xp.where(better[:, None], w, best_w), xp.where(better[:, None], z, best_z)
             best = xp.minimum(best, share)
             running = running & (share > ROUNDING)
