@@ -52,7 +52,7 @@ def test_landing_agrees_with_rational_arithmetic(seed: int, trouble: str) -> Non
         rows[0, 0] *= 10.0 ** rng.uniform(3, 8)
     landing = system(rows).land(v[None])
     np.testing.assert_allclose(landing.w[0], exact(rows, v), atol=1e-7 * abs(v).max())
-    assert landing.error[0] < 1e-7
+    assert landing.error[0] < (1e-4 if trouble == "near" else 1e-7)  # an estimate, and a cautious one
 
 
 @pytest.mark.parametrize("size", [3e3, 1e4, 1e6, 1e9])
