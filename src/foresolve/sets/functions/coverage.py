@@ -6,9 +6,9 @@ weight: `gains = theta @ left`, `left <- left (1 - theta_i)`. Its extension is i
 
 from __future__ import annotations
 
-import copy
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -59,6 +59,7 @@ class ProbabilisticCoverage(ClosedForm):
 
     theta_dims = 2
     theta_bounds = (0.0, 1.0)
+    data_dims: ClassVar[Mapping[str, int]] = {"weights": 1}
 
     def __init__(self, weights: Any = None) -> None:
         super().__init__()
@@ -69,19 +70,6 @@ class ProbabilisticCoverage(ClosedForm):
             if self.weights.ndim == 0 or bool((self.weights < 0).any()):
                 defect = "a number" if self.weights.ndim == 0 else f"minimum {self.weights.min().item():g}"
                 raise checks.fail("weights", "(*batch, targets) with entries >= 0", defect)
-
-    @property
-    def batch_shape(self) -> torch.Size:
-        """That of the weights."""
-        return torch.Size() if self.weights is None else self.weights.shape[:-1]
-
-    def select(self, index: int | slice | Tensor, batch: torch.Size) -> ProbabilisticCoverage:
-        """With the weights of some instances of a flattened batch."""
-        if self.weights is None or self.weights.ndim == 1:
-            return self
-        chosen = copy.copy(self)
-        chosen.weights = self.weights.expand(*batch, -1).reshape(-1, self.weights.shape[-1])[index]
-        return chosen
 
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""
@@ -156,10 +144,6 @@ class ProbabilisticCoverage(ClosedForm):
             checks.same_device("theta", theta, self.weights.device)
         checks.unit_interval("theta", theta.values())
         return theta
-
-    def to(self, device: torch.device | str) -> ProbabilisticCoverage:
-        """The same function on another device."""
-        return self if self.weights is None else ProbabilisticCoverage(self.weights.to(device))
 
     def config(self) -> dict[str, Any]:
         """The weights."""
