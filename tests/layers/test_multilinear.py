@@ -407,10 +407,12 @@ def test_weights_of_each_instance(summed: bool) -> None:
 
 def test_an_empty_batch() -> None:
     problem = problem_of("coverage", "uniform")
-    theta = torch.zeros(0, N, TARGETS, requires_grad=True)
-    x = foresolve.MultilinearRelaxation(1.0)(theta, problem)
-    assert x.shape == (0, N)
-    x.sum().backward()
+    for differentiate in ("implicit", "unrolled"):
+        theta = torch.zeros(0, N, TARGETS, requires_grad=True)
+        x = foresolve.MultilinearRelaxation(1.0, differentiate=differentiate)(theta, problem)
+        assert x.shape == (0, N)
+        x.sum().backward()
+        assert theta.grad is not None
 
 
 def test_what_a_step_holds_is_freed_with_it() -> None:

@@ -37,7 +37,8 @@ def unroll(program: SmoothedProgram, start: Tensor, *, tol: float, max_iter: int
     step = _Unrolled(program, tol)
     counts = torch.zeros(start.shape[0], dtype=torch.long, device=start.device)
     echo = torch.randn(start.shape, generator=torch.Generator().manual_seed(0), dtype=start.dtype).to(start.device)
-    end = climb(step, step.at(start, 2 * program.gamma.detach(), counts, echo), max_iter)
+    first = step(step.at(start, 2 * program.gamma.detach(), counts, echo), 0)  # what holds the graph, come what may
+    end = climb(step, first, max_iter - 1)
     return end.x, end.residual, end.counts
 
 

@@ -74,8 +74,8 @@ class FlatBatch(NamedTuple):
         return self.function.local(self.x.detach(), self.theta.detach())
 
     def directions(self, v: Tensor) -> Tensor:
-        """`v` `(*batch, n)`, flat."""
-        return v.double().expand(*self.batch, -1).reshape_as(self.x)
+        """`v` `(*batch, n)`, flat, without a graph."""
+        return v.detach().double().expand(*self.batch, -1).reshape_as(self.x)
 
     def restore(self, values: Tensor) -> Tensor:
         """Results `(B, ...)` in the shape of the batch, and in the dtype of the points."""
