@@ -81,11 +81,13 @@ class ProbabilisticCoverage(ClosedForm):
             return super().multilinear(x, theta)
         theta = self.check_theta(theta, x.shape[-1])
         rows, columns = theta.indices()
-        miss = 1 - x.double().index_select(-1, rows) * theta.values().double()
-        ones = miss.new_ones(*x.shape[:-1], theta.shape[1])
-        missed = ones.scatter_reduce(-1, columns.expand_as(miss), miss, "prod")
-        reached = 1 - missed if self.weights is None else self.weights * (1 - missed)
-        return reached.sum(-1).to(theta.dtype)
+        hit = x.double().index_select(-1, rows) * theta.values().double()
+        columns, zeros = columns.expand_as(hit), hit.new_zeros(*x.shape[:-1], theta.shape[1])
+        reached = 1 - (zeros + 1).scatter_reduce(-1, columns, 1 - hit, "prod")
+        # The same to all digits; a product has the derivatives, also where `hit` is 1.
+        exact = -torch.expm1(zeros.scatter_add(-1, columns, torch.log1p(-hit.detach())))
+        reached = exact + (reached - reached.detach())
+        return (reached if self.weights is None else self.weights * reached).sum(-1).to(theta.dtype)
 
     def local(self, x: Tensor, theta: Tensor) -> CoverageLocal:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, n, targets)`."""
@@ -212,13 +214,14 @@ class CoverageParts(Parts):
         self._rate = -np.log1p(-np.minimum(theta, 1 - 2**-53))
 
     def values(self, mask: np.ndarray) -> np.ndarray:
-        return self.weights * (1 - (1 - self.theta[mask]).prod(0))
+        return -self.weights * np.expm1(-self._rate[mask].sum(0))
 
     def at_set(self, mask: np.ndarray) -> list[Cut]:
         left = self.weights * (1 - self.theta[mask]).prod(0)
-        return [(self.weights - left, np.where(mask, 0.0, (self.theta * left).T))]
+        return [(self.values(mask), np.where(mask, 0.0, (self.theta * left).T))]
 
     def at_point(self, x: np.ndarray) -> list[Cut]:
         reach = x @ self._rate
         left = self.weights * np.exp(-reach)
-        return [(self.weights - left * (1 + reach), (self._rate * left).T), *self.at_set(x > 0.5)]
+        constant = -self.weights * np.expm1(-reach) - left * reach
+        return [(constant, (self._rate * left).T), *self.at_set(x > 0.5)]

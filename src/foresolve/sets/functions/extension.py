@@ -13,6 +13,8 @@ from foresolve._base import checks
 from foresolve._base.autograd import apply
 from foresolve.errors import ForesolveError, SolverError
 
+TINY = 1e-100  # what stands for an exact zero in products that leave items out: it cancels where it is divided by
+
 if TYPE_CHECKING:
     from foresolve.sets.functions.function import SetFunction
 
@@ -96,6 +98,11 @@ def flatten(function: SetFunction, x: Tensor, theta: Tensor) -> FlatBatch:
     else:
         parameters = parameters.expand(*batch, *theta.shape[cut:]).reshape(-1, *theta.shape[cut:])
     return FlatBatch(function.select(slice(None), batch), flat, parameters, batch, x.dtype)
+
+
+def cleaned(gradient: Tensor, size: Tensor | float) -> Tensor:
+    """A gradient `(B, n)` with zeros where `TINY` is all that is left of them beside the size `(B or 1, 1)` of `F`."""
+    return torch.where(gradient.abs() <= 1e20 * TINY * size, 0.0, gradient)
 
 
 def rows(values: Tensor) -> Tensor:
