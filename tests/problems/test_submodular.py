@@ -442,6 +442,41 @@ def test_losses_that_evaluate_many_decisions_take_weights_of_each_instance(loss:
 # -- the objective ---------------------------------------------------------------------------------------------------
 
 
+def test_derivatives_of_the_objective_are_finite_or_refused() -> None:
+    """For functions known by values or by a formula, alone and within others."""
+
+    class Rooted(SetFunction):
+        theta_dims = 2
+
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return (mask[..., None] * theta).sum(-2).sqrt().sum(-1)
+
+    class Formula(SetFunction):
+        theta_dims = 2
+
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return (mask * theta.sqrt().sum(-1)).sum(-1)
+
+        def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
+            return self.value(x, theta)
+
+    x = torch.zeros(2, N, dtype=torch.float64)
+    x[1, 2:] = 1.0
+    for function in (Rooted(), 0.5 * Rooted() + FacilityLocation(), Rooted().of(torch.square)):
+        leaf = (0.5 + draw_theta((2,), 2)).requires_grad_()
+        SubmodularProblem(function, MATROIDS[0]).objective(x, leaf).sum().backward()
+        assert leaf.grad is not None
+        assert bool(torch.isfinite(leaf.grad).all())
+        assert float(leaf.grad[0].abs().max()) < 1e-40
+        assert float(leaf.grad[1, :2].abs().max()) < 1e-40
+        assert bool((leaf.grad[1, 2:] > 0).all())
+    for function in (Formula(), Formula() + FacilityLocation(), Formula().of(torch.clone)):
+        leaf = torch.zeros(2, N, TARGETS, dtype=torch.float64, requires_grad=True)
+        value = SubmodularProblem(function, MATROIDS[0]).objective(x, leaf)
+        with pytest.raises(ForesolveError, match="multilinear` has no finite derivative in `theta` at instances 0, 1"):
+            value.sum().backward()
+
+
 def test_objective_agrees_with_the_set_function_on_sets() -> None:
     theta = draw_theta((), 2)
     for function in FUNCTIONS:

@@ -122,7 +122,7 @@ class SubmodularProblem(Problem):
         x = x.expand(*checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": self.batch_for(theta)}), -1)
         if is_sparse(theta) or not (torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad)):
             return self.function.multilinear(x, theta)
-        return SetFunction.multilinear(self.function, x, theta)  # by `local`, whose derivatives are finite or refused
+        return self.function.extension(x, theta)
 
     def solve(self, theta: Any, method: Method | None = None, seed: Seed | None = None) -> Tensor:
         """A base for each instance, 0/1 `(*batch, n)` in the dtype and on the device of `theta`; no gradient passes.

@@ -138,6 +138,10 @@ class SetFunction(ABC):
 
     def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
         """`F(x, theta)` `(*batch,)`, differentiable twice in `x`, once in `theta`, and once in each."""
+        return self.extension(x, theta)
+
+    def extension(self, x: Tensor, theta: Tensor) -> Tensor:
+        """The same by way of `local`: where `multilinear` is a formula of one's own, its derivatives are checked."""
         flat = flatten(self, x, theta)
         return flat.restore(apply(Extension, flat.x, flat.theta, flat.function))
 
@@ -222,11 +226,16 @@ class SetFunction(ABC):
         cross = flat.local().cross(flat.directions(v))
         return cross.to(theta.dtype).reshape((*flat.batch, *cross.shape[1:]))
 
-    def of(self, select: Callable[[Tensor], Tensor], theta_dims: int | None = None) -> SetFunction:
+    def of(
+        self,
+        select: Callable[[Tensor], Tensor],
+        theta_dims: int | None = None,
+        theta_bounds: tuple[float, float] = (-math.inf, math.inf),
+    ) -> SetFunction:
         """The function `S -> f(S, select(theta))`; see `foresolve.sets.Selected`."""
         from foresolve.sets.functions.selected import Selected
 
-        return Selected(self, select, theta_dims)
+        return Selected(self, select, theta_dims, theta_bounds)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
