@@ -271,13 +271,48 @@ def test_free_counts_the_coordinates_that_move() -> None:
         assert int(solution.free[b]) == moved
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e5])
-def test_the_default_gamma_is_free_of_scale(scale: float) -> None:
-    """Facility location with all values scaled gives the same decision."""
-    problem = foresolve.SubmodularProblem(foresolve.sets.FacilityLocation(), foresolve.UniformMatroid(N, 3))
-    theta = draw_theta((4,), N, TARGETS, 3)
-    layer = foresolve.MultilinearRelaxation(tol=1e-10)
-    torch.testing.assert_close(layer(scale * theta, problem), layer(theta, problem), atol=1e-7, rtol=0)
+@pytest.mark.parametrize("base", [True, False])
+@pytest.mark.parametrize("scale", [2.0**-40, 1e-6, 1e5, 2.0**40])
+def test_the_default_gamma_is_free_of_scale(scale: float, base: bool) -> None:
+    """With values or weights in other units, decisions and their relative derivatives are the same."""
+    theta, matroid = draw_theta((8,), N, TARGETS, 3), foresolve.UniformMatroid(N, 3)
+    theta[:, :2] = 0.0
+    weights = torch.linspace(0.5, 2.0, TARGETS, dtype=torch.float64)
+    layer = foresolve.MultilinearRelaxation(foresolve.layers.RelativeGamma(2.0), tol=1e-12, base=base)
+
+    def run(function: foresolve.sets.SetFunction, theta: Tensor) -> tuple[Tensor, Tensor]:
+        leaf = theta.clone().requires_grad_()
+        x = layer(leaf, foresolve.SubmodularProblem(function, matroid))
+        (x * torch.linspace(-1, 1, N)).sum().backward()
+        assert leaf.grad is not None
+        return x.detach(), leaf.grad
+
+    facility = foresolve.sets.FacilityLocation()
+    x, slope = run(facility, theta)
+    scaled = run(facility, scale * theta)
+    torch.testing.assert_close(scaled[0], x, atol=1e-9, rtol=0)
+    torch.testing.assert_close(scale * scaled[1], slope, atol=1e-7, rtol=1e-7)
+    x, slope = run(foresolve.ProbabilisticCoverage(weights), theta)
+    scaled = run(foresolve.ProbabilisticCoverage(scale * weights), theta)
+    torch.testing.assert_close(scaled[0], x, atol=1e-9, rtol=0)
+    torch.testing.assert_close(scaled[1], slope, atol=1e-7, rtol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-14, 1e-9, 1e-4])
+def test_small_probabilities_are_nearly_modular(size: float) -> None:
+    """`F` is the sum of `x_i theta_i` then: `x = Proj(theta / 2 gamma)`, with its derivative, in any units."""
+    problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(4, 2))
+    worth = torch.tensor([[1.0], [0.8], [0.5], [0.1]], dtype=torch.float64)
+    theta = (size * worth).requires_grad_()
+    solution = foresolve.MultilinearRelaxation(size, tol=1e-10).solve(theta, problem)
+    assert bool(solution.converged)
+    expected = problem.polytope.project(worth[:, 0] / 2)
+    torch.testing.assert_close(solution.x.detach(), expected.x, atol=2 * size, rtol=1e-12)
+    torch.testing.assert_close(solution.value / size, solution.x.detach() @ worth[:, 0], atol=10 * size, rtol=1e-12)
+    v = torch.tensor([1.0, -1.0, 2.0, 0.5], dtype=torch.float64)
+    (solution.x @ v).backward()
+    assert theta.grad is not None
+    torch.testing.assert_close(2 * size * theta.grad[:, 0], expected.tangent(v), atol=20 * size, rtol=1e-9)
 
 
 def test_annealing_sharpens() -> None:
