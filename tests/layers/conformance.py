@@ -53,7 +53,12 @@ class LayerConformance:
 
     def test_an_empty_batch_has_no_decisions(self) -> None:
         for problem, theta in self.cases():
-            assert self.layer()(theta[:0], problem).shape == (0, problem.n)
+            leaf = theta[:0].clone().requires_grad_()
+            x = self.layer()(leaf, problem)
+            assert x.shape == (0, problem.n)
+            x.sum().backward()
+            assert leaf.grad is not None
+            assert leaf.grad.shape == leaf.shape
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
     def test_dtype_is_the_callers(self, dtype: torch.dtype) -> None:

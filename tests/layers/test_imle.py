@@ -104,6 +104,46 @@ def test_alpha_moves_until_gradients_are_as_dense_as_asked_for() -> None:
         assert abs(np.mean(densities[-100:]) - 4.0) < 1.0
 
 
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("samples", [1, 10])
+def test_the_first_gradient_is_not_zero(problem, samples: int) -> None:
+    """With the step it starts with, no decision changes: it is doubled until one does."""
+    theta, g = draw(2, problem.n), draw(2, problem.n, seed=1)
+    layer, leaf = AdaptiveIMLE(samples, alpha=1e-3), theta.clone().requires_grad_()
+    fixed = IMLE(samples, seed=0)
+    fixed.step = lambda c, g: 1e-3 * c.norm(dim=-1, keepdim=True) / g.norm(dim=-1, keepdim=True)  # type: ignore
+    still = theta.clone().requires_grad_()
+    fixed(still, problem).backward(g)
+    layer(leaf, problem).backward(g)
+    assert leaf.grad is not None
+    assert still.grad is not None
+    assert not bool(still.grad.any())
+    assert bool(leaf.grad.any())
+    found = float(layer.alpha) - layer.rate
+    assert found == pytest.approx(1e-3 * 2 ** round(np.log2(found / 1e-3)))  # doubled, and then updated once
+
+
+def test_the_search_ends_with_the_first_gradient() -> None:
+    problem, g = foresolve.TopK(20, 5), draw(1, 20, seed=1)
+    layer = AdaptiveIMLE(1, alpha=1e-3)
+    for step in range(20):
+        before = float(layer.alpha)
+        layer(draw(1, 20, seed=step).requires_grad_(), problem).backward(g)
+        if step:
+            assert abs(float(layer.alpha) - before) == pytest.approx(layer.rate)
+
+
+def test_decisions_that_are_best_for_the_loss_have_no_gradient() -> None:
+    """However long the step: then `alpha` is left as it was, but for its update."""
+    problem, layer = foresolve.TopK(6, 2), AdaptiveIMLE(3, temperature=1e-3)
+    theta = torch.tensor([[9.0, 9.0, 0.0, 0.0, 0.0, 0.0]], dtype=torch.float64, requires_grad=True)
+    layer(theta, problem).backward(-theta.detach())  # a loss that the two best items lower
+    assert theta.grad is not None
+    assert not bool(theta.grad.any())
+    assert float(layer.alpha) == pytest.approx(0.1 + layer.rate)
+    assert float(layer.density) == 0.0
+
+
 def test_no_gradient_comes_from_no_loss() -> None:
     layer, theta = AdaptiveIMLE(2), torch.zeros(3, 6, dtype=torch.float64, requires_grad=True)
     layer(theta, foresolve.TopK(6, 2)).backward(torch.zeros(3, 6, dtype=torch.float64))

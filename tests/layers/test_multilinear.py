@@ -150,6 +150,77 @@ def test_implicit_and_unrolled_agree() -> None:
         assert float((gradients[0] - gradients[1]).abs().max() / scale) < 1e-6
 
 
+@pytest.mark.parametrize("kinds", list(itertools.product(FUNCTIONS, MATROIDS)), ids="-".join)
+@pytest.mark.parametrize("differentiate", ["implicit", "unrolled"])
+def test_items_that_add_nothing_have_the_derivative_into_the_domain(differentiate: str, kinds: tuple[str, str]) -> None:
+    """At the edge of theta's domain, all-zero rows and a budget that is slack, tight or both: one-sided differences."""
+    problem, exact = problem_of(*kinds), layer_of(1.5, base=False)
+    generator, step = torch.Generator().manual_seed(1), 1e-7
+    layer = (
+        exact
+        if differentiate == "implicit"
+        else foresolve.MultilinearRelaxation(1.5, base=False, differentiate="unrolled", max_iter=1000)
+    )
+    theta = draw_theta((8,), N, TARGETS, 0)
+    theta[torch.rand(8, N, generator=generator) < 0.5] = 0.0
+    leaf = theta.clone().requires_grad_()
+    x = layer(leaf, problem)
+    v = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    (x * v).sum().backward()
+    inward = torch.rand(theta.shape, generator=generator, dtype=torch.float64)
+    rise = ((exact(theta + step * inward, problem) - exact(theta, problem)) * v).sum(-1) / step
+    assert leaf.grad is not None
+    torch.testing.assert_close((leaf.grad * inward).sum((-1, -2)), rise, rtol=1e-5, atol=1e-5)
+    idle = (theta == 0).all(-1)
+    assert bool((leaf.grad.abs().sum(-1) > 0)[idle].any())
+
+
+def test_an_item_that_adds_nothing_is_worth_raising() -> None:
+    """All predicted zero: x = 0, and yet the gradient says which item to raise; `x = theta / 2 gamma` near by."""
+    problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(3, 2))
+    theta = torch.zeros(3, 1, dtype=torch.float64, requires_grad=True)
+    solution = layer_of(0.5, base=False).solve(theta, problem)
+    (solution.x * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert theta.grad is not None
+    assert theta.grad.flatten().tolist() == [1.0, 2.0, 3.0]
+    assert int(solution.free) == 3
+
+
+@pytest.mark.filterwarnings("ignore::foresolve.NoGradientWarning")
+@pytest.mark.parametrize("matroid", [
+    foresolve.UniformMatroid(3, 1), foresolve.UniformMatroid(3, 0), foresolve.sets.LaminarMatroid(3, [[1, 2]], [0]),
+], ids=repr)  # fmt: skip
+def test_an_item_without_room_stays_out(matroid: foresolve.sets.PolyhedralMatroid) -> None:
+    """The first item fills the budget, at a price that may be zero; the others cannot enter whatever they are worth."""
+    problem = foresolve.SubmodularProblem(foresolve.sets.FacilityLocation(), matroid)
+    theta = torch.tensor([[1.0], [0.0], [0.0]], dtype=torch.float64, requires_grad=True)
+    x = layer_of(0.25, base=False)(theta, problem)
+    (x * torch.tensor([0.0, 1.0, 1.0])).sum().backward()
+    assert theta.grad is not None
+    assert not bool(theta.grad.any())
+
+
+def test_unrolled_steps_go_on_until_the_derivative_has_converged() -> None:
+    """Also from a start that is the solution: the centre for items that are alike, and a warm start."""
+    problem = foresolve.SubmodularProblem(foresolve.sets.FacilityLocation(), foresolve.UniformMatroid(4, 2))
+    alike = torch.eye(4, dtype=torch.float64) + 0.1
+    other = torch.rand(4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for theta, warm in ((alike, False), (other, True)):
+        gradients = []
+        for differentiate in ("implicit", "unrolled"):
+            leaf, layer = theta.clone().requires_grad_(), layer_of(1.0, differentiate=differentiate, max_iter=1000)
+            x = layer.solve(leaf, problem, start=layer_of(1.0).solve(theta, problem) if warm else None).x
+            x.square().mul(torch.arange(4.0)).sum().backward()
+            gradients.append(leaf.grad)
+        torch.testing.assert_close(*gradients, rtol=1e-6, atol=1e-8)
+    nothing = foresolve.SubmodularProblem(foresolve.sets.FacilityLocation(), foresolve.UniformMatroid(4, 0))
+    leaf = other.clone().requires_grad_()
+    with pytest.warns(foresolve.NoGradientWarning):
+        layer_of(1.0, differentiate="unrolled")(leaf, nothing).sum().backward()
+    assert leaf.grad is not None
+    assert not bool(leaf.grad.any())
+
+
 def test_gamma_receives_a_gradient() -> None:
     problem = problem_of("coverage", "uniform")
     theta = smooth_theta(layer_of(), problem, 2, TARGETS)
@@ -200,13 +271,48 @@ def test_free_counts_the_coordinates_that_move() -> None:
         assert int(solution.free[b]) == moved
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e5])
-def test_the_default_gamma_is_free_of_scale(scale: float) -> None:
-    """Facility location with all values scaled gives the same decision."""
-    problem = foresolve.SubmodularProblem(foresolve.sets.FacilityLocation(), foresolve.UniformMatroid(N, 3))
-    theta = draw_theta((4,), N, TARGETS, 3)
-    layer = foresolve.MultilinearRelaxation(tol=1e-10)
-    torch.testing.assert_close(layer(scale * theta, problem), layer(theta, problem), atol=1e-7, rtol=0)
+@pytest.mark.parametrize("base", [True, False])
+@pytest.mark.parametrize("scale", [2.0**-40, 1e-6, 1e5, 2.0**40])
+def test_the_default_gamma_is_free_of_scale(scale: float, base: bool) -> None:
+    """With values or weights in other units, decisions and their relative derivatives are the same."""
+    theta, matroid = draw_theta((8,), N, TARGETS, 3), foresolve.UniformMatroid(N, 3)
+    theta[:, :2] = 0.0
+    weights = torch.linspace(0.5, 2.0, TARGETS, dtype=torch.float64)
+    layer = foresolve.MultilinearRelaxation(foresolve.layers.RelativeGamma(2.0), tol=1e-12, base=base)
+
+    def run(function: foresolve.sets.SetFunction, theta: Tensor) -> tuple[Tensor, Tensor]:
+        leaf = theta.clone().requires_grad_()
+        x = layer(leaf, foresolve.SubmodularProblem(function, matroid))
+        (x * torch.linspace(-1, 1, N)).sum().backward()
+        assert leaf.grad is not None
+        return x.detach(), leaf.grad
+
+    facility = foresolve.sets.FacilityLocation()
+    x, slope = run(facility, theta)
+    scaled = run(facility, scale * theta)
+    torch.testing.assert_close(scaled[0], x, atol=1e-9, rtol=0)
+    torch.testing.assert_close(scale * scaled[1], slope, atol=1e-7, rtol=1e-7)
+    x, slope = run(foresolve.ProbabilisticCoverage(weights), theta)
+    scaled = run(foresolve.ProbabilisticCoverage(scale * weights), theta)
+    torch.testing.assert_close(scaled[0], x, atol=1e-9, rtol=0)
+    torch.testing.assert_close(scaled[1], slope, atol=1e-7, rtol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-14, 1e-9, 1e-4])
+def test_small_probabilities_are_nearly_modular(size: float) -> None:
+    """`F` is the sum of `x_i theta_i` then: `x = Proj(theta / 2 gamma)`, with its derivative, in any units."""
+    problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(4, 2))
+    worth = torch.tensor([[1.0], [0.8], [0.5], [0.1]], dtype=torch.float64)
+    theta = (size * worth).requires_grad_()
+    solution = foresolve.MultilinearRelaxation(size, tol=1e-10).solve(theta, problem)
+    assert bool(solution.converged)
+    expected = problem.polytope.project(worth[:, 0] / 2)
+    torch.testing.assert_close(solution.x.detach(), expected.x, atol=2 * size, rtol=1e-12)
+    torch.testing.assert_close(solution.value / size, solution.x.detach() @ worth[:, 0], atol=10 * size, rtol=1e-12)
+    v = torch.tensor([1.0, -1.0, 2.0, 0.5], dtype=torch.float64)
+    (solution.x @ v).backward()
+    assert theta.grad is not None
+    torch.testing.assert_close(2 * size * theta.grad[:, 0], expected.tangent(v), atol=20 * size, rtol=1e-9)
 
 
 def test_annealing_sharpens() -> None:
@@ -336,10 +442,12 @@ def test_weights_of_each_instance(summed: bool) -> None:
 
 def test_an_empty_batch() -> None:
     problem = problem_of("coverage", "uniform")
-    theta = torch.zeros(0, N, TARGETS, requires_grad=True)
-    x = foresolve.MultilinearRelaxation(1.0)(theta, problem)
-    assert x.shape == (0, N)
-    x.sum().backward()
+    for differentiate in ("implicit", "unrolled"):
+        theta = torch.zeros(0, N, TARGETS, requires_grad=True)
+        x = foresolve.MultilinearRelaxation(1.0, differentiate=differentiate)(theta, problem)
+        assert x.shape == (0, N)
+        x.sum().backward()
+        assert theta.grad is not None
 
 
 def test_what_a_step_holds_is_freed_with_it() -> None:

@@ -74,6 +74,79 @@ def test_a_sampled_layer_agrees_with_the_exact_one_within_its_error() -> None:
         assert float(error.max()) < 0.1 * (1 + float(truth.abs().max()))  # the comparison means something
 
 
+class Root(foresolve.sets.SetFunction):
+    """The docstring's function, whose derivative at the empty set is zero times infinity."""
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return (mask * theta).sum(-1).sqrt()
+
+
+class EverySet(Root):
+    """The same by its definition, all sets but the empty one; finite wherever some item is worth something."""
+
+    def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
+        sets = torch.cartesian_prod(*[torch.tensor([0.0, 1.0], dtype=torch.float64)] * 4)[1:]
+        chance = torch.ones_like(x[..., None, 0])
+        for i, member in enumerate(sets.T):
+            chance = chance * torch.where(member == 1, x[..., None, i], 1 - x[..., None, i])
+        return (chance * self.value(sets, theta.unsqueeze(-2))).sum(-1)
+
+
+def test_a_singular_function_has_the_gradient_of_its_formula_within_its_error() -> None:
+    """Over 12 draws: 5 standard errors for 4 decisions and 4 derivatives, as above. The formula's own gradient is that
+    of finite differences."""
+    theta = torch.tensor([1.0, 1.6, 1.3, 1.9], dtype=torch.float64)
+    v, matroid = torch.tensor([1.0, -2.0, 0.5, 3.0], dtype=torch.float64), foresolve.UniformMatroid(4, 2)
+
+    def run(function: foresolve.sets.SetFunction) -> tuple[Tensor, Tensor]:
+        leaf = theta.clone().requires_grad_()
+        problem = foresolve.SubmodularProblem(function, matroid)
+        x = foresolve.MultilinearRelaxation(0.5, max_iter=60)(leaf, problem)
+        (x * v).sum().backward()
+        assert leaf.grad is not None
+        return x.detach(), leaf.grad
+
+    exact, layer = foresolve.SubmodularProblem(EverySet(), matroid), foresolve.MultilinearRelaxation(0.5, tol=1e-12)
+    expected = run(EverySet())
+    ends = [(layer(theta + e, exact) - layer(theta - e, exact)) @ v / 2e-5 for e in 1e-5 * torch.eye(4).double()]
+    torch.testing.assert_close(expected[1], torch.stack(ends), rtol=1e-5, atol=1e-6)
+    draws = [run(Root(samples=256, seed=torch.Generator().manual_seed(seed))) for seed in range(12)]
+    for estimates, truth in zip(zip(*draws), expected):
+        sample = torch.stack(estimates)
+        error = sample.std(0) / len(sample) ** 0.5
+        assert bool(((sample.mean(0) - truth).abs() <= 5 * error + 0.02 * truth.abs().max()).all())
+        assert float(error.max()) < 0.1 * float(truth.abs().max())
+
+
+class Table(torch.nn.Module):
+    """A prediction for each instance."""
+
+    def __init__(self, theta: Tensor) -> None:
+        super().__init__()
+        self.theta = torch.nn.Parameter(theta.clone())
+
+    def forward(self, index: Tensor) -> Tensor:
+        return self.theta[index]
+
+
+def test_training_with_a_singular_function() -> None:
+    """Layers and losses that take values of sets alike; where the derivative is infinite, the error says so."""
+    problem = foresolve.SubmodularProblem(Root(samples=16), foresolve.UniformMatroid(4, 2))
+    theta = 1 + torch.rand(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    data = foresolve.DecisionDataset(torch.arange(3), theta, problem)
+    decision = foresolve.DecisionLoss(foresolve.MultilinearRelaxation(1.0, max_iter=10))
+    for loss in (decision, foresolve.losses.NCE(), foresolve.losses.PointwiseRanking()):
+        model = Table(theta.flip(0))
+        foresolve.fit(model, loss, data, epochs=2, lr=0.01, progress=False)
+        assert bool(torch.isfinite(model.theta).all())
+        assert not torch.equal(model.theta, theta.flip(0))
+    flat = theta.clone()
+    flat[2, 1] = 0.0
+    message = r"gradient of instance \d.*`Root.value` has no finite derivative in `theta`.*Keep predictions away"
+    with pytest.raises(foresolve.ForesolveError, match=message):
+        foresolve.fit(Table(flat), decision, data, epochs=1, progress=False)
+
+
 def test_a_sampled_layer_repeats_itself() -> None:
     problem = foresolve.SubmodularProblem(Plain(samples=16), foresolve.UniformMatroid(N, 2))
     layer, theta = foresolve.MultilinearRelaxation(0.8, max_iter=10), draw_theta((2,), N, TARGETS, 0)

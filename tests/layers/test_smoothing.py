@@ -91,3 +91,17 @@ def test_a_parameter_that_training_makes_negative_is_refused_where_it_is_used() 
         layer.gamma.sub_(1.0)  # type: ignore[union-attr]
     with pytest.raises(InvalidInputError, match=r"`gamma` must be finite and > 0; got minimum -0\.5\. Train its log"):
         layer(torch.ones(3), foresolve.TopK(3, 1))
+
+
+@pytest.mark.parametrize("exponent", [-1000, -600, -1, 3, 600, 1000])
+def test_a_relative_gamma_follows_any_unit(exponent: int) -> None:
+    """To the last digit for powers of two, also where squares would vanish or overflow."""
+    theta = torch.rand(3, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    rule, size = RelativeGamma(0.7), torch.ones((), dtype=torch.float64)
+    leaf = (theta * 2.0**exponent).requires_grad_()
+    gamma = rule(leaf, size)
+    assert torch.equal(gamma, rule(theta, size) * 2.0**exponent)
+    (slope,) = torch.autograd.grad(gamma.sum(), leaf)
+    plain = theta.clone().requires_grad_()
+    torch.testing.assert_close(slope, torch.autograd.grad(rule(plain, size).sum(), plain)[0], rtol=1e-14, atol=0)
+    assert torch.equal(rule(torch.zeros(2, 3), torch.ones(())), torch.full((2,), 0.7))

@@ -19,26 +19,9 @@ from foresolve.solvers.status import Status
 
 MODELS = Path(os.environ.get("FORESOLVE_DATA", "")) / "lp"
 SMALL = [
-    "adlittle",
-    "afiro",
-    "boeing1",
-    "fffff800",
-    "finnis",
-    "forplan",
-    "ganges",
-    "israel",
-    "kb2",
-    "maros",
-    "perold",
-    "pilot4",
-    "recipe",
-    "sc50b",
-    "scsd1",
-    "sierra",
-    "stair",
-    "tuff",
-    "vtpbase",
-]
+    "adlittle", "afiro", "boeing1", "fffff800", "finnis", "forplan", "ganges", "israel", "kb2", "maros",
+    "perold", "pilot4", "recipe", "sc50b", "scsd1", "sierra", "stair", "tuff", "vtpbase",
+]  # fmt: skip
 LARGE = ["80bau3b", "cycle", "d2q06c", "fit2p", "greenbea"]
 
 

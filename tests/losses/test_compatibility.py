@@ -124,6 +124,42 @@ def test_what_is_claimed_runs_with_default_arguments(name: str, kind: str) -> No
     assert torch.equal(model.weights, before) == (not model.weights.grad.any())
 
 
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_empty_batches_of_problems(kind: str) -> None:
+    data = data_of(kind)
+    batch = data[torch.zeros(0, dtype=torch.long)]
+    problem, n = batch.problem, data.problem.solve(data.theta).shape[-1]
+    x = problem.solve(batch.theta)
+    assert x.shape == (0, n)
+    assert problem.objective(x, batch.theta).shape == (0,)
+    assert problem.check(x)
+    if problem.linear:
+        assert problem.argmax(problem.gain(batch.theta)).shape == (0, n)
+    decision, value = batch.best()
+    assert decision.shape == (0, n)
+    assert value.shape == (0,)
+
+
+@pytest.mark.parametrize("name", [name for name in NEEDS if not name.startswith("FenchelYoung")])
+def test_empty_batches_of_losses_and_layers(name: str) -> None:
+    for kind in PROBLEMS:
+        loss, data = methods()[name], data_of(kind)
+        if why_not(loss, data.problem):
+            continue
+        batch = data[torch.zeros(0, dtype=torch.long)]
+        calls = [lambda leaf, batch=batch, loss=loss: loss(leaf, batch)]
+        if isinstance(loss, DecisionLoss):
+            calls.append(lambda leaf, batch=batch, loss=loss: loss.layer(leaf, batch.problem).sum(-1))
+            calls.append(lambda leaf, batch=batch, loss=loss: loss.forward(leaf, batch))
+        for call in calls:
+            leaf = batch.theta.clone().requires_grad_()
+            values = call(leaf)
+            assert values.shape == (0,)
+            values.sum().backward()
+            assert leaf.grad is not None
+            assert leaf.grad.shape == leaf.shape
+
+
 @pytest.mark.parametrize(("name", "kind"), DENIED)
 def test_what_is_denied_is_refused_before_any_work(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     loss, data = methods()[name], data_of(kind)
@@ -177,6 +213,44 @@ def test_a_loss_needs_what_its_layer_needs() -> None:
         assert DecisionLoss(kind()).needs == kind.needs
     for kind in CONVEX:
         assert set(FenchelYoung(kind()).needs) == {"linear", *kind.needs}
+
+
+class Picky(foresolve.layers.PerturbedAdditive):
+    """A layer with a reason of its own."""
+
+    def check_problem(self, problem: foresolve.Problem) -> None:
+        super().check_problem(problem)
+        raise InvalidInputError("`problem` must be another, for a reason of one's own")
+
+
+@pytest.mark.parametrize("loss", [
+    DecisionLoss(Picky()),
+    DecisionLoss(Picky(), normalize=True),
+    FenchelYoung(Picky()),
+    DecisionLoss(foresolve.layers.WilderMultilinear(cap=0.4)),
+], ids=str)  # fmt: skip
+def test_what_a_layer_refuses_its_loss_refuses_before_any_work(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = data_of("submodular" if set(loss.needs) & {"set function"} else "shortest path")
+    model = Model(data.theta.shape[1:])
+    monkeypatch.setattr(data.problem, "solve", lambda *arguments: pytest.fail("`solve` was called"))
+    message = "must be another, for a reason|`cap` must be at least k / n = 0.5"
+    for call in (lambda: loss.prepare(data), lambda: foresolve.fit(model, loss, data, epochs=1, progress=False)):
+        with pytest.raises(InvalidInputError, match=message):
+            call()
+    assert model.calls == 0
+    assert "must be" in why_not(loss, data.problem)
+    assert why_not(loss.layer, data.problem) == why_not(loss, data.problem)
+
+
+@pytest.mark.parametrize("bounds", [None, (-5.0, 5.0), (0.2, 5.0)])
+def test_draws_stay_within_the_domain_of_the_problem(bounds: tuple[float, float] | None) -> None:
+    """Whatever bounds one gives: those of the problem hold too."""
+    data = data_of("submodular")
+    losses = [ScoreFunction(bounds=bounds), foresolve.losses.LODL(bounds=bounds)]
+    losses += [DecisionLoss(foresolve.layers.PerturbedAdditive(bounds=bounds))]
+    for loss in losses:
+        prepared = loss.prepare(data)
+        assert bool(torch.isfinite(loss(prepared.theta, prepared[:])).all())
 
 
 def test_reasons() -> None:

@@ -69,6 +69,16 @@ class ProblemConformance:
         theta = torch.randn(*batch, self.size(problem), generator=generator, dtype=torch.float64)
         return theta.round() if seed % 3 == 0 else theta
 
+    def test_an_empty_batch_has_no_decisions(self) -> None:
+        problem = self.make(1)
+        theta = self.draw(problem, (1,), 1)[:0]
+        if problem.batch_shape:
+            problem = problem.select(torch.zeros(0, dtype=torch.long))
+        x = problem.solve(theta)
+        assert x.shape == (0, self.size(problem) if problem.n is None else problem.n)
+        assert problem.objective(x, theta).shape == (0,)
+        assert problem.check(x)
+
     @conform
     @given(seed=seeds)
     def test_decisions_are_feasible(self, seed: int) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -236,6 +237,36 @@ class Rooted(SetFunction):
     """The root of a sum, scaled by a number for each instance: a function with data of its own, known by `value`."""
 
     theta_dims = 2
+    data_dims: ClassVar = {"scales": 0}
+
+    def __init__(self, scales: Tensor) -> None:
+        super().__init__(samples=16)
+        self.scales = scales
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return self.scales * ((mask.unsqueeze(-1) * theta).sum((-1, -2)) + 0.01).sqrt()
+
+
+class Formulated(Rooted):
+    """Weighted sums of concave functions of single items: what is known by a formula, and data of two kinds."""
+
+    data_dims: ClassVar = {"scales": 0, "worths": 1}
+
+    def __init__(self, scales: Tensor, worths: Tensor) -> None:
+        super().__init__(scales)
+        self.worths = worths
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return self.scales * (mask * self.worths * theta.sum(-1).sqrt()).sum(-1)
+
+    def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
+        return self.value(x, theta)
+
+
+class Chosen(SetFunction):
+    """A function that says itself how its data are selected."""
+
+    theta_dims = 2
 
     def __init__(self, scales: Tensor) -> None:
         super().__init__(samples=16)
@@ -246,7 +277,7 @@ class Rooted(SetFunction):
         return self.scales.shape
 
     def select(self, index: int | slice | Tensor, batch: torch.Size) -> SetFunction:
-        return Rooted(self.scales.expand(batch).reshape(-1)[index]) if self.scales.ndim else self
+        return Chosen(self.scales.expand(batch).reshape(-1)[index]) if self.scales.ndim else self
 
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         return self.scales * ((mask.unsqueeze(-1) * theta).sum((-1, -2)) + 0.01).sqrt()
@@ -260,7 +291,13 @@ PER_INSTANCE: dict[str, Callable[[Tensor], SetFunction]] = {
     "coverage": ProbabilisticCoverage,
     "sum": lambda w: 2.0 * ProbabilisticCoverage(w) + FacilityLocation(),
     "selected": lambda w: ProbabilisticCoverage(w).of(identity),
+    "sum of two": lambda w: ProbabilisticCoverage(w) + ProbabilisticCoverage(w.flip(-1)).of(torch.sqrt),
     "sampled": lambda w: Rooted(w[..., 0]),
+    "sampled, in a sum": lambda w: 0.5 * Rooted(w[..., 0]) + ProbabilisticCoverage(),
+    "sampled, selected": lambda w: Rooted(w[..., 0]).of(torch.sqrt),
+    "formula": lambda w: Formulated(w[..., 0], w[..., [0] * N] + torch.arange(N) / N),
+    "formula, its items alone": lambda w: Formulated(torch.ones(()), w[..., [0] * N] + torch.arange(N) / N),
+    "own select": lambda w: Chosen(w[..., 0]),
 }
 WEIGHTS = 0.1 + torch.rand(3, TARGETS, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
@@ -290,7 +327,8 @@ def test_layers_take_weights_of_each_instance_in_any_batch(name: str, kind: str)
     make, theta = PER_INSTANCE[kind], draw_theta((2, 3), 2)
     layer = WilderMultilinear(steps=5)
     if name != "wilder":
-        layer = foresolve.MultilinearRelaxation(max_iter=3 if kind == "sampled" else 200, differentiate=name)
+        steps = 3 if make(WEIGHTS).sampled else 200
+        layer = foresolve.MultilinearRelaxation(max_iter=steps, differentiate=name)
     leaf = theta.clone().requires_grad_()
     x = layer(leaf, SubmodularProblem(make(WEIGHTS), MATROIDS[0]))
     x.square().sum().backward()
@@ -302,6 +340,93 @@ def test_layers_take_weights_of_each_instance_in_any_batch(name: str, kind: str)
         assert single.grad is not None
         torch.testing.assert_close(x[1, b], alone, atol=1e-9, rtol=0)
         torch.testing.assert_close(leaf.grad[1, b], single.grad, atol=1e-7, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", PER_INSTANCE)
+def test_data_follow_their_instances(kind: str) -> None:
+    """Through `select`, subsets of subsets, shuffled batches and devices: each instance is worth what it is alone."""
+    make, count = PER_INSTANCE[kind], 7
+    weights = 0.1 + torch.rand(count, TARGETS, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    theta, x = draw_theta((count,), 3), torch.rand(count, N, generator=torch.Generator().manual_seed(2)).double()
+    alone = [SubmodularProblem(make(row), MATROIDS[0]) for row in weights]
+    values = torch.stack([problem.objective(*part) for problem, *part in zip(alone, x, theta)])
+    sets = torch.stack([problem.solve(part) for problem, part in zip(alone, theta)])
+    problem = SubmodularProblem(make(weights), MATROIDS[0])
+    assert problem.batch_shape == (count,)
+    data = DecisionDataset(torch.arange(count), theta, problem)
+    order = torch.tensor([3, 1, 6, 0, 5])
+    for batch in (data[order], data.subset(order)[:], data.subset(order.flip(0)).subset([4, 3, 2, 1, 0])[:]):
+        assert batch.features.tolist() == order.tolist()
+        assert batch.problem.batch_shape == (5,)
+        torch.testing.assert_close(batch.problem.objective(x[order], batch.theta), values[order])
+        assert torch.equal(batch.problem.solve(batch.theta), sets[order])
+        assert torch.equal(batch.best()[0], sets[order])
+    torch.testing.assert_close(data[2].problem.objective(x[2], data[2].theta), values[2])
+    nothing = data[torch.zeros(0, dtype=torch.long)]
+    assert nothing.problem.batch_shape == (0,)
+    assert nothing.problem.solve(nothing.theta).shape == (0, N)
+    assert nothing.problem.objective(x[:0], nothing.theta).shape == (0,)
+
+
+@pytest.mark.parametrize("kind", PER_INSTANCE)
+def test_fit_and_evaluate_shuffle_data_with_their_instances(kind: str) -> None:
+    """Perfect predictions have no regret in any order, and a step on a shuffled batch is that on the batch in order."""
+    make, count = PER_INSTANCE[kind], 6
+    weights = 0.1 + torch.rand(count, TARGETS, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    data = DecisionDataset(torch.arange(count), draw_theta((count,), 3), SubmodularProblem(make(weights), MATROIDS[0]))
+    for order in ([5, 0, 3], [1, 0, 5, 4, 3, 2]):
+        report = foresolve.evaluate(lambda index: data.theta[index], data.subset(order), bootstrap=0)
+        assert float(report.regret) == 0.0
+
+    class Watched(foresolve.Loss):
+        """The true value of fixed decisions, which tells whose data were used."""
+
+        def forward(self, theta_hat: Tensor, batch: foresolve.Batch) -> Tensor:
+            x = torch.full((len(batch), N), 0.25, dtype=torch.float64)
+            expected = data.problem.objective(x.new_full((count, N), 0.25), data.theta)[batch.index]
+            torch.testing.assert_close(batch.problem.objective(x, batch.theta), expected)
+            return theta_hat.flatten(1).sum(-1)
+
+    class Table(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.theta = torch.nn.Parameter(data.theta.clone())
+
+        def forward(self, index: Tensor) -> Tensor:
+            return self.theta[index]
+
+    policy, order = foresolve.Policy(Table(), data.problem), torch.tensor([4, 0, 2])
+    assert torch.equal(policy(order, data.problem.select(order)), policy(torch.arange(count))[order])
+    for batch_size in (count, 2):
+        foresolve.fit(Table(), Watched(), data, epochs=2, batch_size=batch_size, lr=0.0001, progress=False)
+
+
+def test_data_that_a_function_keeps_to_itself_are_refused() -> None:
+    """Which would be used in the order of the file, whatever the order of the instances."""
+
+    class Hidden(SetFunction):
+        def __init__(self, worths: Tensor) -> None:
+            super().__init__()
+            self.worths = worths
+
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return (mask * theta * self.worths).sum(-1)
+
+    class Announced(Hidden):
+        @property
+        def batch_shape(self) -> torch.Size:
+            return self.worths.shape[:-1]
+
+    worths, theta = torch.rand(N, N), torch.rand(N, N)
+    hidden = SubmodularProblem(Hidden(worths), UniformMatroid(N, 2))
+    tables = SubmodularProblem(ProbabilisticCoverage().of(lambda t: torch.ones(N, N, 2)), UniformMatroid(N, 2))
+    for problem in (hidden, tables):
+        for call in (problem.solve, lambda t, p=problem: p.objective(torch.ones(N, N), t)):
+            with pytest.raises(InvalidInputError, match=r"must be one number \(1, 1\) for one set; .*`data_dims`"):
+                call(theta if problem is hidden else theta[..., None])
+    announced = SubmodularProblem(Announced(worths), UniformMatroid(N, 2))
+    with pytest.raises(foresolve.ForesolveError, match="Announced has a `batch_shape` and cannot be selected from"):
+        announced.select(torch.arange(3))
 
 
 @pytest.mark.parametrize("loss", [ScoreFunction(), LODL()], ids=repr)
@@ -317,6 +442,41 @@ def test_losses_that_evaluate_many_decisions_take_weights_of_each_instance(loss:
 
 
 # -- the objective ---------------------------------------------------------------------------------------------------
+
+
+def test_derivatives_of_the_objective_are_finite_or_refused() -> None:
+    """For functions known by values or by a formula, alone and within others."""
+
+    class Rooted(SetFunction):
+        theta_dims = 2
+
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return (mask[..., None] * theta).sum(-2).sqrt().sum(-1)
+
+    class Formula(SetFunction):
+        theta_dims = 2
+
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return (mask * theta.sqrt().sum(-1)).sum(-1)
+
+        def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
+            return self.value(x, theta)
+
+    x = torch.zeros(2, N, dtype=torch.float64)
+    x[1, 2:] = 1.0
+    for function in (Rooted(), 0.5 * Rooted() + FacilityLocation(), Rooted().of(torch.square)):
+        leaf = (0.5 + draw_theta((2,), 2)).requires_grad_()
+        SubmodularProblem(function, MATROIDS[0]).objective(x, leaf).sum().backward()
+        assert leaf.grad is not None
+        assert bool(torch.isfinite(leaf.grad).all())
+        assert float(leaf.grad[0].abs().max()) < 1e-40
+        assert float(leaf.grad[1, :2].abs().max()) < 1e-40
+        assert bool((leaf.grad[1, 2:] > 0).all())
+    for function in (Formula(), Formula() + FacilityLocation(), Formula().of(torch.clone)):
+        leaf = torch.zeros(2, N, TARGETS, dtype=torch.float64, requires_grad=True)
+        value = SubmodularProblem(function, MATROIDS[0]).objective(x, leaf)
+        with pytest.raises(ForesolveError, match="multilinear` has no finite derivative in `theta` at instances 0, 1"):
+            value.sum().backward()
 
 
 def test_objective_agrees_with_the_set_function_on_sets() -> None:

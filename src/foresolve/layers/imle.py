@@ -16,6 +16,7 @@ from foresolve.layers.base import Layer, gains
 from foresolve.problems.base import Problem
 
 TERMS = 10  # of the sum of gammas, as in the paper
+FARTHEST = 100.0  # of alpha: so far out the target is the best decision for -g, and a longer step changes nothing
 
 
 class IMLE(Seeded, Layer):
@@ -103,8 +104,13 @@ class IMLE(Seeded, Layer):
         """`lambda` for each instance, `(*batch, 1)`."""
         return torch.full_like(g[..., :1], self.lam)
 
-    def observe(self, gradient: Tensor) -> None:
-        """What a backward pass found, for those that adapt to it."""
+    def difference(self, c: Tensor, noise: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
+        """The gradient `(*batch, n)`: how the decisions `x` under the noise differ from those of the target."""
+        step = self.step(c, g)
+        if self.symmetric:
+            ahead, behind = problem.argmax(torch.stack([c + step * g + noise, c - step * g + noise])).mean(1)
+            return (ahead - behind) / (2 * step)
+        return (x - problem.argmax(c - step * g + noise).mean(0)) / step
 
     def extra_repr(self) -> str:
         noise = f"samples={self.samples}, temperature={self.temperature:g}, kappa={self.kappa:g}"
@@ -119,11 +125,17 @@ class AdaptiveIMLE(IMLE):
     gradient are not zero, and raises :math:`\alpha` by `rate` where that is below `target`, else lowers it.
     :math:`\alpha` and the running mean are in `state_dict()`.
 
+    A step that is too short changes no decision, and the gradient is exactly zero: hundreds of updates by `rate` would
+    pass without learning. So until the first gradient that is not zero, :math:`\alpha` is doubled within a backward
+    pass that finds none, at the price of a solve each; it stays where a decision changes. Where none does even for
+    :math:`\alpha = 100`, the decisions are already the best for the loss, the gradient of zero is right, and
+    :math:`\alpha` is left as it was. Single instances may have a gradient of zero at any time.
+
     Works with: linear objectives, any solver.
 
     Parameters
     ----------
-    alpha: where the share starts.
+    alpha: where the share starts, or its search.
     target: the mean number of non-zero entries of an instance's gradient to aim at.
     rate, decay: the step of `alpha`, and the weight that the running mean gives to its past.
     samples, temperature, kappa, symmetric, seed: as `IMLE`.
@@ -154,7 +166,7 @@ class AdaptiveIMLE(IMLE):
         self.target, self.rate = checks.positive("target", target), checks.positive("rate", rate)
         self.decay = checks.between("decay", decay, "[0, 1)")
         self.register_buffer("alpha", torch.tensor(checks.positive("alpha", alpha), dtype=torch.float64))
-        self.register_buffer("density", torch.tensor(self.target, dtype=torch.float64))
+        self.register_buffer("density", torch.tensor(0.0, dtype=torch.float64))  # of nothing, so far
 
     def step(self, c: Tensor, g: Tensor) -> Tensor:
         """`alpha |c| / |g|`; 1 where either vanishes."""
@@ -162,14 +174,28 @@ class AdaptiveIMLE(IMLE):
         sound = (size > 0) & (slope > 0)
         return torch.where(sound, self.alpha.to(c) * size / torch.where(sound, slope, 1.0), 1.0)
 
-    def observe(self, gradient: Tensor) -> None:
-        """Update the running density and `alpha`, which stays at least at one step."""
+    def difference(self, c: Tensor, noise: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
+        """The gradient `(*batch, n)`, after which `alpha` and the running density are others."""
+        gradient = super().difference(c, noise, x, g, problem)
         if gradient.numel() == 0:
-            return
+            return gradient
+        if not bool(self.density) and bool(g.any()):
+            gradient = self._search(gradient, c, noise, x, g, problem)
         count = (gradient != 0).sum(-1).double().mean().to(self.density)
         self.density.mul_(self.decay).add_((1 - self.decay) * count)
         move = torch.where(self.density <= self.target, self.rate, -self.rate)
         self.alpha.add_(move.to(self.alpha)).clamp_(min=self.rate)
+        return gradient
+
+    def _search(self, gradient: Tensor, c: Tensor, noise: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
+        """The gradient for the first `alpha`, of those doubled, that changes a decision; that `alpha` stays."""
+        start = self.alpha.clone()
+        while not bool(gradient.any()) and float(self.alpha) < FARTHEST:
+            self.alpha.mul_(2)
+            gradient = super().difference(c, noise, x, g, problem)
+        if not bool(gradient.any()):
+            self.alpha.copy_(start)
+        return gradient
 
     def extra_repr(self) -> str:
         noise = f"samples={self.samples}, temperature={self.temperature:g}, kappa={self.kappa:g}"
@@ -188,11 +214,4 @@ class _Difference(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
         (c, noise, x), (g,), layer, problem = ctx.saved_tensors, grads, ctx.layer, ctx.problem
-        step = layer.step(c, g)
-        if layer.symmetric:
-            ahead, behind = problem.argmax(torch.stack([c + step * g + noise, c - step * g + noise])).mean(1)
-            gradient = (ahead - behind) / (2 * step)
-        else:
-            gradient = (x - problem.argmax(c - step * g + noise).mean(0)) / step
-        layer.observe(gradient)
-        return gradient, None, None, None
+        return layer.difference(c, noise, x, g, problem), None, None, None

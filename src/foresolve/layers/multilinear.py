@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
 from foresolve._base.autograd import apply
-from foresolve.errors import ConvergenceWarning
+from foresolve.errors import ConvergenceWarning, SolverError
 from foresolve.layers.base import Layer, Shortfall
 from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import MultilinearSolution
@@ -191,7 +191,7 @@ class _MaximizedBatch:
         if unrolled is not None:
             self.x = unrolled
         elif wanted:
-            self.x = apply(_Maximizer, theta, gamma, self.parts)
+            self.x = apply(_Maximizer, theta, gamma, self.parts, batch)
         else:
             self.x = _joined([part.x for _, part in self.parts])
         self.residual = _joined([part.residual for _, part in self.parts])
@@ -227,23 +227,30 @@ class _Maximizer(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, gamma: Tensor, parts: list[tuple[slice, Optimum]]) -> Tensor:
-        ctx.parts, ctx.shape = parts, theta.shape
+    def forward(
+        ctx: Any, theta: Tensor, gamma: Tensor, parts: list[tuple[slice, Optimum]], batch: torch.Size
+    ) -> Tensor:
+        ctx.parts, ctx.shape, ctx.batch = parts, theta.shape, batch
         return torch.cat([part.x for _, part in parts])  # a copy: the node must not hold its own output
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:  # type: ignore[override]
         (v,) = grads
         by_theta = v.new_zeros(ctx.shape) if ctx.needs_input_grad[0] else None
         by_gamma = v.new_empty(ctx.shape[:1]) if ctx.needs_input_grad[1] else None
         for rows, part in ctx.parts:
             w = part.system.solve(v[rows])
             if by_theta is not None:
-                part.local.put_cross(w, by_theta[rows])
+                try:
+                    part.local.put_cross(w, by_theta[rows])
+                except SolverError as error:
+                    where = [rows.start + b for b in error.instances]
+                    names = checks.instance_names(where, ctx.batch)
+                    raise error.renamed("the gradient of {instances}", where, names) from error
             if by_gamma is not None:
                 by_gamma[rows] = -2 * (w * part.x).sum(-1)
-        return by_theta, by_gamma, None
+        return by_theta, by_gamma, None, None
 
 
 def _chunks(theta: Tensor) -> list[slice]:

@@ -98,8 +98,10 @@ class PerturbedLayer(Seeded, Layer):
 
     def _bounded(self, points: Tensor, problem: Problem) -> Tensor:
         # The score identity holds for any function of the perturbed parameters, so for the solver behind a clamp too.
-        bounds = problem.theta_bounds if self.bounds is None else self.bounds
-        return points if bounds == UNBOUNDED else points.clamp(*bounds)
+        for bounds in (self.bounds or UNBOUNDED, problem.theta_bounds):
+            if bounds != UNBOUNDED:
+                points = points.clamp(*bounds)
+        return points
 
 
 class PerturbedAdditive(PerturbedLayer):
@@ -131,7 +133,7 @@ class PerturbedAdditive(PerturbedLayer):
           helps most where the noise seldom changes the decision. The default for one sample.
         - "none".
     bounds: perturbed parameters are clamped to `(lower, upper)`, for a solver that refuses others (costs that must not
-        be negative); the gradient is that of the clamped mean. By default the problem's own, `problem.theta_bounds`.
+        be negative); the gradient is that of the clamped mean. Those of the problem, `problem.theta_bounds`, hold too.
     seed: of the layer's own generator, or a `torch.Generator` to draw from, which runs on from call to call; its state
         is in the `state_dict`.
 

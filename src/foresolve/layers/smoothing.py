@@ -35,10 +35,14 @@ class RelativeGamma:
 
     def __call__(self, theta: Tensor, size: Tensor) -> Tensor:
         """`gamma` for each instance: `theta` `(B, n)`, `size` `(1 or B,)`, result `(B,)`."""
+        # In units of a power of two, so that squares neither vanish nor overflow, and no digit changes.
+        most = theta.detach().abs().amax(-1)
+        unit = torch.ldexp(torch.ones_like(most), torch.frexp(most).exponent - 1)
+        theta = theta / unit.unsqueeze(-1)
         variance = (theta - theta.mean(-1, keepdim=True)).square().mean(-1)
         square = variance + 0.01 * theta.square().mean(-1)
         flat = square <= 0  # theta = 0: any gamma gives the same decision
-        spread = torch.where(flat, 1.0, square).sqrt()
+        spread = torch.where(flat, 1.0, unit) * torch.where(flat, 1.0, square).sqrt()
         return self.factor * spread / size
 
 

@@ -69,12 +69,17 @@ class WilderMultilinear(Layer):
         self.momentum, self.cap = checks.between("momentum", momentum, "[0, 1)"), checks.between("cap", cap, "(0, 1]")
         self.ridge, self.hessian = checks.positive("ridge", ridge), bool(hessian)
 
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse a problem that lacks what the layer needs, or whose budget does not fit below the cap."""
+        super().check_problem(problem)
+        matroid = cast(SubmodularProblem, problem).matroid
+        if self.cap * matroid.n < matroid.rank:
+            raise checks.fail("cap", f"at least k / n = {matroid.rank / matroid.n:g}", f"{self.cap:g}")
+
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Unconverged decisions `(*batch, n)` with the published gradient."""
         submodular = cast(SubmodularProblem, problem)
         matroid = submodular.matroid
-        if self.cap * matroid.n < matroid.rank:
-            raise checks.fail("cap", f"at least k / n = {matroid.rank / matroid.n:g}", f"{self.cap:g}")
         flat, batch = problem.flatten(theta)
         x = apply(_Recipe, flat, self, submodular.function_of(batch), matroid)
         return x.reshape(*batch, matroid.n).to(theta.dtype)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from foresolve._base.progress import Progress
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.errors import InvalidInputError
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.problems.traits import check_words, missing, require
@@ -39,6 +40,8 @@ class Loss(nn.Module):
     def __call__(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         batch.check_prediction(theta_hat)
         self.check_problem(batch.problem)
+        if len(batch) == 0:
+            return theta_hat.sum().expand(0)  # no numbers, attached to the graph as others are
         return super().__call__(theta_hat, batch)
 
     def prepare(
@@ -84,4 +87,10 @@ def why_not(method: Loss | Layer, problem: Problem) -> str:
     ''
     """
     trait = missing(problem, method.needs)
-    return "" if trait is None else trait.lacking
+    if trait is not None:
+        return trait.lacking
+    try:
+        method.check_problem(problem)
+    except InvalidInputError as error:  # for a reason of its own, that no trait has a word for
+        return str(error)
+    return ""

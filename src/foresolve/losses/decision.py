@@ -8,6 +8,7 @@ from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.layers.base import Layer
 from foresolve.losses.base import Loss
+from foresolve.problems.base import Problem
 
 
 class DecisionLoss(Loss):
@@ -49,6 +50,11 @@ class DecisionLoss(Loss):
             raise checks.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
         self.layer, self.normalize = layer, bool(normalize)
         self.needs, self.uses_best = layer.needs, self.normalize
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse a problem that the layer refuses."""
+        super().check_problem(problem)
+        self.layer.check_problem(problem)
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""

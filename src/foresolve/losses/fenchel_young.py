@@ -8,6 +8,7 @@ from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.layers.base import Layer
 from foresolve.losses.base import Loss
+from foresolve.problems.base import Problem
 
 
 class FenchelYoung(Loss):
@@ -78,6 +79,11 @@ class FenchelYoung(Loss):
         layer.fenchel_young()  # so that one without such a loss is refused here
         self.layer = layer
         self.needs = tuple(dict.fromkeys(("linear", *layer.needs)))
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse a problem whose objective is not linear, or that the layer refuses."""
+        super().check_problem(problem)
+        self.layer.check_problem(problem)
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""

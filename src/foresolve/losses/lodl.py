@@ -16,7 +16,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.losses.base import Loss
 from foresolve.losses.pool import row_keys
 from foresolve.losses.quadratic_forms import LocalLosses, fit_local
-from foresolve.losses.score_function import as_bounds
+from foresolve.losses.score_function import as_bounds, clamped
 
 CHUNK = 64  # instances whose samples are solved in one call
 Kind = Literal["weighted_mse", "quadratic", "directed_weighted_mse", "directed_quadratic"]
@@ -50,8 +50,8 @@ class LODL(Loss):
     rank: rows of :math:`L_i` for the quadratic kinds.
     steps: of the fit (Adam).
     ridge: :math:`\epsilon_i`, as a share of the mean regret: a pull to the truth where decisions do not change.
-    bounds: `(low, high)`, where `theta` must stay within limits: draws are put back on them. By default the problem's
-        own, `problem.theta_bounds`.
+    bounds: `(low, high)`, where `theta` must stay within limits: draws are put back on them. Those of the
+        problem, `problem.theta_bounds`, hold too.
     seed: of the draws, or a `torch.Generator` to take one from.
 
     Works with: any oracle and any objective.
@@ -156,7 +156,7 @@ class LODL(Loss):
         noise = torch.randn(self.samples, 1, *theta.shape[1:], generator=generator, dtype=torch.float64)
         unit = self._unit.to(theta.device)
         points = theta + self.spread * unit * noise.to(theta.device)
-        points = points.clamp(*(self.bounds or problem.theta_bounds))
+        points = clamped(points, self.bounds, problem)
         value = batch.best()[1].double()
         regret = value - problem.objective(problem.solve(points), theta.expand_as(points)).double()
         errors = ((points - theta) / unit).flatten(2)

@@ -9,6 +9,7 @@ from foresolve._base import checks
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
+from foresolve.problems.base import Problem
 
 
 class ScoreFunction(Seeded, Loss):
@@ -30,7 +31,7 @@ class ScoreFunction(Seeded, Loss):
         predictions that are safe. It may be changed at any time.
     samples: solves for each instance and step, in one call; the variance of the gradient falls as its inverse.
     bounds: `(low, high)`, where `theta` must stay within limits: draws beyond are put on the limit before they are
-        solved; the gradient stays unbiased. By default the problem's own, `problem.theta_bounds`.
+        solved; the gradient stays unbiased. Those of the problem, `problem.theta_bounds`, hold too.
     seed: of the noise, or a `torch.Generator`; its state is in the `state_dict`.
 
     Works with: any oracle and any objective.
@@ -75,7 +76,7 @@ class ScoreFunction(Seeded, Loss):
         noise = torch.randn(self.samples, *theta_hat.shape, dtype=torch.float64, **place).to(theta_hat.device)
         with torch.no_grad():
             draws = center + self.sigma * noise
-            x = problem.solve(draws.clamp(*(self.bounds or problem.theta_bounds)))
+            x = problem.solve(clamped(draws, self.bounds, problem))
             regret = best - problem.objective(x, batch.theta.double().expand_as(draws)).double()
             value = regret.mean(0)
             # r_s less the mean of the others is S / (S - 1) times r_s less the mean of all.
@@ -86,6 +87,12 @@ class ScoreFunction(Seeded, Loss):
 
     def extra_repr(self) -> str:
         return f"sigma={self.sigma:g}, samples={self.samples}, bounds={self.bounds}"
+
+
+def clamped(theta: Tensor, bounds: tuple[float, float] | None, problem: Problem) -> Tensor:
+    """Draws put within one's own bounds, where there are some, and within those of the problem."""
+    theta = theta if bounds is None else theta.clamp(*bounds)
+    return theta.clamp(*problem.theta_bounds)
 
 
 def as_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:

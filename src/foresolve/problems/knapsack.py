@@ -105,4 +105,4 @@ def _integer_table(weights: Tensor, capacity: Tensor) -> tuple[np.ndarray, np.nd
     unit = max(int(np.gcd.reduce(integers)), 1)
     integers //= unit
     limits = np.floor(np.minimum(most, row.sum()) / unit).astype(np.int64)
-    return (integers, limits) if (limits.max() + 1) * len(integers) <= MOST_CELLS else None
+    return (integers, limits) if (limits.max(initial=0) + 1) * len(integers) <= MOST_CELLS else None

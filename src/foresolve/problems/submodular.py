@@ -82,6 +82,7 @@ class SubmodularProblem(Problem):
         self.exact, self.device = method == "exact", matroid.device
         self.batch_shape = self.function.batch_shape
         self.theta_bounds = self.function.theta_bounds
+        self._single_valued = False  # not yet seen to be
 
     @property
     def n(self) -> int:
@@ -119,24 +120,9 @@ class SubmodularProblem(Problem):
         checks.same_device("x", x, self.device)
         x = x.to(theta.dtype)
         x = x.expand(*checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": self.batch_for(theta)}), -1)
-        if not self.function.sampled:
+        if is_sparse(theta) or not (torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad)):
             return self.function.multilinear(x, theta)
-        return self._estimated(x, theta)
-
-    def _estimated(self, x: Tensor, theta: Tensor) -> Tensor:
-        """Exact for sets; their derivative in `x` is still that of the extension."""
-        shape = theta.shape[theta.ndim - self.function.theta_dims :]
-        theta = theta.expand(*x.shape[:-1], *shape)
-        is_set = (x == x.round()).all(-1)
-        if not bool(is_set.any()):
-            return self.function.multilinear(x, theta)
-        value = self.function.value(x.detach().round(), theta).to(theta.dtype)
-        if bool(is_set.all()) and not x.requires_grad:
-            return value
-        extension = self.function.multilinear(x, theta)
-        if x.requires_grad:
-            value = value.detach() + (extension - extension.detach())
-        return torch.where(is_set, value, extension)
+        return self.function.extension(x, theta)
 
     def solve(self, theta: Any, method: Method | None = None, seed: Seed | None = None) -> Tensor:
         """A base for each instance, 0/1 `(*batch, n)` in the dtype and on the device of `theta`; no gradient passes.
@@ -202,7 +188,24 @@ class SubmodularProblem(Problem):
         checks.same_device("theta", theta, self.device)
         theta = self.function.check_theta(theta, self.n)
         checks.finite("theta", theta)
+        if not self._single_valued and theta.numel() and not is_sparse(theta):
+            self._check_value(theta.detach())
+            self._single_valued = True
         return theta
+
+    def _check_value(self, theta: Tensor) -> None:
+        """One set has one value: more show data of each instance that the function keeps to itself."""
+        batch, dims = self.batch_shape, self.function.theta_dims
+        first = theta.reshape(-1, *theta.shape[theta.ndim - dims :])[:1].unsqueeze(0)
+        function = self.function.select(0, batch) if batch else self.function
+        with torch.no_grad():
+            shape = tuple(function.value(first.new_ones(1, 1, self.n), first).shape)
+        if shape != (1, 1):
+            remedy = (
+                "If it holds data for each instance, name them in `data_dims`, so that they follow their instances; "
+                "otherwise sum over the last dimensions only"
+            )
+            raise checks.fail(f"{self.function!r}.value(...)", "one number (1, 1) for one set", str(shape), remedy)
 
     def select(self, index: Tensor) -> Self:
         """The problem of some instances `(B,)`, with the data that the function holds for each of them."""

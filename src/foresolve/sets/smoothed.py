@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -41,8 +41,25 @@ class SmoothedProgram:
         return gradient - 2 * self.gamma.unsqueeze(-1) * x
 
     def project(self, y: Tensor) -> MatroidProjection:
-        """Points `(B, n)` onto the polytope."""
-        return self.matroid.project(y, base=self.base, check=False)
+        r"""Points `(B, n)` onto the polytope; points that an ascent comes by, and `fixed_point`, have `y >= 0`.
+
+        Without bases to fill, an item `i` that adds nothing (`theta_i = 0`, say) has `y_i = 0`, and sits at `x_i = 0`
+        with a multiplier of zero: a kink of the projection, which is flat for `y_i < 0` and follows `y_i > 0`. But `F`
+        is monotone, `y_i` is never negative whatever `theta` is, and only the second side is ever seen: if there is
+        room for `i` in all sets that hold it, `x_i(theta) = y_i(theta)` for all `theta` near by that are allowed. So
+        `i` counts as free, and the derivative is the one-sided one into the domain of `theta`.
+
+        It takes nothing from the other items. For `x_l < 1`, `grad_i F` is 0 at `x` and not negative at `x + t e_l`, so
+        that `H_il >= 0`; as `F` is submodular, `H_il <= 0`. Hence `H_il = 0` for all free `l`, and `2 gamma I - C H C`
+        gets `2 gamma` on the diagonal for `i`, and nothing else.
+        """
+        projection = self.matroid.project(y, base=self.base, check=False)
+        if self.base:
+            return projection
+        idle = (y >= 0) & (projection.x <= 0) & (projection.group < 0)
+        if not bool(idle.any()):
+            return projection
+        return replace(projection, free=projection.free | (idle & ~self.matroid.full(projection.x)))
 
     def fixed_point(self, gradient: Tensor) -> MatroidProjection:
         """`Proj(gradient / 2 gamma)`, which is `x` itself at a stationary point."""

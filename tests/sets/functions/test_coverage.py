@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +13,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from foresolve.errors import InvalidInputError
+from foresolve.layers.multilinear import MultilinearRelaxation
+from foresolve.layers.smoothing import RelativeGamma
+from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.functions.facility import FacilityLocation
+from foresolve.sets.functions.influence import InfluenceSpread
+from foresolve.sets.matroids.laminar import LaminarMatroid
 from sets.conformance import SetFunctionConformance
 
 TARGETS = 5
@@ -113,3 +120,45 @@ def test_bad_theta() -> None:
         function.check_theta(torch.ones(2, 4, 6), 4)
     with pytest.raises(InvalidInputError, match="finite; got nan"):
         function.check_theta(torch.full((4, TARGETS), torch.nan), 4)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-12, 1e-20])
+def test_small_probabilities_keep_their_digits(size: float) -> None:
+    """The value, dense and sparse, of cuts and of sets, against exact fractions: 1 - (1 - p) has none left of p."""
+    generator = torch.Generator().manual_seed(0)
+    theta = size * torch.rand(5, 3, generator=generator, dtype=torch.float64)
+    theta[4] = 0.0
+    x = torch.rand(5, generator=generator, dtype=torch.float64)
+    weights, coverage = [2.0, 0.5, 1e6], ProbabilisticCoverage([2.0, 0.5, 1e6])
+
+    def exact(x: list[float]) -> float:
+        total = Fraction(0)
+        for w, column in zip(weights, theta.T.tolist()):
+            missed = Fraction(1)
+            for share, p in zip(x, column):
+                missed *= 1 - Fraction(share) * Fraction(p)
+            total += Fraction(w) * (1 - missed)
+        return float(total)
+
+    for parameters in (theta, theta.to_sparse()):
+        assert float(coverage.multilinear(x, parameters)) == pytest.approx(exact(x.tolist()), rel=1e-13)
+    mask = x > 0.3
+    parts = coverage.cuts(theta[None], 5)
+    assert float(parts.values(mask.numpy()).sum()) == pytest.approx(exact(mask.double().tolist()), rel=1e-13)
+    assert float(coverage.value(mask, theta)) == pytest.approx(exact(mask.double().tolist()), rel=1e-13)
+    (constant, slope), *_ = parts.at_point(x.numpy())
+    for chosen in itertools.product([0.0, 1.0], repeat=5):
+        bound = float(constant.sum() + slope.sum(0) @ np.array(chosen))
+        assert exact(list(chosen)) <= bound + 1e-15 * weights[2] * size
+
+
+def test_nothing_is_left_of_what_stands_for_zeros() -> None:
+    """Two items that are certain and chosen: no other adds anything, and the derivative is 0, not 1e-100."""
+    theta = torch.tensor([[1.0], [1.0], [0.3]], dtype=torch.float64)
+    x = torch.tensor([1.0, 1.0, 0.5], dtype=torch.float64)
+    for function in (ProbabilisticCoverage(), FacilityLocation()):
+        assert function.gradient(x, theta).tolist() == [0.0, 0.0, 0.0]
+    chain = InfluenceSpread([(0, 1), (1, 2)], samples=4)
+    assert chain.gradient(torch.tensor([1.0, 1.0, 1.0]), torch.tensor([1.0, 1.0])).tolist() == [1.0, 0.0, 0.0]
+    problem = SubmodularProblem(ProbabilisticCoverage(), LaminarMatroid(3, [[2]], [1]))
+    assert float(MultilinearRelaxation(RelativeGamma(0.5)).smoothing(theta, problem)) == 0.5

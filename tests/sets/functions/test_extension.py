@@ -61,3 +61,10 @@ def test_data_of_each_instance_are_flattened_with_the_batch() -> None:
     assert isinstance(flat.function, ProbabilisticCoverage)
     assert flat.function.weights is not None
     assert torch.equal(flat.function.weights, weights.repeat(2, 1))
+
+
+def test_directions_may_come_with_a_graph() -> None:
+    x, theta = point(2), draw_theta((2,), 5, 3, 0)
+    v = point(2).requires_grad_()
+    for product in (F.hessian_product, F.cross_product):
+        assert torch.equal(product(x, theta, v), product(x, theta, v.detach()))

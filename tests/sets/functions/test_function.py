@@ -13,8 +13,9 @@ from foresolve.errors import InvalidInputError
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions import sampled
 from foresolve.sets.functions.coverage import CoverageIncrements, ProbabilisticCoverage
+from foresolve.sets.functions.formula import AutogradLocal
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.sampled import AutogradLocal, SampledLocal
+from foresolve.sets.functions.sampled import SampledLocal
 from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
 from foresolve.solvers.submodular.cuts import WholeParts
 from foresolve.solvers.submodular.increments import Increments, ValueIncrements
@@ -230,10 +231,12 @@ class RootIncrements(Increments):
 
 
 class FastRoot(Root):
-    """The same function, which also gives the gains of single items; it must not be asked for values then."""
+    """The same function, which also gives the gains of single items; it must not be asked for values then, but for
+    that of one set, by which the problem sees that it is one number."""
 
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
-        raise AssertionError("asked for a value")
+        assert mask.shape[:-1] == (1, 1), "asked for values"
+        return super().value(mask, theta)
 
     def increments(self, theta: Tensor, n: int) -> Increments:
         return RootIncrements(theta[0].double().numpy())

@@ -190,7 +190,11 @@ def test_networkx() -> None:
         ({"edges": [(0, 3)], "n_nodes": 3}, r"`n_nodes` must be above the largest node number \(3\)"),
         ({"edges": [(0, 1)], "samples": 1}, "`samples` must be at least 2"),
         ({"edges": [(0, 1)], "weights": [1.0]}, r"`weights` must be \(\*batch, 2\) to match the 2 nodes"),
-        ({"edges": [(0, 1)], "weights": [1.0, -1.0]}, r"`weights` must be \(2,\) with entries >= 0; got minimum -1"),
+        ({"edges": [(0, 1)], "weights": [1.0, -1.0]}, r"`weights` must be >= 0; got -1 at \[1\]"),
+        (
+            {"edges": [(0, 1)], "weights": [[1.0, 1.0]] * 3},
+            r"`weights` must be \(2,\); got \(3, 2\). All instances share",
+        ),
     ],
 )
 def test_bad_input(arguments: dict[str, object], message: str) -> None:

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
+from foresolve.errors import InvalidInputError, SolverError
 from foresolve.sets.functions import sampled
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.sampled import AutogradLocal, SampledLocal
+from foresolve.sets.functions.sampled import SampledLocal
 from submodular_instances import draw_theta
 
 
@@ -21,25 +21,10 @@ class Sampled(SetFunction):
         return (1 - (1 - mask[..., None] * theta).prod(-2)).sum(-1)
 
 
-class Formula(Sampled):
-    def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
-        return self.value(x, theta)
-
-
 THETA = draw_theta((2,), 5, 3, 0)
 X = torch.tensor([[0.2, 0.5, 0.9, 0.0, 1.0], [0.6, 0.1, 0.3, 0.8, 0.4]], dtype=torch.float64)
 V = torch.linspace(-1, 1, 5, dtype=torch.float64).expand(2, -1)
 ALL = torch.arange(5).expand(2, -1)
-
-
-def test_autograd_through_a_formula_is_the_closed_form() -> None:
-    local, exact = AutogradLocal(Formula(), X, THETA), ProbabilisticCoverage().local(X, THETA)
-    torch.testing.assert_close(local.value, exact.value)
-    torch.testing.assert_close(local.gradient, exact.gradient)
-    torch.testing.assert_close(local.hessian(ALL), exact.hessian(ALL))
-    torch.testing.assert_close(local.product(V), exact.product(V))
-    torch.testing.assert_close(local.cross(V), exact.cross(V))
-    torch.testing.assert_close(local.slope(), exact.slope())
 
 
 def test_estimates_are_unbiased_and_their_errors_honest() -> None:
@@ -83,3 +68,98 @@ def test_values_of_another_shape_are_refused() -> None:
 
     with pytest.raises(InvalidInputError, match=r"Wrong.value\(...\)` must be .* for sets .*Sum over the last"):
         _ = SampledLocal(Wrong(), X, THETA).value
+
+
+# -- singular derivatives --------------------------------------------------------------------------------------------
+
+
+class Root(SetFunction):
+    """The docstring's: the root has no slope at the empty set."""
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return (mask * theta).sum(-1).sqrt()
+
+
+class GroupedRoot(SetFunction):
+    """One root for each of two groups, which sets that are not empty may leave out."""
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        chosen = mask * theta
+        return chosen[..., :2].sum(-1).sqrt() + chosen[..., 2:].sum(-1).pow(0.3)
+
+
+class Norm(SetFunction):
+    """Concave in `theta`, but not in what is below the root: squares of masks must not vanish."""
+
+    def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+        return (mask * theta.square()).sum(-1).sqrt()
+
+
+WORTHS = 0.5 + torch.rand(2, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("points", [X, X.round(), torch.zeros_like(X)], ids=["inside", "sets", "empty"])
+@pytest.mark.parametrize("kind", [Root, GroupedRoot, Norm])
+def test_singular_derivatives_are_those_of_the_estimates(kind: type[SetFunction], points: Tensor) -> None:
+    """With its draws fixed, an estimate is smooth in `theta`: its derivative is the quotient of differences."""
+    function, step = kind(samples=64), 1e-6
+    local = SampledLocal(function, points, WORTHS)
+    cross, slope = local.cross(V), local.slope()
+    for i, e in enumerate(step * torch.eye(5, dtype=torch.float64)):
+        above, below = (SampledLocal(function, points, WORTHS + sign * e) for sign in (1, -1))
+        rise = (above.gradient - below.gradient) * V
+        torch.testing.assert_close(cross[:, i], rise.sum(-1) / (2 * step), rtol=1e-6, atol=1e-8)
+        torch.testing.assert_close(slope[:, i], (above.value - below.value) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [Root, GroupedRoot])
+def test_an_infinite_derivative_is_refused(kind: type[SetFunction]) -> None:
+    worths = WORTHS.clone()
+    worths[1, 3:] = worths[1, 0] = 0.0  # the root of an item alone rises with infinite slope
+    local = SampledLocal(kind(samples=64), X, worths)
+    for derivative in (local.slope, lambda: local.cross(V)):
+        with pytest.raises(
+            SolverError, match=rf"{kind.__name__}.value` has no finite derivative in `theta` at inst.* 1"
+        ):
+            derivative()
+    assert bool(torch.isfinite(SampledLocal(kind(samples=64), X[:1], worths[:1]).slope()).all())
+
+
+def test_masks_that_are_no_factors_are_refused_where_a_limit_is_needed() -> None:
+    class Counted(SetFunction):
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return ((mask > 0) * theta).sum(-1).sqrt()
+
+    local = SampledLocal(Counted(samples=64), X, WORTHS)
+    with pytest.raises(
+        InvalidInputError, match=r"Counted\.value.* must be continuous in the mask.*Multiply by the mask"
+    ):
+        local.slope()
+
+
+def test_values_that_are_not_finite_are_refused() -> None:
+    class Broken(SetFunction):
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return (mask * theta).sum(-1).log()
+
+    with pytest.raises(InvalidInputError, match=r"Broken.value\(...\)` must be finite; got -inf"):
+        _ = SampledLocal(Broken(), X, WORTHS).value
+
+
+def test_one_set_stands_for_all_at_sets() -> None:
+    local = SampledLocal(Root(samples=1000), X.round(), WORTHS)
+    assert not bool(local.value_error.any())
+    assert not bool(local.error.any())
+    assert torch.equal(local.value, Root().value(X.round(), WORTHS))
+
+
+def test_one_parameter_for_each_instance() -> None:
+    class Scaled(SetFunction):
+        theta_dims = 0
+
+        def value(self, mask: Tensor, theta: Tensor) -> Tensor:
+            return (theta * mask.sum(-1)).sqrt()
+
+    theta = torch.tensor([1.0, 4.0], dtype=torch.float64)
+    local = SampledLocal(Scaled(samples=64), X, theta)
+    torch.testing.assert_close(local.slope(), local.value / (2 * theta))

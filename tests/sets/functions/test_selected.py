@@ -5,11 +5,13 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import InvalidInputError
+from foresolve.layers.perturbed import PerturbedAdditive
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
 from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.selected import Selected
+from foresolve.sets.matroids.laminar import UniformMatroid
 from problems.test_submodular import MATROIDS, N, draw_theta
 from sets.conformance import SetFunctionConformance
 from sets.reference import Modular, slow
@@ -37,9 +39,11 @@ def test_a_learnt_part_of_select_gets_its_gradient() -> None:
     f = FacilityLocation().of(lambda theta: scale * FIXED)
     x = torch.full((3, 5), 0.5, dtype=torch.float64)
     theta = torch.zeros(5, 2, dtype=torch.float64, requires_grad=True)
-    f.multilinear(x, theta).sum().backward()
-    assert scale.grad is not None
-    torch.testing.assert_close(scale.grad, 3 * FacilityLocation().multilinear(x[0], FIXED))
+    for objective in (f.multilinear, SubmodularProblem(f, UniformMatroid(5, 2)).objective):
+        scale.grad = None
+        objective(x, theta).sum().backward()
+        assert scale.grad is not None
+        torch.testing.assert_close(scale.grad, 3 * FacilityLocation().multilinear(x[0], FIXED))
     assert not f.local(x, theta[None].detach()).slope().any()
 
 
@@ -67,3 +71,18 @@ def test_bad_use() -> None:
         f.of(lambda t: t.sum(0)).local(
             torch.ones(2, 5).double(), torch.ones(2, 5, 2).double().expand(2, 5, 2)[:, :, :, None]
         )
+
+
+def test_draws_stay_within_the_bounds_of_the_outer_parameters() -> None:
+    theta = torch.rand(2, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    layer, matroid = PerturbedAdditive(samples=4), UniformMatroid(4, 2)
+    open_, bounded = (
+        SubmodularProblem(f, matroid)
+        for f in (ProbabilisticCoverage().of(torch.square), ProbabilisticCoverage().of(torch.square, None, (0.0, 1.0)))
+    )
+    with pytest.raises(InvalidInputError, match=r"select\(theta\) does not suit .*theta_bounds=\(low, high\)"):
+        layer(theta, open_)
+    assert bounded.theta_bounds == bounded.function.to("cpu").theta_bounds == (0.0, 1.0)
+    assert bounded.check(layer(theta, bounded), relaxed=True)
+    with pytest.raises(InvalidInputError, match="`theta_bounds` must be"):
+        ProbabilisticCoverage().of(torch.square, theta_bounds=(1.0, 0.0))

@@ -145,11 +145,12 @@ def test_lazy_and_full_gains_agree(large: bool) -> None:
 
 def test_a_sum_of_fast_terms_asks_for_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
     f = 2.0 * ProbabilisticCoverage() + Modular() + FacilityLocation().of(torch.sqrt)
+    problem, theta = SubmodularProblem(f, MATROIDS[0]), draw_theta((3,), 2)
+    problem.check_theta(theta)  # which sees once that one set has one value
     for kind in (ProbabilisticCoverage, Modular, FacilityLocation, WeightedSum):
         monkeypatch.setattr(kind, "value", lambda *given: pytest.fail("`value` was called"))
-    theta = draw_theta((3,), 2)
     for method in ("greedy", "exact"):
-        assert SubmodularProblem(f, MATROIDS[0], method).solve(theta).shape == (3, N)
+        assert problem.solve(theta, method).shape == (3, N)
 
 
 def test_sparse_parameters_of_a_sum() -> None:

@@ -93,6 +93,14 @@ def test_rows_describe_the_independent_sets(matroid: PolyhedralMatroid) -> None:
     assert torch.equal(matroid.independent(every), torch.from_numpy((every.numpy() @ A.T <= b).all(1)))
 
 
+@given(matroids(), st.integers(0, 10_000))
+def test_items_of_full_sets_cannot_rise(matroid: PolyhedralMatroid, seed: int) -> None:
+    for x in (draw_point(matroid, seed), 0.5 * draw_point(matroid, seed)):
+        raised = x.unsqueeze(1) + 1e-6 * torch.eye(matroid.n, dtype=torch.float64)
+        broken = (matroid.excess(raised, base=False)["sets"] > 1e-9).any(-1)
+        assert torch.equal(matroid.full(x), broken)
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_copies(kind: str) -> None:
     matroid = draw_matroid(kind, 3)

@@ -6,9 +6,9 @@ weight: `gains = theta @ left`, `left <- left (1 - theta_i)`. Its extension is i
 
 from __future__ import annotations
 
-import copy
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -59,6 +59,7 @@ class ProbabilisticCoverage(ClosedForm):
 
     theta_dims = 2
     theta_bounds = (0.0, 1.0)
+    data_dims: ClassVar[Mapping[str, int]] = {"weights": 1}
 
     def __init__(self, weights: Any = None) -> None:
         super().__init__()
@@ -70,19 +71,6 @@ class ProbabilisticCoverage(ClosedForm):
                 defect = "a number" if self.weights.ndim == 0 else f"minimum {self.weights.min().item():g}"
                 raise checks.fail("weights", "(*batch, targets) with entries >= 0", defect)
 
-    @property
-    def batch_shape(self) -> torch.Size:
-        """That of the weights."""
-        return torch.Size() if self.weights is None else self.weights.shape[:-1]
-
-    def select(self, index: int | slice | Tensor, batch: torch.Size) -> ProbabilisticCoverage:
-        """With the weights of some instances of a flattened batch."""
-        if self.weights is None or self.weights.ndim == 1:
-            return self
-        chosen = copy.copy(self)
-        chosen.weights = self.weights.expand(*batch, -1).reshape(-1, self.weights.shape[-1])[index]
-        return chosen
-
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""
         return self.multilinear(mask.to(theta.dtype), theta)
@@ -93,11 +81,13 @@ class ProbabilisticCoverage(ClosedForm):
             return super().multilinear(x, theta)
         theta = self.check_theta(theta, x.shape[-1])
         rows, columns = theta.indices()
-        miss = 1 - x.double().index_select(-1, rows) * theta.values().double()
-        ones = miss.new_ones(*x.shape[:-1], theta.shape[1])
-        missed = ones.scatter_reduce(-1, columns.expand_as(miss), miss, "prod")
-        reached = 1 - missed if self.weights is None else self.weights * (1 - missed)
-        return reached.sum(-1).to(theta.dtype)
+        hit = x.double().index_select(-1, rows) * theta.values().double()
+        columns, zeros = columns.expand_as(hit), hit.new_zeros(*x.shape[:-1], theta.shape[1])
+        reached = 1 - (zeros + 1).scatter_reduce(-1, columns, 1 - hit, "prod")
+        # The same to all digits; a product has the derivatives, also where `hit` is 1.
+        exact = -torch.expm1(zeros.scatter_add(-1, columns, torch.log1p(-hit.detach())))
+        reached = exact + (reached - reached.detach())
+        return (reached if self.weights is None else self.weights * reached).sum(-1).to(theta.dtype)
 
     def local(self, x: Tensor, theta: Tensor) -> CoverageLocal:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, n, targets)`."""
@@ -156,10 +146,6 @@ class ProbabilisticCoverage(ClosedForm):
             checks.same_device("theta", theta, self.weights.device)
         checks.unit_interval("theta", theta.values())
         return theta
-
-    def to(self, device: torch.device | str) -> ProbabilisticCoverage:
-        """The same function on another device."""
-        return self if self.weights is None else ProbabilisticCoverage(self.weights.to(device))
 
     def config(self) -> dict[str, Any]:
         """The weights."""
@@ -228,13 +214,14 @@ class CoverageParts(Parts):
         self._rate = -np.log1p(-np.minimum(theta, 1 - 2**-53))
 
     def values(self, mask: np.ndarray) -> np.ndarray:
-        return self.weights * (1 - (1 - self.theta[mask]).prod(0))
+        return -self.weights * np.expm1(-self._rate[mask].sum(0))
 
     def at_set(self, mask: np.ndarray) -> list[Cut]:
         left = self.weights * (1 - self.theta[mask]).prod(0)
-        return [(self.weights - left, np.where(mask, 0.0, (self.theta * left).T))]
+        return [(self.values(mask), np.where(mask, 0.0, (self.theta * left).T))]
 
     def at_point(self, x: np.ndarray) -> list[Cut]:
         reach = x @ self._rate
         left = self.weights * np.exp(-reach)
-        return [(self.weights - left * (1 + reach), (self._rate * left).T), *self.at_set(x > 0.5)]
+        constant = -self.weights * np.expm1(-reach) - left * reach
+        return [(constant, (self._rate * left).T), *self.at_set(x > 0.5)]

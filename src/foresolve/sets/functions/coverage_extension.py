@@ -10,8 +10,10 @@ Write `q_ij = 1 - x_i theta_ij`, `P_j = prod_i q_ij` and `r_ij = theta_ij / q_ij
 
 All products that leave items out are quotients, and a quotient is as exact as its parts, however small `q` is. Only an
 exact zero has to be kept from vanishing: it is replaced by `TINY`, which cancels wherever the item is left out, and
-leaves at most `TINY` where it is not. Sums that leave an item out are another matter, for a difference is not exact
-where one term outweighs the rest: columns with a large `r` take prefix and suffix sums instead.
+leaves next to nothing where it is not, which is taken out of the gradient. `F` itself is a difference that has lost its
+digits where little is covered: there it is `sum_j w_j (-expm1(sum_i log(1 - x_i theta_ij)))` instead. Sums that leave
+one item out are another matter, for a difference is not exact where one term outweighs the rest: columns with a large
+`r` take prefix and suffix sums instead.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.extension import TINY, Local, cleaned
 
-TINY = 1e-100
 LARGE = 1e3  # of r: a difference of two sums then still has 13 digits
+LITTLE = 1e-2  # share of the weight below which what is covered is not taken for what is left
 
 
 class CoverageLocal(Local):
@@ -43,10 +45,16 @@ class CoverageLocal(Local):
         self._left = through if weights is None else weights * through  # (B, targets): w_j P_j
         total = through.shape[-1] if weights is None else weights.sum(-1)
         self.value = total - self._left.sum(-1)
+        if q.is_cuda or bool((self.value < LITTLE * total).any()):
+            self.value = _covered(at, rows, weights)
         left = self._left.unsqueeze(-1)
         self.gradient = (torch.div(rows, q, out=q) @ left).squeeze(-1)  # in place: fresh memory costs more than sums
         if index is not None:
             self.gradient = (theta @ left).squeeze(-1).scatter(-1, index, self.gradient)
+        if self._zeros:
+            self.gradient = cleaned(
+                self.gradient, through.shape[-1] if weights is None else weights.sum(-1, keepdim=True)
+            )
 
     def merge(self, which: Tensor, fallback: CoverageLocal) -> CoverageLocal:
         """This one where `which` `(B,)` holds, `fallback`, around another point, elsewhere."""
@@ -128,6 +136,12 @@ def _support(needed: Tensor) -> Tensor | None:
 def _miss(x: Tensor, theta: Tensor) -> Tensor:
     """`q = 1 - x theta`, `(B, n, targets)`."""
     return torch.addcmul(torch.ones((), dtype=theta.dtype, device=theta.device), x.unsqueeze(-1), theta, value=-1)
+
+
+def _covered(x: Tensor, theta: Tensor, weights: Tensor | None) -> Tensor:
+    """`F` `(B,)` to all digits, however small."""
+    reached = -torch.expm1(torch.log1p(-x.unsqueeze(-1) * theta).sum(-2))
+    return (reached if weights is None else weights * reached).sum(-1)
 
 
 def _no_zero(q: Tensor) -> Tensor:

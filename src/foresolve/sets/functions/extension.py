@@ -11,7 +11,9 @@ from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
 from foresolve._base.autograd import apply
-from foresolve.errors import ForesolveError
+from foresolve.errors import ForesolveError, SolverError
+
+TINY = 1e-100  # what stands for an exact zero in products that leave items out: it cancels where it is divided by
 
 if TYPE_CHECKING:
     from foresolve.sets.functions.function import SetFunction
@@ -74,8 +76,8 @@ class FlatBatch(NamedTuple):
         return self.function.local(self.x.detach(), self.theta.detach())
 
     def directions(self, v: Tensor) -> Tensor:
-        """`v` `(*batch, n)`, flat."""
-        return v.double().expand(*self.batch, -1).reshape_as(self.x)
+        """`v` `(*batch, n)`, flat, without a graph."""
+        return v.detach().double().expand(*self.batch, -1).reshape_as(self.x)
 
     def restore(self, values: Tensor) -> Tensor:
         """Results `(B, ...)` in the shape of the batch, and in the dtype of the points."""
@@ -98,12 +100,39 @@ def flatten(function: SetFunction, x: Tensor, theta: Tensor) -> FlatBatch:
     return FlatBatch(function.select(slice(None), batch), flat, parameters, batch, x.dtype)
 
 
+def cleaned(gradient: Tensor, size: Tensor | float) -> Tensor:
+    """A gradient `(B, n)` with zeros where `TINY` is all that is left of them beside the size `(B or 1, 1)` of `F`."""
+    return torch.where(gradient.abs() <= 1e20 * TINY * size, 0.0, gradient)
+
+
+def rows(values: Tensor) -> Tensor:
+    """`(B, ...)` as a matrix, a row for each instance."""
+    return values.unsqueeze(-1).flatten(1)
+
+
+def finite_rows(values: Tensor) -> Tensor:
+    """`(B,)`: which instances of `(B, ...)` have finite entries only."""
+    return torch.isfinite(rows(values)).all(-1)
+
+
+def refuse_singular(singular: Tensor, name: str, by: str) -> None:
+    """Refuse instances `(B,)` in which what bears the name has no finite derivative."""
+    where = singular.nonzero().flatten().tolist()
+    if where:
+        raise SolverError(
+            f"`{name}` has no finite derivative in {by} at {{instances}}: the root or the logarithm of 0, for example. "
+            "Keep predictions away from there, by `softplus(.) + 1e-3`, or add a small number below the root",
+            where,
+            checks.instance_names(where, (len(singular),)),
+        )
+
+
 def _fit(gradient: Tensor, like: Tensor) -> Tensor:
     """Summed over the batch where the parameters are shared by it."""
     return gradient if gradient.shape[0] == like.shape[0] else gradient.sum(0, keepdim=True)
 
 
-def _rows(g: Tensor, array: Tensor) -> Tensor:
+def _scaled(g: Tensor, array: Tensor) -> Tensor:
     """Each instance's array times its number."""
     return g.reshape(-1, *[1] * (array.ndim - 1)) * array
 
@@ -131,7 +160,7 @@ class Extension(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             by_x = g[:, None] * ctx.local.gradient
         if ctx.needs_input_grad[1]:
-            by_theta = _fit(_rows(g, ctx.local.slope()), theta)
+            by_theta = _fit(_scaled(g, ctx.local.slope()), theta)
         return by_x, by_theta, None
 
 
@@ -140,7 +169,7 @@ class _ThetaGradient(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, g: Tensor, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
-        return _rows(g, function.local(x, theta).slope())
+        return _scaled(g, function.local(x, theta).slope())
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:

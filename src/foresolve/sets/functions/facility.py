@@ -30,14 +30,13 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from foresolve._base import checks
-from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.extension import TINY, Local, cleaned
 from foresolve.sets.functions.function import ClosedForm
 from foresolve.sets.functions.sparse import refuse_sparse
 from foresolve.solvers.arrays import Array, namespace, to_array
 from foresolve.solvers.submodular.cuts import Cut, Parts
 from foresolve.solvers.submodular.increments import DenseIncrements, Increments
 
-TINY = 1e-100
 CHUNK = 2**22  # numbers of a pairwise minimum at once
 
 
@@ -123,7 +122,8 @@ class FacilityLocal(Local):
         self.value = (steps * (1 - missed)).sum((-1, -2))
         self._tail = (steps * missed).flip(-1).cumsum(-1).flip(-1)  # S, sorted
         self._before = pad(missed[..., :-1], (1, 0), value=1.0)  # Q_{t-1}
-        self.gradient = self._unsorted(self._tail).sum(-2) / self.q
+        gradient = self._unsorted(self._tail).sum(-2) / self.q
+        self.gradient = cleaned(gradient, worth[..., 0].sum(-1, keepdim=True))
 
     def _sorted(self, values: Tensor) -> Tensor:
         """Numbers of items `(B, n)` in the order of each target, `(B, targets, n)`."""

@@ -14,7 +14,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -59,6 +59,10 @@ class SetFunction(ABC):
     ----------
     theta_dims: how many trailing dimensions of `theta` belong to one instance.
     theta_bounds: between which each parameter must lie.
+    data_dims: tensors that the function holds as attributes, by name, and how many of their trailing dimensions belong
+        to one instance: `{"weights": 1}` for weights `(targets,)` or `(*batch, targets)`. What is in front of those is
+        the batch: `batch_shape`, `select` and `to` follow, so that each instance keeps its data in subsets and shuffled
+        batches. In `value` their batch shape broadcasts against the last dimensions of the batch.
     batch_shape: `()` unless the function holds data of its own for each instance.
 
     Examples
@@ -73,10 +77,16 @@ class SetFunction(ABC):
     tensor(2.2361)
     >>> bool((f.multilinear(x, theta) - (1 + 2 + 5**0.5) / 4).abs() < 0.1)
     True
+    >>> theta.requires_grad_()
+    tensor([1., 4.], requires_grad=True)
+    >>> f.multilinear(x, theta).backward()  # the root has no slope at the empty set, whose value stays 0 all the same
+    >>> bool((theta.grad - torch.tensor([(1 + 5**-0.5) / 8, (0.5 + 5**-0.5) / 8])).abs().max() < 0.02)
+    True
     """
 
     theta_dims: int = 1
     theta_bounds: tuple[float, float] = (-math.inf, math.inf)
+    data_dims: ClassVar[Mapping[str, int]] = {}
     samples: int = 128
     seed: int = 0
 
@@ -96,11 +106,28 @@ class SetFunction(ABC):
     @property
     def batch_shape(self) -> torch.Size:
         """`()` unless the function holds data of its own for each instance."""
-        return torch.Size()
+        return checks.broadcast_batch({f"`{name}`": batch for name, (_, batch) in self._data().items()})
+
+    def _data(self) -> dict[str, tuple[Tensor, torch.Size]]:
+        """The tensors of `data_dims` that are there, and the batch shape of each."""
+        held = {name: (vars(self).get(name), dims) for name, dims in self.data_dims.items()}
+        return {name: (data, data.shape[: data.ndim - dims]) for name, (data, dims) in held.items() if data is not None}
 
     def select(self, index: int | slice | Tensor, batch: torch.Size) -> SetFunction:
         """The function of some instances of a flattened batch; itself where it holds no data for each instance."""
-        return self
+        if not self.batch_shape:
+            return self
+        if not self.data_dims:
+            raise ForesolveError(
+                f"{type(self).__name__} has a `batch_shape` and cannot be selected from: name the tensors that it "
+                "holds for each instance in `data_dims`, or override `select` too"
+            )
+        chosen = copy.copy(self)
+        for name, (data, own) in self._data().items():
+            if own:
+                shape = data.shape[len(own) :]
+                vars(chosen)[name] = data.expand(*batch, *shape).reshape(math.prod(batch), *shape)[index]
+        return chosen
 
     @property
     def sampled(self) -> bool:
@@ -111,12 +138,17 @@ class SetFunction(ABC):
 
     def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
         """`F(x, theta)` `(*batch,)`, differentiable twice in `x`, once in `theta`, and once in each."""
+        return self.extension(x, theta)
+
+    def extension(self, x: Tensor, theta: Tensor) -> Tensor:
+        """The same by way of `local`: where `multilinear` is a formula of one's own, its derivatives are checked."""
         flat = flatten(self, x, theta)
         return flat.restore(apply(Extension, flat.x, flat.theta, flat.function))
 
     def local(self, x: Tensor, theta: Tensor) -> Local:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, *shape)`, both float64."""
-        from foresolve.sets.functions.sampled import AutogradLocal, SampledLocal
+        from foresolve.sets.functions.formula import AutogradLocal
+        from foresolve.sets.functions.sampled import SampledLocal
 
         return SampledLocal(self, x, theta) if self.sampled else AutogradLocal(self, x, theta)
 
@@ -162,8 +194,12 @@ class SetFunction(ABC):
         return theta
 
     def to(self, device: torch.device | str) -> SetFunction:
-        """The same function on another device."""
-        return self
+        """The same function on another device, with the tensors that `data_dims` names."""
+        if not self.data_dims:
+            return self
+        moved = copy.copy(self)
+        vars(moved).update({name: data.to(device) for name, (data, _) in self._data().items()})
+        return moved
 
     def config(self) -> dict[str, Any]:
         """What makes the same function again through `from_config`: numbers, strings, lists, dicts and tensors."""
@@ -190,11 +226,16 @@ class SetFunction(ABC):
         cross = flat.local().cross(flat.directions(v))
         return cross.to(theta.dtype).reshape((*flat.batch, *cross.shape[1:]))
 
-    def of(self, select: Callable[[Tensor], Tensor], theta_dims: int | None = None) -> SetFunction:
+    def of(
+        self,
+        select: Callable[[Tensor], Tensor],
+        theta_dims: int | None = None,
+        theta_bounds: tuple[float, float] = (-math.inf, math.inf),
+    ) -> SetFunction:
         """The function `S -> f(S, select(theta))`; see `foresolve.sets.Selected`."""
         from foresolve.sets.functions.selected import Selected
 
-        return Selected(self, select, theta_dims)
+        return Selected(self, select, theta_dims, theta_bounds)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

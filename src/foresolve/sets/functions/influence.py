@@ -102,8 +102,10 @@ class InfluenceSpread(SetFunction):
             values = checks.as_tensor("weights", weights).detach().cpu().double()
             checks.last_dim("weights", values, self.n, f"the {self.n} nodes")
             checks.finite("weights", values)
-            if values.ndim > 1 or bool((values < 0).any()):
-                raise checks.fail("weights", f"({self.n},) with entries >= 0", f"minimum {values.min().item():g}")
+            if values.ndim > 1:
+                remedy = "All instances share them; weights of each instance are for `ProbabilisticCoverage`"
+                raise checks.fail("weights", f"({self.n},)", str(tuple(values.shape)), remedy)
+            checks.non_negative("weights", values)
             self.weights = values.numpy().copy()
         self._candidates = np.flatnonzero(self.weights > 0)
         few = len(self._candidates) <= ALL_TARGETS

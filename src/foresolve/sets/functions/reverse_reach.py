@@ -17,9 +17,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from foresolve.sets.functions.cascades import CascadeGraph, LiveGraphs, changes, draw_targets, padded
-from foresolve.sets.functions.extension import Local
+from foresolve.sets.functions.extension import TINY, Local, cleaned
 
-TINY = 1e-100
 CHUNK = 2**22  # entries of the matrix of rows and items at once
 
 
@@ -115,7 +114,8 @@ class InfluenceLocal(Local):
             for ids, index in rows.parts:
                 q = _take(self._q[b], index)
                 _add(out[b], index, (rows.weight[ids] * missed[ids]).unsqueeze(-1) / q)
-        return out[:, :-1]
+        size = [rows.weight.sum() for rows in self.rows]
+        return cleaned(out[:, :-1], torch.stack(size).unsqueeze(-1)) if size else out[:, :-1]
 
     def hessian(self, index: Tensor) -> Tensor:
         f = index.shape[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,8 @@ class Selected(SetFunction):
         fixed data `(*inner)`.
     theta_dims: how many trailing dimensions of the outer `theta` belong to one instance; those of `function` where
         not given.
+    theta_bounds: `(low, high)`, between which each entry of the outer `theta` must lie for `select(theta)` to suit the
+        function; what is drawn around a prediction (perturbed layers, `ScoreFunction`) is clamped to them.
 
     Examples
     --------
@@ -38,13 +41,23 @@ class Selected(SetFunction):
     """
 
     def __init__(
-        self, function: SetFunction, select: Callable[[Tensor], Tensor], theta_dims: int | None = None
+        self,
+        function: SetFunction,
+        select: Callable[[Tensor], Tensor],
+        theta_dims: int | None = None,
+        theta_bounds: tuple[float, float] = (-math.inf, math.inf),
     ) -> None:
         if not callable(select):
             raise checks.fail("select", "a function of theta", type(select).__name__)
         self.function, self.select_from = function, select
         dims = function.theta_dims if theta_dims is None else theta_dims
         self.theta_dims = checks.positive_int("theta_dims", dims, zero=True)
+        if not theta_bounds[0] < theta_bounds[1]:
+            raise checks.fail("theta_bounds", "(low, high) with low < high", str(theta_bounds))
+        self.theta_bounds = theta_bounds
+
+    def _with(self, function: SetFunction) -> Selected:
+        return Selected(function, self.select_from, self.theta_dims, self.theta_bounds)
 
     @property
     def sampled(self) -> bool:
@@ -57,7 +70,7 @@ class Selected(SetFunction):
 
     def select(self, index: int | slice | Tensor, batch: torch.Size) -> Selected:
         """With the function of some instances of a flattened batch."""
-        return Selected(self.function.select(index, batch), self.select_from, self.theta_dims)
+        return self._with(self.function.select(index, batch))
 
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
         """`f(S)` `(*batch,)` for sets given as 0/1 `(*batch, n)`."""
@@ -66,6 +79,10 @@ class Selected(SetFunction):
     def multilinear(self, x: Tensor, theta: Tensor) -> Tensor:
         """`F(x, theta)` `(*batch,)`, as differentiable as the function."""
         return self.function.multilinear(x, self.select_from(theta))
+
+    def extension(self, x: Tensor, theta: Tensor) -> Tensor:
+        """The same, with derivatives that are checked; gradients reach what `select` holds."""
+        return self.function.extension(x, self.select_from(theta))
 
     def local(self, x: Tensor, theta: Tensor) -> SelectedLocal:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, *shape)`, both float64."""
@@ -98,7 +115,7 @@ class Selected(SetFunction):
 
     def with_seed(self, seed: int) -> Selected:
         """The same function with other random draws."""
-        return Selected(self.function.with_seed(seed), self.select_from, self.theta_dims)
+        return self._with(self.function.with_seed(seed))
 
     def check_theta(self, theta: Any, n: int) -> Tensor:
         """`theta` as a floating tensor such that `select(theta)` suits `function`, or an error."""
@@ -106,12 +123,13 @@ class Selected(SetFunction):
         try:
             self.function.check_theta(self.select_from(theta), n)
         except InvalidInputError as error:
-            raise InvalidInputError(f"select(theta) does not suit {self.function!r}: {error}") from error
+            drawn = "What is drawn around a prediction stays within `f.of(select, theta_bounds=(low, high))`"
+            raise InvalidInputError(f"select(theta) does not suit {self.function!r}: {error}. {drawn}") from error
         return theta
 
     def to(self, device: torch.device | str) -> Selected:
         """The same function on another device; data that `select` holds stay where they are."""
-        return Selected(self.function.to(device), self.select_from, self.theta_dims)
+        return self._with(self.function.to(device))
 
     def config(self) -> dict[str, Any]:
         """An error: a Python function cannot be kept in a file of numbers."""

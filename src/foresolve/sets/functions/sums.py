@@ -87,6 +87,10 @@ class WeightedSum(SetFunction):
         """`F(x, theta)` `(*batch,)`, as differentiable as the terms."""
         return _total(self.weights, [term.multilinear(x, theta) for term in self.terms])
 
+    def extension(self, x: Tensor, theta: Tensor) -> Tensor:
+        """The same, with derivatives that are checked."""
+        return _total(self.weights, [term.extension(x, theta) for term in self.terms])
+
     def local(self, x: Tensor, theta: Tensor) -> SumLocal:
         """The extension around `x` `(B, n)`, for parameters `(B or 1, *shape)`, both float64."""
         return SumLocal(self.weights, [term.local(x, theta) for term in self.terms])

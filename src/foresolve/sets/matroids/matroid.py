@@ -26,7 +26,8 @@ class MatroidProjection:
     x: `(*batch, n)` the point.
     price: `(*batch, n)` the sum of the multipliers of the tight sets that hold the item: `x = clip(y - price, 0, 1)`.
     group: `(*batch, n)` the set whose multiplier sets the item's price; -1: none.
-    free: `(*batch, n)` whether the item is strictly between its bounds, `0 < y - price < 1`.
+    free: `(*batch, n)` whether the item moves with `y`: it is strictly between its bounds, `0 < y - price < 1`. (Those
+        who know more of `y` may count items at a bound as free: see `SmoothedProgram.project`.)
     sets: how many sets there are: `group < sets`.
     """
 
@@ -169,6 +170,13 @@ class PolyhedralMatroid(Matroid):
         `check` says whether to look for NaN and infinities, for which the CPU waits for a GPU. The result is not
         attached to a graph: its derivative is `MatroidProjection.tangent`.
         """
+
+    def full(self, x: Tensor) -> Tensor:
+        """Whether a set that holds the item is full at `x` `(B, n)` up to rounding, so that it cannot rise alone."""
+        matrix, limits = self.rows()
+        holds, limits = (torch.from_numpy(array).to(x) for array in (matrix.toarray(), limits))
+        tight = x @ holds.T >= limits - 1e-12 * limits.clamp_min(1)
+        return tight.to(x) @ holds > 0
 
     @abstractmethod
     def rows(self) -> tuple[scipy.sparse.csr_array, np.ndarray]:
