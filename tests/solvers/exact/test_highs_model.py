@@ -8,7 +8,7 @@ import scipy.optimize
 import scipy.sparse
 
 from foresolve.errors import SolverError
-from foresolve.solvers.exact.highs_model import COST_SCALE, INFEASIBLE, OPTIMAL, TIME_LIMIT, HighsModel, scaled
+from foresolve.solvers.exact.highs_model import INFEASIBLE, NODE_LIMIT, OPTIMAL, TIME_LIMIT, HighsModel
 
 
 def loaded(rows: np.ndarray, upper: np.ndarray, *, integer: np.ndarray | None = None, maximize: bool) -> HighsModel:
@@ -79,9 +79,3 @@ def test_endings_in_words() -> None:
 def test_a_model_that_highs_refuses() -> None:
     with pytest.raises(SolverError, match="HiGHS refused the model"):
         loaded(np.array([[np.inf, 1.0]]), np.array([1.0]), maximize=True)
-
-
-def test_costs_are_brought_to_one_scale() -> None:
-    assert np.abs(scaled(np.array([1e-9, -4e-9]))).max() == pytest.approx(COST_SCALE)
-    assert scaled(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
-    assert scaled(np.zeros(0)).shape == (0,)

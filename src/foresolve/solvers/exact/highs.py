@@ -81,14 +81,23 @@ class HighsPool:
             outcomes[b] = outcome
         return outcomes
 
-    def _doubtful(self, outcomes: Sequence[Outcome], model_of: np.ndarray) -> list[int]:
-        """Where a decision breaks a row, HiGHS gave up, or its word alone says that a linear program has none."""
+    def _doubtful(self, outcomes: list[Outcome], model_of: np.ndarray) -> list[int]:
+        """Where a decision breaks a row, HiGHS gave up, or its word alone says that a linear program has none.
+
+        Decisions that hold once they are rid of rounding are replaced.
+        """
         unproven = {Ending.FAILED} | ({Ending.INFEASIBLE} if self.integer is None else set())
         doubtful = [b for b, outcome in enumerate(outcomes) if outcome.ending in unproven]
-        decided = np.array([b for b, outcome in enumerate(outcomes) if outcome.x is not None], dtype=np.int64)
-        if len(decided):
-            x = np.stack([outcomes[b].x for b in decided])  # type: ignore[misc]
-            doubtful += decided[self._check.broken(x, model_of[decided])].tolist()
+        decided = {b: outcome.x for b, outcome in enumerate(outcomes) if outcome.x is not None}
+        if decided:
+            x, where = np.stack(list(decided.values())), np.array(list(decided))
+            broken = self._check.broken(x, model_of[where])
+            if broken.any():
+                x, where = self._check.snapped(x[broken], model_of[where[broken]]), where[broken]
+                broken = self._check.broken(x, model_of[where])
+                for b, row in zip(where[~broken].tolist(), x[~broken], strict=True):
+                    outcomes[b] = outcomes[b]._replace(x=row)
+                doubtful += where[broken].tolist()
         return doubtful
 
 

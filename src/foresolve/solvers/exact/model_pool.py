@@ -21,13 +21,16 @@ Result = TypeVar("Result")
 
 # Seconds between looks at the signals that wait: on some systems a thread that waits for another gets none.
 PATIENCE = 0.1
+# Seconds that models which were told to stop may take altogether; what does not stop by then is left to itself.
+GRACE = 10.0
 
 
 class ModelPool(Generic[Model]):
     """Solvers written in C, one a thread: they release the interpreter lock while they run.
 
     Which model does which job depends on the timing of the threads, so that a result must not depend on what a model
-    did before. An interrupt (Ctrl-C) reaches the caller at once: models at work are told to stop, and not used again.
+    did before. At an interrupt (Ctrl-C) models at work are told to stop, and not used again; a second one does not
+    wait for them.
 
     Parameters
     ----------
@@ -75,6 +78,8 @@ class ModelPool(Generic[Model]):
             interrupted.set()
             for model in list(busy):
                 model.cancel()
+            for thread in filter(threading.Thread.is_alive, threads):
+                thread.join(GRACE / count)
             raise
         if errors:
             raise errors[0]

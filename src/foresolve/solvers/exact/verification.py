@@ -20,6 +20,8 @@ from foresolve.solvers.projection.rows import Rows
 FEASIBLE = 1e-9
 # A sum of products is known to this share of its terms.
 ROUNDING = 1e-13
+# Of the largest variable: closer to a bound than this, a variable is there but for rounding.
+NEAR = 1e-14
 
 
 def as_numpy(polytope: Polytope) -> Polytope:
@@ -61,6 +63,16 @@ class RowCheck:
             terms = sizes + np.abs(self._of(self.polytope.rhs, which))
             doubtful[some] = (amount[some] > FEASIBLE * terms).any(-1)
         return doubtful
+
+    def snapped(self, x: np.ndarray, model_of: np.ndarray) -> np.ndarray:
+        """The decisions `(B, n)` with what is near a bound on it.
+
+        A row all of whose terms are such leftovers is broken by its own measure, and holds once they are gone.
+        """
+        near = NEAR * np.abs(x).max(-1, keepdims=True, initial=0.0)
+        for bound in (self._of(self.polytope.lower, model_of), self._of(self.polytope.upper, model_of)):
+            x = np.where(np.abs(x - bound) <= near, bound, x)
+        return x
 
     @staticmethod
     def _of(array: np.ndarray, model_of: np.ndarray) -> np.ndarray:
