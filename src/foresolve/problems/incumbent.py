@@ -38,8 +38,8 @@ class Incumbent:
     @property
     def gap(self) -> Tensor:
         """`(bound - value) / |value|`; infinite where no decision is known."""
-        distance = (self.bound - self.value).clamp_min(0.0)
-        return torch.where(distance > 0, distance / self.value.abs(), 0.0).nan_to_num(nan=torch.inf)
+        share = (self.bound - self.value) / self.value.abs()
+        return torch.where(self.value.isfinite(), torch.where(self.bound > self.value, share, 0.0), torch.inf)
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], gains: Tensor, like: Tensor, batch: torch.Size) -> Self:

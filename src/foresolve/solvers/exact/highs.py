@@ -10,7 +10,7 @@ from foresolve.solvers.exact.endings import refuse
 from foresolve.solvers.exact.model_pool import ModelPool
 from foresolve.solvers.exact.outcome import Ending, Limits, Outcome
 from foresolve.solvers.exact.polytope_model import PolytopeModel
-from foresolve.solvers.exact.verification import RowCheck, as_numpy
+from foresolve.solvers.exact.verification import RowCheck, as_numpy, whole_bounds
 from foresolve.solvers.projection.polytope import Polytope
 
 DEFAULT = Limits()
@@ -39,8 +39,8 @@ class HighsPool:
     """
 
     def __init__(self, polytope: Polytope, integer: np.ndarray | None = None) -> None:
-        self.polytope = as_numpy(polytope)
         self.integer = None if integer is None else np.asarray(integer).astype(bool)
+        self.polytope = whole_bounds(as_numpy(polytope), self.integer)
         self._check = RowCheck(self.polytope)
         self._models = ModelPool(lambda: PolytopeModel(self.polytope, self.integer))
 

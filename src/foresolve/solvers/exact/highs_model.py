@@ -17,7 +17,10 @@ from foresolve.errors import SolverError
 OPTIMAL, INFEASIBLE, UNBOUNDED = "Optimal", "Infeasible", "Unbounded"
 EITHER = "Primal infeasible or unbounded"
 TIME_LIMIT = "Time limit reached"
+INTERRUPTED = "Interrupted by user"
 NODE_LIMIT = "Solution limit reached"  # that of solutions, leaves and nodes alike
+
+MOST_INT = 2**31 - 1  # the largest integer that HiGHS takes
 
 Interval = tuple[np.ndarray, np.ndarray]  # lower and upper ends
 
@@ -95,8 +98,8 @@ class HighsModel:
 
     def limit(self, *, nodes: int, gap: float) -> None:
         """Where branch and bound stops: nodes of the tree, and distance of decision and bound (a share)."""
-        self._highs.setOptionValue("mip_max_nodes", nodes)
-        self._highs.setOptionValue("mip_rel_gap", gap)
+        self._highs.setOptionValue("mip_max_nodes", min(int(nodes), MOST_INT))
+        self._highs.setOptionValue("mip_rel_gap", float(gap))
 
     def run(self, *, cold: bool = False, seconds: float | None = None) -> str:
         """Solve, and say in HiGHS' words how that ended; `cold` forgets the last basis and decision."""

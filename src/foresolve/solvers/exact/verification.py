@@ -29,6 +29,17 @@ def as_numpy(polytope: Polytope) -> Polytope:
     return polytope.detach().to(torch.device("cpu")).numeric() if isinstance(polytope.rhs, Tensor) else polytope
 
 
+def whole_bounds(polytope: Polytope, integer: np.ndarray | None) -> Polytope:
+    """With the bounds of integer variables at the last integer that they admit, so that rounding stays within them."""
+    if integer is None:
+        return polytope
+    lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (polytope.lower, polytope.upper))
+    least = np.where(integer, np.ceil(lower - FEASIBLE * np.abs(lower)), lower)
+    most = np.where(integer, np.floor(upper + FEASIBLE * np.abs(upper)), upper)
+    with_error = np.isfinite(lower), np.isfinite(upper)
+    return replace(polytope, lower=np.where(with_error[0], least, lower), upper=np.where(with_error[1], most, upper))
+
+
 def excess(product: np.ndarray, rhs: np.ndarray, equality: np.ndarray) -> np.ndarray:
     """By how much rows are broken, from `C x`."""
     amount = product - rhs
