@@ -202,6 +202,19 @@ class TestSearch:
         body = polytope([[1.0, 1.0000001]], [2.0], [False], [0.0, 0.0], [1.0, 1.0])
         assert HighsPool(body, np.ones(2)).solve(np.array([[1.0, 2.0]]), shared(1)).tolist() == [[0.0, 1.0]]
 
+    def test_a_repeated_row_does_not_make_it_infeasible(self) -> None:
+        """What HiGHS 1.15 with presolve says of some: an equality, three times it, and a continuous variable."""
+        rng = np.random.default_rng(0)
+        for _ in range(300):
+            integer = np.array([True, False, True, False])
+            rows = rng.normal(size=(3, 4)) * (rng.random((3, 4)) < 0.7)
+            point = np.where(integer, np.round(rng.random(4)), rng.random(4))
+            rows = np.concatenate([rows, 3 * rows[:1]])
+            rhs = rows @ point + np.array([0.0, *rng.random(2), 0.0])
+            body = polytope(rows.tolist(), rhs.tolist(), [True, False, False, True], [0.0] * 4, [1.0] * 4)
+            (outcome,) = HighsPool(body, integer).search(rng.normal(size=(1, 4)), shared(1))
+            assert outcome.ending == Ending.OPTIMAL
+
     def test_integer_bounds_that_are_none(self) -> None:
         body = polytope([[1.0, 1.0]], [9.0], [False], [0.5, 0.0], [2.5, 3.0 - 1e-15])
         assert HighsPool(body, np.ones(2)).solve(np.array([[-1.0, 1.0]]), shared(1)).tolist() == [[1.0, 3.0]]

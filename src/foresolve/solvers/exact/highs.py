@@ -34,8 +34,9 @@ class HighsPool:
     are therefore broken in the same way on every machine and in every call, but not in the same way by a loop.
 
     Every decision is checked afterwards, whatever HiGHS says of it. Where it breaks a row by more than a share of the
-    row's own terms, and where HiGHS calls a linear program infeasible, the instance is solved again, alone, from the
-    beginning and with tighter tolerances; what does not hold then is no decision.
+    row's own terms, and where HiGHS calls a program infeasible, the instance is solved again, alone, from the beginning
+    and with tighter tolerances; what does not hold then is no decision, and a linear program is infeasible only with a
+    certificate that holds.
     """
 
     def __init__(self, polytope: Polytope, integer: np.ndarray | None = None) -> None:
@@ -82,12 +83,11 @@ class HighsPool:
         return outcomes
 
     def _doubtful(self, outcomes: list[Outcome], model_of: np.ndarray) -> list[int]:
-        """Where a decision breaks a row, HiGHS gave up, or its word alone says that a linear program has none.
+        """Where a decision breaks a row, HiGHS gave up, or its word alone says that there is none.
 
         Decisions that hold once they are rid of rounding are replaced.
         """
-        unproven = {Ending.FAILED} | ({Ending.INFEASIBLE} if self.integer is None else set())
-        doubtful = [b for b, outcome in enumerate(outcomes) if outcome.ending in unproven]
+        doubtful = [b for b, outcome in enumerate(outcomes) if outcome.ending in {Ending.FAILED, Ending.INFEASIBLE}]
         decided = {b: outcome.x for b, outcome in enumerate(outcomes) if outcome.x is not None}
         if decided:
             x, where = np.stack(list(decided.values())), np.array(list(decided))

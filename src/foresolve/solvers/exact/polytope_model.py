@@ -22,12 +22,12 @@ from foresolve.solvers.exact.scaling import Scaling, cost_scale, equilibrate
 from foresolve.solvers.exact.verification import FEASIBLE, Program
 from foresolve.solvers.projection.polytope import Polytope
 
-# For naming the reason why there is no best decision, which is not worth a long search.
+# For questions about programs without a decision, which are not worth a long search.
 REASON_NODES = 1_000
-# The tightest that HiGHS takes, for decisions that the usual ones let through.
+# The tightest that HiGHS takes, and no presolve, for decisions that do not hold otherwise.
 TIGHT_INTEGERS = dict.fromkeys(
     ("primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_feasibility_tolerance"), 1e-10
-) | {"small_matrix_value": 1e-12}
+) | {"small_matrix_value": 1e-12, "presolve": "off"}
 ENDINGS = {
     OPTIMAL: Ending.OPTIMAL,
     INFEASIBLE: Ending.INFEASIBLE,
@@ -83,6 +83,9 @@ class PolytopeModel:
         program = Program.of(self.polytope, instance)
         if self.integer is None:
             return refine(self._refiner, program, gains, limits.seconds)
+        if first.ending == Ending.INFEASIBLE:
+            second = self._contradicted(instance, gains, limits)
+            return first if second is None else self._repair(program, gains, limits, second)
         repaired = self._repair(program, gains, limits, first)
         if repaired.ending != Ending.FAILED or first.ending in STOPPED:
             return repaired
@@ -90,6 +93,17 @@ class PolytopeModel:
         if second.x is None and second.ending not in STOPPED:
             return repaired._replace(reason=f"{repaired.reason}, and with tighter tolerances HiGHS finds no decision")
         return self._repair(program, gains, limits, second)
+
+    def _contradicted(self, instance: int, gains: np.ndarray, limits: Limits) -> Outcome | None:
+        """A decision of a mixed-integer program that HiGHS calls infeasible, if a short search finds one.
+
+        Its presolve does so for some programs with rows that repeat each other; without it the search is longer.
+        """
+        short = limits.but(nodes=min(limits.nodes, REASON_NODES))
+        outcome = self._tight.only(instance, gains, short)
+        if outcome.x is None:
+            return None
+        return outcome if outcome.ending != Ending.NODE_LIMIT else self._tight.only(instance, gains, limits)
 
     def _repair(self, program: Program, gains: np.ndarray, limits: Limits, outcome: Outcome) -> Outcome:
         """With the integers as they are, continuous variables that satisfy the rows; a failure where there are none."""

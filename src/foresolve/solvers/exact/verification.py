@@ -17,7 +17,7 @@ from foresolve.solvers.arrays import Array
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import Rows
 
-FEASIBLE = 1e-9
+FEASIBLE = 1e-10
 # A sum of products is known to this share of its terms.
 ROUNDING = 1e-13
 # Of the largest variable: closer to a bound than this, a variable is there but for rounding.
