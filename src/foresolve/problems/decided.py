@@ -23,6 +23,10 @@ class DecidedProgram(Problem):
     """`max gains'x` over a polytope, some `x` integer: by an algorithm of the problem's own, or by HiGHS.
 
     What `solve` gives is feasible in each row's own terms and proven to be the best; anything else is an error.
+
+    Attributes
+    ----------
+    limits: how far `solve` searches (`limited`).
     """
 
     exact = True

@@ -215,6 +215,27 @@ class TestSearch:
             (outcome,) = HighsPool(body, integer).search(rng.normal(size=(1, 4)), shared(1))
             assert outcome.ending == Ending.OPTIMAL
 
+    @pytest.mark.parametrize("unit", [1.0, 1e7])
+    def test_switches_on_large_numbers(self, unit: float) -> None:
+        """Lot sizes: production up to a capacity where a switch is on, and a store, against every setting."""
+        rng = np.random.default_rng(3)
+        demand, n = unit * rng.random(6), 6
+        store = np.eye(n, k=-1) - np.eye(n)
+        balance = np.concatenate([np.eye(n), store, np.zeros((n, n))], 1)
+        capacity = np.concatenate([np.eye(n), np.zeros((n, n)), -2.5 * unit * np.eye(n)], 1)
+        rows, rhs = np.concatenate([balance, capacity]), np.concatenate([demand, np.zeros(n)])
+        upper = [np.inf] * (2 * n) + [1.0] * n
+        body = polytope(rows.tolist(), rhs.tolist(), [True] * n + [False] * n, [0.0] * (3 * n), upper)
+        gains = -np.concatenate([rng.random(n) / unit, 0.2 * rng.random(n) / unit, 1 + rng.random(n)])
+        (outcome,) = HighsPool(body, np.arange(3 * n) >= 2 * n).search(gains[None], shared(1))
+        assert outcome.ending == Ending.OPTIMAL
+        best = -np.inf
+        for switches in np.ndindex(*[2] * n):
+            bounds = [(0, None)] * (2 * n) + [(on, on) for on in switches]
+            result = scipy.optimize.linprog(-gains, rows[n:], rhs[n:], rows[:n], rhs[:n], bounds)
+            best = max(best, -result.fun if result.success else -np.inf)
+        assert gains @ outcome.x == pytest.approx(best, rel=1e-9)  # type: ignore[operator]
+
     def test_integer_bounds_that_are_none(self) -> None:
         body = polytope([[1.0, 1.0]], [9.0], [False], [0.5, 0.0], [2.5, 3.0 - 1e-15])
         assert HighsPool(body, np.ones(2)).solve(np.array([[-1.0, 1.0]]), shared(1)).tolist() == [[1.0, 3.0]]
