@@ -59,7 +59,10 @@ class Limits:
 
 
 class Outcome(NamedTuple):
-    """What is known of one instance: its ending, a decision `(n,)`, and what no decision's gain exceeds."""
+    """What is known of one instance: its ending, a decision `(n,)`, what no decision's gain exceeds, and why it failed.
+
+    Where the decision is the best, its own gain is the bound.
+    """
 
     ending: Ending
     x: np.ndarray | None = None

@@ -188,13 +188,7 @@ class PolytopeModel:
             return Outcome(ENDINGS[status])
         if status not in ENDINGS:
             return Outcome(Ending.FAILED, reason=f"HiGHS' status is {status!r}")
-        outcome = self._outcome(ENDINGS[status], scale)
-        if outcome.ending != Ending.OPTIMAL or outcome.x is None:
-            return outcome
-        value = float(gains @ outcome.x)
-        if limits.gap > 0 and outcome.bound - value > FEASIBLE * (np.abs(gains) @ np.abs(outcome.x)):
-            return outcome._replace(ending=Ending.WITHIN_GAP)
-        return outcome._replace(bound=value)
+        return self._outcome(ENDINGS[status], gains, limits, scale)
 
     def _attempt(self, costs: np.ndarray, limits: Limits, *, cold: bool) -> str:
         self.highs.set_costs(costs)
@@ -202,13 +196,18 @@ class PolytopeModel:
             self.highs.limit(nodes=limits.nodes, gap=limits.gap)
         return self.highs.run(cold=cold, seconds=limits.seconds)
 
-    def _outcome(self, ending: Ending, scale: float) -> Outcome:
+    def _outcome(self, ending: Ending, gains: np.ndarray, limits: Limits, scale: float) -> Outcome:
         """The decision that HiGHS has, if any, and its bound."""
         if self.integer is None:
-            return Outcome(ending, self._decision()) if ending == Ending.OPTIMAL else Outcome(ending)
+            return Outcome(ending, self._decision() if ending == Ending.OPTIMAL else None)
         if ending != Ending.OPTIMAL and ending not in STOPPED:
             return Outcome(ending)
-        return Outcome(ending, self._decision() if self.highs.feasible() else None, self.highs.bound() / scale)
+        x, bound = self._decision() if self.highs.feasible() else None, self.highs.bound() / scale
+        if ending == Ending.OPTIMAL and x is not None:
+            value = float(gains @ x)
+            close = bound - value <= FEASIBLE * (np.abs(gains) @ np.abs(x))
+            return Outcome(ending, x, value) if limits.gap == 0 or close else Outcome(Ending.WITHIN_GAP, x, bound)
+        return Outcome(ending, x, bound)
 
     def _decision(self) -> np.ndarray:
         """In the units of the polytope; integers are integers, and the rest is within its bounds."""

@@ -54,7 +54,7 @@ def refine(highs: HighsModel, program: Program, gains: np.ndarray, seconds: floa
         decision = x * scaling.columns + 0.0  # no negative zeros
         broken = program.broken(decision)
         if broken.max(initial=0.0) <= FEASIBLE:
-            return Outcome(Ending.OPTIMAL, decision, float(gains @ decision))
+            return Outcome(Ending.OPTIMAL, decision)
         reason = complaint(program, broken)
         left = excess(rows @ x, rhs, program.equality)[broken > FEASIBLE].max()
         zoom = float(np.clip(1.0 / power_of_two(left), zoom * LEAST, zoom * MOST))
