@@ -44,6 +44,7 @@ NAMES = [
     "SPOPlus",
     "ShortestPath",
     "SolverError",
+    "StoppedError",
     "SubmodularProblem",
     "TopK",
     "UnboundedError",

@@ -36,6 +36,7 @@ from foresolve.errors import (
     MissingExtraError,
     NoGradientWarning,
     SolverError,
+    StoppedError,
     UnboundedError,
 )
 from foresolve.layers import Layer, MultilinearRelaxation, QuadraticRelaxation
@@ -85,6 +86,7 @@ __all__ = [
     "SPOPlus",
     "ShortestPath",
     "SolverError",
+    "StoppedError",
     "SubmodularProblem",
     "TopK",
     "UnboundedError",

@@ -13,6 +13,7 @@ __all__ = [
     "MissingExtraError",
     "NoGradientWarning",
     "SolverError",
+    "StoppedError",
     "UnboundedError",
 ]
 
@@ -56,7 +57,7 @@ class SolverError(ForesolveError):
 
         `place` says where; a class that is not foresolve's own may take other arguments and becomes a `SolverError`.
         """
-        kind = type(self) if type(self) in (InfeasibleError, UnboundedError) else SolverError
+        kind = type(self) if type(self) in (InfeasibleError, StoppedError, UnboundedError) else SolverError
         reason = self.message.replace("{instances}", "these instances" if len(self.instances) > 1 else "the instance")
         return kind(f"{place}: {reason}" + (f". {remedy}" if remedy else ""), instances, names)
 
@@ -67,6 +68,10 @@ class InfeasibleError(SolverError):
 
 class UnboundedError(SolverError):
     """The objective grows without limit over the feasible set."""
+
+
+class StoppedError(SolverError):
+    """A search met its limit before it could prove that its decision is the best."""
 
 
 class ForesolveWarning(UserWarning):

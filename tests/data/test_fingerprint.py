@@ -49,6 +49,11 @@ def test_every_datum_counts() -> None:
     assert len({fingerprint(program) for program in programs}) == len(changes)
 
 
+def test_how_long_to_search_does_not_count() -> None:
+    program = LinearProgram([[1.0, 2.0]], [1.0], integrality=1)
+    assert fingerprint(program) == fingerprint(program.limited(nodes=7, seconds=1.0))
+
+
 def test_code_counts() -> None:
     def scaled(k: float):
         return OracleProblem(lambda theta: k * theta, n=2)

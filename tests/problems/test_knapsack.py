@@ -65,8 +65,22 @@ def test_table_agrees_with_highs() -> None:
     gains = torch.from_numpy(rng.normal(size=(6, 25)) + 0.5)
     assert problem._table is not None
     by_table = (gains * problem.solve(gains)).sum(-1)
-    by_highs = (gains * problem._highs(gains, torch.Size([6]))).sum(-1)
+    outcomes = problem._search(gains, torch.Size([6]), problem.limits)
+    by_highs = (gains * torch.from_numpy(np.stack([outcome.x for outcome in outcomes]))).sum(-1)
     torch.testing.assert_close(by_table, by_highs)
+
+
+@pytest.mark.parametrize("exponent", range(-12, 13, 3))
+def test_weights_in_any_unit(exponent: int) -> None:
+    """HiGHS alone takes 7.6 units into a knapsack of 4 once they are small."""
+    unit = 10.0**exponent
+    problem = Knapsack([1.5 * unit, 2.2 * unit, 3.9 * unit], 4 * unit)
+    assert problem.solve(torch.tensor([1.0, 1.1, 1.2])).tolist() == [1.0, 1.0, 0.0]
+
+
+def test_items_of_no_worth_stay_out_of_incumbents_too() -> None:
+    problem = Knapsack([[1.5, 2.2, 0.3]], [9.0])
+    assert problem.solution(torch.tensor([1.0, 0.0, -1.0])).x.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_a_large_batch_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

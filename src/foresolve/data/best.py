@@ -12,7 +12,7 @@ from torch import Tensor
 
 from foresolve._base import checks, files
 from foresolve._base.progress import Progress
-from foresolve.errors import ForesolveWarning, SolverError
+from foresolve.errors import ForesolveWarning, SolverError, StoppedError
 from foresolve.problems.base import Problem
 
 # Chunks grow from the first to the second size (in numbers) while they take less than the time: progress is seen, and
@@ -49,12 +49,17 @@ def _solve_some(problem: Problem, theta: Tensor, index: Tensor) -> tuple[Tensor,
     except SolverError as error:
         if len(index) == 1:
             return theta.new_zeros(1, problem.n or 0), {int(index[0]): error}
-        named = sorted({i for i in error.instances if i < len(index)})
+        named, reason = sorted({i for i in error.instances if i < len(index)}), error
     failing = torch.zeros(len(index), dtype=torch.bool, device=index.device)
     failing[named] = True
-    # One that fails in company may still be solved alone; and a solver that names nobody is asked about each.
+    # One that fails in company may still be solved alone, unless it had a search of its own that met its limit; and a
+    # solver that names nobody is asked about each.
     alone = index[failing] if named else index
-    pieces = {int(i): _solve_some(problem, theta, i[None]) for i in alone}
+    pieces: dict[int, tuple[Tensor, dict[int, SolverError]]]
+    if isinstance(reason, StoppedError) and named:
+        pieces = {int(i): (theta.new_zeros(1, problem.n or 0), {int(i): reason}) for i in alone}
+    else:
+        pieces = {int(i): _solve_some(problem, theta, i[None]) for i in alone}
     if named and not bool(failing.all()):
         rest, errors = _solve_some(problem, theta, index[~failing])
         pieces |= {int(i): (row[None], {}) for i, row in zip(index[~failing], rest)}

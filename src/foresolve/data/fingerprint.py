@@ -12,13 +12,16 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
+from foresolve.solvers.exact.outcome import Limits
+
 PLAIN = (str, bytes, int, float, complex, bool, type(None), range, torch.Size, torch.device, torch.dtype)
 
 
 def fingerprint(*values: Any) -> str:
     """SHA-256 of values, arrays, tensors, functions (by their code) and objects (by their state), all the way down.
 
-    What an object works out and keeps (`cached_property`) and leaves out of its pickle (`__getstate__`) does not count.
+    What an object works out and keeps (`cached_property`) and leaves out of its pickle (`__getstate__`) does not count,
+    nor does how long it may search: a decision is proven or there is none.
     """
     digest = hashlib.sha256()
     _feed(digest, values, set())
@@ -67,4 +70,8 @@ def _parts(value: Any) -> Any:
         return [state]
     derived = {name for kind in type(value).__mro__ for name, part in vars(kind).items()
                if isinstance(part, functools.cached_property)}  # fmt: skip
-    return sorted((name, part) for name, part in state.items() if name not in derived and name != "device")
+    return sorted(
+        (name, part)
+        for name, part in state.items()
+        if name not in derived and name != "device" and not isinstance(part, Limits)
+    )

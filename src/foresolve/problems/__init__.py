@@ -5,6 +5,7 @@ from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.constraints import Constraints
 from foresolve.problems.feasibility import Feasibility, Violation
 from foresolve.problems.flow import MaxFlow, MinCostFlow
+from foresolve.problems.incumbent import Incumbent
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.matching import Assignment, BipartiteMatching
@@ -13,6 +14,7 @@ from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
 from foresolve.problems.traits import TRAITS, Trait
 from foresolve.problems.travelling_salesman import TravellingSalesman
+from foresolve.solvers.exact.outcome import Ending
 
 __all__ = [
     "TRAITS",
@@ -20,7 +22,9 @@ __all__ = [
     "Assignment",
     "BipartiteMatching",
     "Constraints",
+    "Ending",
     "Feasibility",
+    "Incumbent",
     "Knapsack",
     "LinearProgram",
     "MaxFlow",

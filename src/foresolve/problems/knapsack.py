@@ -13,6 +13,7 @@ from torch import Tensor
 from foresolve._base import checks, configs
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.exact.knapsack import fill
+from foresolve.solvers.exact.outcome import Limits, Outcome
 
 # Cells of the dynamic program (items x capacity) up to which it beats branch and bound.
 MOST_CELLS = 10_000_000
@@ -77,12 +78,20 @@ class Knapsack(LinearProgram):
         """Where dynamic programming applies, its numbers."""
         return _integer_table(self.weights.detach(), self.capacity.detach())
 
-    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
+    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor | None:
         if self._table is None:
-            return torch.where(gains > 0, self._highs(gains, batch).to(gains), 0.0)
+            return None
         weights, capacity = self._table
         capacities = np.broadcast_to(capacity, tuple(batch)).reshape(-1)
         return fill(gains, weights, torch.from_numpy(capacities.copy()).to(gains.device))
+
+    def _search(self, gains: Tensor, batch: torch.Size, limits: Limits) -> list[Outcome]:
+        outcomes = super()._search(gains, batch, limits)
+        worthy = (gains > 0).cpu().numpy()
+        return [
+            outcome if outcome.x is None else outcome._replace(x=np.where(row, outcome.x, 0.0))
+            for outcome, row in zip(outcomes, worthy, strict=True)
+        ]
 
     def config(self) -> configs.Config:
         """Weights, capacity and names."""

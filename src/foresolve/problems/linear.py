@@ -14,16 +14,16 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs
-from foresolve.problems.base import Problem, Sense
+from foresolve.problems.base import Sense
 from foresolve.problems.blocks import as_names, refuse_keywords
 from foresolve.problems.constraints import Constraints
+from foresolve.problems.decided import DecidedProgram
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.mps import read_mps
-from foresolve.solvers.exact.highs import HighsPool
 from foresolve.solvers.projection.polytope import Polytope
 
 
-class LinearProgram(Problem):
+class LinearProgram(DecidedProgram):
     r"""`max theta'x` (or `min`, see `sense`) over a polytope, with optional integer variables.
 
     .. math::
@@ -55,9 +55,6 @@ class LinearProgram(Problem):
     tensor([[0., 1.],
             [1., 0.]])
     """
-
-    exact = True
-    linear = True
 
     def __init__(
         self,
@@ -116,35 +113,7 @@ class LinearProgram(Problem):
         checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": theta.shape[:-1]})
         return (self.gain(theta) * x.to(theta.dtype)).sum(-1)
 
-    # -- decisions ---------------------------------------------------------------------------------------------------
-
-    def argmax(self, gains: Tensor) -> Tensor:
-        """`argmax_x gains' x`, exact and discrete, in the dtype and on the device of `gains`.
-
-        Raises `InfeasibleError` or `UnboundedError` that name the instances.
-        """
-        gains = checks.as_tensor("gains", gains)
-        checks.last_dim("gains", gains, self.n)
-        checks.finite("gains", gains)
-        batch = checks.broadcast_batch({"`gains`": gains.shape[:-1], "the problem": self.batch_shape})
-        flat = gains.detach().double().expand(*batch, -1).reshape(-1, self.n)
-        return self._decide(flat, batch).to(gains).reshape(*batch, self.n)
-
-    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
-        """Best decisions for `(B, n)` gains; catalogue problems override this with their own algorithm."""
-        return self._highs(gains, batch)
-
-    def _highs(self, gains: Tensor, batch: torch.Size) -> Tensor:
-        """By HiGHS, whatever the structure."""
-        instances = np.arange(self.batch_shape.numel()).reshape(self.batch_shape)
-        model_of = np.broadcast_to(instances, tuple(batch)).reshape(-1)
-        return torch.from_numpy(self._pool.solve(gains.cpu().numpy(), model_of, batch))
-
-    @cached_property
-    def _pool(self) -> HighsPool:
-        """Models, never answers: each call starts from scratch."""
-        integer = self.integrality.cpu().numpy() if bool(self.integrality.any()) else None
-        return HighsPool(self.polytope(self.batch_shape).to(torch.device("cpu")).numeric(), integer)
+    # -- feasibility ---------------------------------------------------------------------------------------------------
 
     def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
         """Whether decisions are feasible; if not, which row or bound is broken and by how much.

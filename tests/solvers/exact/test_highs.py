@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import _thread
 import subprocess
 import sys
 import threading
@@ -10,9 +11,11 @@ import pytest
 import scipy.optimize
 import torch
 
-from foresolve.errors import InfeasibleError, MissingExtraError, SolverError, UnboundedError
+from foresolve.errors import InfeasibleError, MissingExtraError, SolverError, StoppedError, UnboundedError
 from foresolve.solvers.exact import model_pool
 from foresolve.solvers.exact.highs import HighsPool, is_feasible
+from foresolve.solvers.exact.highs_model import HighsModel
+from foresolve.solvers.exact.outcome import Ending, Limits
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import DenseRows
 from foresolve.solvers.projection.sparse_rows import SparseRows
@@ -38,6 +41,17 @@ def random_polytope(seed: int, m: int = 6, n: int = 9) -> Polytope:
     rows = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.6)
     rhs = rows @ rng.random(n) + np.where(np.arange(m) < 2, 0.0, rng.random(m))
     return polytope(rows.tolist(), rhs.tolist(), [True, True] + [False] * (m - 2), [0.0] * n, [1.0] * n)
+
+
+def hard() -> tuple[Polytope, np.ndarray]:
+    """A program that takes more than one node."""
+    rows = np.random.default_rng(0).integers(1, 1000, (8, 50)).astype(float)
+    body = polytope(rows.tolist(), (rows.sum(1) / 2).tolist(), [False] * 8, [0.0] * 50, [1.0] * 50)
+    return body, np.ones(50)
+
+
+def hard_gains() -> np.ndarray:
+    return np.random.default_rng(1).integers(1, 1000, (1, 50)).astype(float)
 
 
 def shared(count: int) -> np.ndarray:
@@ -112,6 +126,140 @@ def test_gains_in_any_unit(simplex: Polytope, scale: float) -> None:
     assert x.tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
 
 
+class TestUnits:
+    """The same program in other units has the same decision; HiGHS' tolerances are absolute and its zero is 1e-9."""
+
+    gains = np.array([[1.0, 2.0]])
+
+    @pytest.mark.parametrize("unit", [1e-12, 1e-10, 1e-7, 1e-3, 1e4, 1e9, 1e12])
+    def test_of_a_row(self, unit: float) -> None:
+        body = polytope([[unit, unit]], [unit], [False], [0.0, 0.0], [10.0, 10.0])
+        assert HighsPool(body).solve(self.gains, shared(1)).tolist() == [[0.0, 1.0]]
+
+    @pytest.mark.parametrize("unit", [1e-12, 1e-10, 1e-7, 1e-3, 1e4, 1e9, 1e12])
+    def test_of_the_variables(self, unit: float) -> None:
+        body = polytope([[1.0, 1.0], [2.0, -1.0]], [unit, -unit / 2], [False, False], [0.0, 0.0], [np.inf, 0.75 * unit])
+        x = HighsPool(body).solve(np.array([[3.0, 2.0]]), shared(1))
+        np.testing.assert_allclose(x, [[0.125 * unit, 0.75 * unit]], rtol=1e-9)
+
+    @pytest.mark.parametrize("unit", [1e-12, 1e-7, 1e9])
+    def test_of_the_variables_of_an_infeasible_program(self, unit: float) -> None:
+        body = polytope([[1.0, 1.0]], [unit], [True], [0.0, 0.0], [unit / 4, unit / 4])
+        assert not is_feasible(body)
+        with pytest.raises(InfeasibleError):
+            HighsPool(body).solve(self.gains, shared(1))
+
+    def test_of_single_rows_and_columns(self) -> None:
+        """Scaled up and down at random, against the program as it was."""
+        rng = np.random.default_rng(0)
+        for seed in range(30):
+            body = random_polytope(seed)
+            rows, columns = 10.0 ** rng.uniform(-8, 8, 6), 10.0 ** rng.uniform(-6, 6, 9)
+            matrix = body.rows.values.numpy() * rows[:, None] * columns
+            other = Polytope(
+                DenseRows(torch.from_numpy(matrix)), body.rhs * torch.from_numpy(rows), body.equality,
+                body.lower, body.upper / torch.from_numpy(columns),
+            )  # fmt: skip
+            gains = rng.normal(size=(3, 9))
+            plain = HighsPool(body).solve(gains, shared(3))
+            scaled = HighsPool(other).solve(gains * columns, shared(3)) * columns
+            np.testing.assert_allclose((gains * scaled).sum(-1), (gains * plain).sum(-1), rtol=1e-8)
+
+    def test_one_large_right_hand_side_does_not_loosen_the_other_rows(self) -> None:
+        body = polytope([[1.0, 1.0], [1.0, 0.0]], [1e-8, 1e10], [False, False], [0.0, 0.0], [np.inf, np.inf])
+        np.testing.assert_allclose(HighsPool(body).solve(self.gains, shared(1)), [[0.0, 1e-8]], rtol=1e-9)
+
+
+class TestSearch:
+    def test_a_stopped_search_has_a_decision_and_a_bound(self) -> None:
+        body, integer = hard()
+        pool, gains = HighsPool(body, integer), hard_gains()
+        (best,) = pool.search(gains, shared(1))
+        (stopped,) = pool.search(gains, shared(1), Limits(nodes=1))
+        assert (best.ending, stopped.ending) == (Ending.OPTIMAL, Ending.NODE_LIMIT)
+        assert best.x is not None
+        assert stopped.x is not None
+        assert gains[0] @ stopped.x <= best.bound + 1e-6 <= stopped.bound + 2e-6
+        assert best.bound == gains[0] @ best.x
+        (again,) = pool.search(gains, shared(1), Limits(nodes=1))
+        assert np.array_equal(again.x, stopped.x)  # type: ignore[arg-type]
+
+    def test_a_gap_that_is_good_enough(self) -> None:
+        body, integer = hard()
+        (outcome,) = HighsPool(body, integer).search(hard_gains(), shared(1), Limits(gap=0.2))
+        assert outcome.ending == Ending.WITHIN_GAP
+        assert outcome.x is not None
+        value = hard_gains()[0] @ outcome.x
+        assert value < outcome.bound <= 1.2 * value
+
+    def test_seconds(self) -> None:
+        body, integer = hard()
+        (outcome,) = HighsPool(body, integer).search(hard_gains(), shared(1), Limits(seconds=1e-9))
+        assert outcome.ending == Ending.TIME_LIMIT
+
+    def test_a_decision_within_highs_tolerance_but_not_within_ours(self) -> None:
+        """Both items together are too heavy by 2e-8 of the row."""
+        body = polytope([[1.0, 1.0000001]], [2.0], [False], [0.0, 0.0], [1.0, 1.0])
+        assert HighsPool(body, np.ones(2)).solve(np.array([[1.0, 2.0]]), shared(1)).tolist() == [[0.0, 1.0]]
+
+    def test_a_repeated_row_does_not_make_it_infeasible(self) -> None:
+        """What HiGHS 1.15 with presolve says of some: an equality, three times it, and a continuous variable."""
+        rng = np.random.default_rng(0)
+        for _ in range(300):
+            integer = np.array([True, False, True, False])
+            rows = rng.normal(size=(3, 4)) * (rng.random((3, 4)) < 0.7)
+            point = np.where(integer, np.round(rng.random(4)), rng.random(4))
+            rows = np.concatenate([rows, 3 * rows[:1]])
+            rhs = rows @ point + np.array([0.0, *rng.random(2), 0.0])
+            body = polytope(rows.tolist(), rhs.tolist(), [True, False, False, True], [0.0] * 4, [1.0] * 4)
+            (outcome,) = HighsPool(body, integer).search(rng.normal(size=(1, 4)), shared(1))
+            assert outcome.ending == Ending.OPTIMAL
+
+    @pytest.mark.parametrize("unit", [1.0, 1e7])
+    def test_switches_on_large_numbers(self, unit: float) -> None:
+        """Lot sizes: production up to a capacity where a switch is on, and a store, against every setting."""
+        rng = np.random.default_rng(3)
+        demand, n = unit * rng.random(6), 6
+        store = np.eye(n, k=-1) - np.eye(n)
+        balance = np.concatenate([np.eye(n), store, np.zeros((n, n))], 1)
+        capacity = np.concatenate([np.eye(n), np.zeros((n, n)), -2.5 * unit * np.eye(n)], 1)
+        rows, rhs = np.concatenate([balance, capacity]), np.concatenate([demand, np.zeros(n)])
+        upper = [np.inf] * (2 * n) + [1.0] * n
+        body = polytope(rows.tolist(), rhs.tolist(), [True] * n + [False] * n, [0.0] * (3 * n), upper)
+        gains = -np.concatenate([rng.random(n) / unit, 0.2 * rng.random(n) / unit, 1 + rng.random(n)])
+        (outcome,) = HighsPool(body, np.arange(3 * n) >= 2 * n).search(gains[None], shared(1))
+        assert outcome.ending == Ending.OPTIMAL
+        best = -np.inf
+        for switches in np.ndindex(*[2] * n):
+            bounds = [(0, None)] * (2 * n) + [(on, on) for on in switches]
+            result = scipy.optimize.linprog(-gains, rows[n:], rhs[n:], rows[:n], rhs[:n], bounds)
+            best = max(best, -result.fun if result.success else -np.inf)
+        assert gains @ outcome.x == pytest.approx(best, rel=1e-9)  # type: ignore[operator]
+
+    def test_integer_bounds_that_are_none(self) -> None:
+        body = polytope([[1.0, 1.0]], [9.0], [False], [0.5, 0.0], [2.5, 3.0 - 1e-15])
+        assert HighsPool(body, np.ones(2)).solve(np.array([[-1.0, 1.0]]), shared(1)).tolist() == [[1.0, 3.0]]
+        assert HighsPool(body, np.ones(2)).solve(np.array([[1.0, -1.0]]), shared(1)).tolist() == [[2.0, 0.0]]
+
+
+def test_an_interrupt_ends_a_search_that_would_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(1).normal(size=(2, 5))
+    body = polytope(rows.tolist(), (rows @ np.full(5, 0.5)).tolist(), [True] * 2, [0.0] * 5, [np.inf] * 5)
+    run = HighsModel.run
+
+    def interrupted(self: HighsModel, **options: object) -> str:
+        _thread.interrupt_main()
+        return run(self, **options)  # type: ignore[arg-type]
+
+    pool = HighsPool(body, np.ones(5))
+    monkeypatch.setattr(HighsModel, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pool.search(np.zeros((3, 5)), shared(3), Limits(nodes=10**9))
+    monkeypatch.undo()
+    (outcome,) = pool.search(np.zeros((1, 5)), shared(1), Limits(nodes=10))
+    assert (outcome.ending, outcome.x) == (Ending.NODE_LIMIT, None)
+
+
 class TestModelPerInstance:
     def test_right_hand_sides_and_bounds(self) -> None:
         body = polytope([[1.0, 1.0]], [[1.0], [2.0], [3.0]], [False], [0.0, 0.0], [[9.0, 9.0], [0.5, 9.0], [9.0, 9.0]])
@@ -160,14 +308,17 @@ class TestEndings:
         with pytest.raises(InfeasibleError):
             HighsPool(body, np.array([1])).solve(np.ones((1, 1)), shared(1))
 
-    def test_limits_are_reported_not_hidden(self) -> None:
-        pool = HighsPool(random_polytope(6), options={"simplex_iteration_limit": 0, "presolve": "off"})
-        with pytest.raises(SolverError, match=r"without an optimum for instance 0.*Iteration limit reached"):
-            pool.solve(np.ones((1, 9)), shared(1), (1,))
+    def test_a_limit_is_an_error_that_says_how_to_go_on(self) -> None:
+        pool = HighsPool(*hard())
+        with pytest.raises(StoppedError, match=r"limit nodes=1 before.*for instance 0.*`problem.solution\(theta\)`"):
+            pool.solve(hard_gains(), shared(1), (1,), Limits(nodes=1))
 
-    def test_unknown_option(self, simplex: Polytope) -> None:
-        with pytest.raises(SolverError, match="HiGHS does not take nonsense=1"):
-            HighsPool(simplex, options={"nonsense": 1}).solve(np.ones((1, 2)), shared(1))
+    def test_infeasible_or_unbounded_by_a_short_search(self) -> None:
+        """Integer points on a plane with irrational slopes: one search does not end, another one cannot tell why."""
+        rows = np.random.default_rng(1).normal(size=(2, 5))
+        body = polytope(rows.tolist(), (rows @ np.full(5, 0.5)).tolist(), [True] * 2, [0.0] * 5, [np.inf] * 5)
+        with pytest.raises(SolverError, match=r"contradict each other or the objective grows.*Give finite `bounds`"):
+            HighsPool(body, np.ones(5)).solve(np.ones((1, 5)), shared(1))
 
     def test_no_rows_and_an_empty_batch(self) -> None:
         free = torch.zeros(1, 2, dtype=torch.float64)

@@ -8,7 +8,7 @@ import scipy.optimize
 import scipy.sparse
 
 from foresolve.errors import SolverError
-from foresolve.solvers.exact.highs_model import COST_SCALE, INFEASIBLE, OPTIMAL, TIME_LIMIT, HighsModel, scaled
+from foresolve.solvers.exact.highs_model import INFEASIBLE, INTERRUPTED, NODE_LIMIT, OPTIMAL, TIME_LIMIT, HighsModel
 
 
 def loaded(rows: np.ndarray, upper: np.ndarray, *, integer: np.ndarray | None = None, maximize: bool) -> HighsModel:
@@ -74,14 +74,37 @@ def test_endings_in_words() -> None:
     hard = loaded(rng.random((20, 60)), np.full(20, 10.0), integer=np.ones(60), maximize=True)
     hard.set_costs(rng.random(60))
     assert hard.run(seconds=0.0) == TIME_LIMIT
+    hard.limit(nodes=1, gap=0.0)
+    assert hard.run(cold=True) == NODE_LIMIT
+    assert hard.feasible()
+    hard.limit(nodes=10**12, gap=1.0)
+    assert hard.run(cold=True) == OPTIMAL
+
+
+def test_a_cancelled_run_ends() -> None:
+    """A dive without a floor: integer points on a plane with irrational slopes."""
+    rows = np.random.default_rng(1).normal(size=(2, 5))
+    side, model = rows @ np.full(5, 0.5), HighsModel()
+    bounds = np.zeros(5), np.full(5, np.inf)
+    model.load(scipy.sparse.csr_array(rows), (side, side), bounds, maximize=True, integer=np.ones(5))
+    model.cancel()
+    assert model.run() == INTERRUPTED
+    assert not model.feasible()
+
+
+def test_the_reason_for_infeasibility() -> None:
+    model = loaded(np.array([[1.0, 1.0]]), np.array([-1.0]), maximize=True)
+    model.run()
+    ray = model.ray()
+    assert ray is not None
+    assert ray[0] < 0
+
+
+def test_unknown_option() -> None:
+    with pytest.raises(SolverError, match="HiGHS does not take nonsense=1"):
+        HighsModel({"nonsense": 1})
 
 
 def test_a_model_that_highs_refuses() -> None:
     with pytest.raises(SolverError, match="HiGHS refused the model"):
         loaded(np.array([[np.inf, 1.0]]), np.array([1.0]), maximize=True)
-
-
-def test_costs_are_brought_to_one_scale() -> None:
-    assert np.abs(scaled(np.array([1e-9, -4e-9]))).max() == pytest.approx(COST_SCALE)
-    assert scaled(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
-    assert scaled(np.zeros(0)).shape == (0,)

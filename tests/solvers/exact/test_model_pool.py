@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 
@@ -25,6 +26,24 @@ class Busy:
         time.sleep(0.002 * (number % 3))
         self.lock.release()
         return number * number
+
+    def cancel(self) -> None:
+        raise AssertionError("nobody was interrupted")
+
+
+class Endless:
+    """A model that works until it is told to stop."""
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+
+    def work(self, job: int) -> int:
+        _thread.interrupt_main()
+        assert self.stopped.wait(60)
+        return job
+
+    def cancel(self) -> None:
+        self.stopped.set()
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +93,11 @@ def test_work_is_done_off_the_calling_thread() -> None:
     """HiGHS keeps a setting per thread; a job on the caller's would meet what others set there."""
     idents = ModelPool(Busy).map(lambda model, job: threading.get_ident(), [0])
     assert idents != [threading.get_ident()]
+
+
+def test_an_interrupt_stops_the_models_at_work_and_they_are_not_used_again() -> None:
+    pool = ModelPool(Endless)
+    with pytest.raises(KeyboardInterrupt):
+        pool.map(Endless.work, range(50))
+    assert not pool._idle
+    assert pool.map(lambda model, job: job, [1, 2]) == [1, 2]

@@ -2,88 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
-from foresolve._base.checks import instance_names
-from foresolve.errors import InfeasibleError, SolverError, UnboundedError
-from foresolve.solvers.arrays import Array
-from foresolve.solvers.exact.highs_model import EITHER, INFEASIBLE, OPTIMAL, UNBOUNDED, HighsModel, scaled
+from foresolve.solvers.exact.endings import refuse
 from foresolve.solvers.exact.model_pool import ModelPool
+from foresolve.solvers.exact.outcome import Ending, Limits, Outcome
+from foresolve.solvers.exact.polytope_model import PolytopeModel
+from foresolve.solvers.exact.verification import RowCheck, as_numpy, whole_bounds
 from foresolve.solvers.projection.polytope import Polytope
 
+DEFAULT = Limits()
 # Instances that follow each other from basis to basis. Fixed, and each chunk starts cold, so that results depend
 # neither on earlier calls nor on the number of cores.
 CHUNK = 8
-
-
-class Outcome(NamedTuple):
-    """How one instance ended: HiGHS' words for it, and the decision where there is one."""
-
-    status: str
-    x: np.ndarray | None
-
-
-class PolytopeModel:
-    """One HiGHS model that takes on the instances of a polytope in turn."""
-
-    def __init__(self, polytope: Polytope, integer: np.ndarray | None, options: Mapping[str, Any] | None) -> None:
-        self.polytope, self.integer = polytope, integer
-        self.highs = HighsModel(options)
-        self.current: int | None = None
-
-    def run(self, instance: int, gains: np.ndarray) -> list[Outcome]:
-        """Best decisions of one instance's polytope for each row of `gains`; the first starts cold."""
-        self._become(instance)
-        outcomes = []
-        for i, row in enumerate(gains):
-            # A MIP would take the last decision as its incumbent, and ties would depend on the order.
-            outcomes.append(self._maximize(row, cold=i == 0 or self.integer is not None))
-        return outcomes
-
-    def _become(self, instance: int) -> None:
-        """Load the data of `instance`; the matrix is kept where all instances share it."""
-        if self.current == instance:
-            return
-
-        def row(array: Array) -> np.ndarray:
-            return _numpy(array[instance if array.shape[0] > 1 else 0]).astype(np.float64)
-
-        rows, equality = self.polytope.rows, _numpy(self.polytope.equality)
-        rhs, bounds = row(self.polytope.rhs), (row(self.polytope.lower), row(self.polytope.upper))
-        row_bounds = (np.where(equality, rhs, -np.inf), rhs)
-        if self.current is None or rows.batched:
-            matrix = rows.scipy(instance if rows.batched else 0)
-            self.highs.load(matrix, row_bounds, bounds, maximize=True, integer=self.integer)
-        else:
-            self.highs.set_bounds(*bounds)
-            self.highs.set_row_bounds(*row_bounds)
-        self.current = instance
-
-    def _maximize(self, gains: np.ndarray, *, cold: bool) -> Outcome:
-        gains = scaled(gains)
-        status = self._attempt(gains, cold=cold)
-        if status not in {OPTIMAL, INFEASIBLE, UNBOUNDED, EITHER} and not cold:
-            status = self._attempt(gains, cold=True)  # a bad basis is no verdict on the instance
-        if status == OPTIMAL:
-            return Outcome(status, self._decision())
-        if status == EITHER:
-            feasible = self._attempt(np.zeros_like(gains), cold=True)
-            status = {OPTIMAL: UNBOUNDED, INFEASIBLE: INFEASIBLE}.get(feasible, status)
-        return Outcome(status, None)
-
-    def _attempt(self, gains: np.ndarray, *, cold: bool) -> str:
-        self.highs.set_costs(gains)
-        return self.highs.run(cold=cold)
-
-    def _decision(self) -> np.ndarray:
-        x = self.highs.decision()
-        if self.integer is not None:
-            x = np.where(self.integer.astype(bool), np.round(x), x)
-        return x + 0.0  # no negative zeros
 
 
 class HighsPool:
@@ -93,96 +26,99 @@ class HighsPool:
     ----------
     polytope: `rhs`, `lower`, `upper` and the rows may hold one set per instance.
     integer: `(n,)` flags of the integer variables, `None` for a linear program.
-    options: HiGHS options by name, for example `{"time_limit": 10.0}`.
 
     Notes
     -----
     Within a chunk of `CHUNK` instances that share a polytope only the objective changes, so that simplex starts from
     the last basis; chunks start cold and run in parallel (`run` releases the interpreter lock). Optima that tie
     are therefore broken in the same way on every machine and in every call, but not in the same way by a loop.
+
+    Every decision is checked afterwards, whatever HiGHS says of it. Where it breaks a row by more than a share of the
+    row's own terms, and where HiGHS calls a program infeasible, the instance is solved again, alone, from the beginning
+    and with tighter tolerances; what does not hold then is no decision, and a linear program is infeasible only with a
+    certificate that holds.
     """
 
-    def __init__(
-        self, polytope: Polytope, integer: np.ndarray | None = None, options: Mapping[str, Any] | None = None
-    ) -> None:
-        self.polytope, self.integer = polytope, integer
-        self._models = ModelPool(lambda: PolytopeModel(polytope, integer, options))
+    def __init__(self, polytope: Polytope, integer: np.ndarray | None = None) -> None:
+        self.integer = None if integer is None else np.asarray(integer).astype(bool)
+        self.polytope = whole_bounds(as_numpy(polytope), self.integer)
+        self._check = RowCheck(self.polytope)
+        self._models = ModelPool(lambda: PolytopeModel(self.polytope, self.integer))
 
-    def solve(self, gains: np.ndarray, model_of: np.ndarray, batch: Sequence[int] = ()) -> np.ndarray:
+    def solve(
+        self, gains: np.ndarray, model_of: np.ndarray, batch: Sequence[int] = (), limits: Limits = DEFAULT
+    ) -> np.ndarray:
         """Best decisions `(B, n)` for gains `(B, n)`; row `b` uses the polytope of instance `model_of[b]`.
 
-        Raises `InfeasibleError`, `UnboundedError` or `SolverError`, which name the instances by their position in
-        `batch`.
+        Raises `InfeasibleError`, `UnboundedError`, `StoppedError` or `SolverError`, which name the instances by their
+        position in `batch`.
         """
-        gains = np.asarray(gains, dtype=np.float64)
-        chunks = _chunks(np.asarray(model_of), 1 if self.integer is not None else CHUNK)
+        return self.proven(self.search(gains, model_of, limits), batch, limits)
+
+    def proven(self, outcomes: Sequence[Outcome], batch: Sequence[int], limits: Limits) -> np.ndarray:
+        """The decisions `(B, n)` of outcomes that are all optimal; raises as `solve` does."""
+        boxed = bool(np.isfinite(self.polytope.lower).all() and np.isfinite(self.polytope.upper).all())
+        refuse(outcomes, limits, batch, boxed=boxed)
+        return np.array([outcome.x for outcome in outcomes], dtype=np.float64).reshape(-1, self.polytope.rows.n)
+
+    def search(self, gains: np.ndarray, model_of: np.ndarray, limits: Limits = DEFAULT) -> list[Outcome]:
+        """What is known of each instance within the limits, each with all of them; arguments as in `solve`."""
+        gains, model_of = np.asarray(gains, dtype=np.float64), np.asarray(model_of)
+        chunks = _chunks(model_of, 1 if self.integer is not None else CHUNK)
 
         def run(model: PolytopeModel, chunk: tuple[int, np.ndarray]) -> list[Outcome]:
             instance, positions = chunk
-            return model.run(instance, gains[positions])
+            return model.run(instance, gains[positions], limits)
 
-        x = np.zeros(gains.shape)
-        failed: dict[str, list[int]] = {}
-        for (_, positions), outcomes in zip(chunks, self._models.map(run, chunks), strict=True):
-            for b, (status, decision) in zip(positions.tolist(), outcomes, strict=True):
-                if decision is None:
-                    failed.setdefault(status, []).append(b)
-                else:
-                    x[b] = decision
-        if failed:
-            raise _failure(failed, batch, self.polytope)
-        return x
+        def again(model: PolytopeModel, b: int) -> Outcome:
+            return model.again(int(model_of[b]), gains[b], limits, outcomes[b])
 
+        outcomes = [Outcome(Ending.FAILED)] * len(gains)
+        for (_, positions), parts in zip(chunks, self._models.map(run, chunks), strict=True):
+            for b, outcome in zip(positions.tolist(), parts, strict=True):
+                outcomes[b] = outcome
+        doubtful = self._doubtful(outcomes, model_of)
+        for b, outcome in zip(doubtful, self._models.map(again, doubtful), strict=True):
+            outcomes[b] = outcome
+        return outcomes
 
-def _numpy(array: Array) -> np.ndarray:
-    return array.detach().cpu().numpy() if isinstance(array, Tensor) else np.asarray(array)
+    def _doubtful(self, outcomes: list[Outcome], model_of: np.ndarray) -> list[int]:
+        """Where a decision breaks a row, HiGHS gave up, or its word alone says that there is none.
+
+        Decisions that hold once they are rid of rounding are replaced.
+        """
+        doubtful = [b for b, outcome in enumerate(outcomes) if outcome.ending in {Ending.FAILED, Ending.INFEASIBLE}]
+        decided = {b: outcome.x for b, outcome in enumerate(outcomes) if outcome.x is not None}
+        if decided:
+            x, where = np.stack(list(decided.values())), np.array(list(decided))
+            broken = self._check.broken(x, model_of[where])
+            if broken.any():
+                x, where = self._check.snapped(x[broken], model_of[where[broken]]), where[broken]
+                broken = self._check.broken(x, model_of[where])
+                for b, row in zip(where[~broken].tolist(), x[~broken], strict=True):
+                    outcomes[b] = outcomes[b]._replace(x=row)
+                doubtful += where[broken].tolist()
+        return doubtful
 
 
 def is_feasible(polytope: Polytope, i: int = 0) -> bool:
-    """Whether the `i`-th polytope is non-empty (integrality aside)."""
-    gains = np.zeros((1, polytope.rows.n))
-    try:
-        HighsPool(polytope).solve(gains, np.array([i]))
-    except InfeasibleError:
-        return False
-    return True
+    """Whether the `i`-th polytope is non-empty (integrality aside): `False` only with a proof that holds."""
+    rows, own = polytope.rows, slice(i, i + 1)
+    rhs, lower, upper = (
+        part[own if len(part) > 1 else slice(1)] for part in (polytope.rhs, polytope.lower, polytope.upper)
+    )
+    alone = Polytope(rows.select(own), rhs, polytope.equality, lower, upper)
+    (outcome,) = HighsPool(alone).search(np.zeros((1, polytope.rows.n)), np.zeros(1, dtype=np.int64))
+    return outcome.ending != Ending.INFEASIBLE
 
 
 def _chunks(model_of: np.ndarray, size: int) -> list[tuple[int, np.ndarray]]:
     """Runs of instances that share a model, at most `size` long: `(model, positions)`."""
     order = np.argsort(model_of, kind="stable")
     cuts = np.flatnonzero(np.diff(model_of[order])) + 1
-    groups = np.split(order, cuts)
+    groups = [group for group in np.split(order, cuts) if len(group)]
     return [
         (int(model_of[group[0]]), group[start : start + size])
         for group in groups
         for start in range(0, len(group), size)
     ]
-
-
-def _failure(failed: Mapping[str, list[int]], batch: Sequence[int], polytope: Polytope) -> SolverError:
-    """The error that says which instances have no decision, and why; `failed` are their positions by status."""
-    if INFEASIBLE in failed:
-        where = sorted(failed[INFEASIBLE])
-        return InfeasibleError(
-            "no decision satisfies the constraints of {instances}. Relax the right-hand sides or "
-            "bounds that contradict each other; `problem.check(x)` lists what a decision breaks",
-            where,
-            instance_names(where, batch),
-        )
-    if UNBOUNDED in failed:
-        where = sorted(failed[UNBOUNDED])
-        free = np.isinf(_numpy(polytope.lower)).any() or np.isinf(_numpy(polytope.upper)).any()
-        hint = "Give finite `bounds` to the variables" if free else "Check the constraints"
-        return UnboundedError(
-            f"the objective grows without limit for {{instances}}. {hint}, or the right `sense`",
-            where,
-            instance_names(where, batch),
-        )
-    status, where = min(((status, sorted(where)) for status, where in failed.items()), key=lambda item: item[1][0])
-    return SolverError(
-        f"HiGHS stopped without an optimum for {{instances}} (status: {status!r}). Raise the limit "
-        "that it met, or rescale constraints whose entries differ by many orders of magnitude",
-        where,
-        instance_names(where, batch),
-    )

@@ -14,12 +14,13 @@ import scipy.sparse
 from foresolve._base.extras import need
 from foresolve.errors import SolverError
 
-# HiGHS judges reduced costs on an absolute scale (1e-7); costs are brought to this one, whatever their units.
-COST_SCALE = 8192.0
-
 OPTIMAL, INFEASIBLE, UNBOUNDED = "Optimal", "Infeasible", "Unbounded"
 EITHER = "Primal infeasible or unbounded"
 TIME_LIMIT = "Time limit reached"
+INTERRUPTED = "Interrupted by user"
+NODE_LIMIT = "Solution limit reached"  # that of solutions, leaves and nodes alike
+
+MOST_INT = 2**31 - 1  # the largest integer that HiGHS takes
 
 Interval = tuple[np.ndarray, np.ndarray]  # lower and upper ends
 
@@ -33,17 +34,11 @@ def new_highs(options: Mapping[str, Any] | None = None) -> Any:
     """A silent, single-threaded HiGHS: the parallelism is over instances."""
     highs = load_highspy().Highs()
     # `log_to_console` too: reading a file would otherwise print its complaints.
-    settings = {"output_flag": False, "log_to_console": False, "threads": 1, "mip_rel_gap": 0.0, **(options or {})}
+    settings = {"output_flag": False, "log_to_console": False, "threads": 1, "mip_rel_gap": 0.0} | dict(options or {})
     for name, value in settings.items():
         if highs.setOptionValue(name, value) == load_highspy().HighsStatus.kError:
             raise SolverError(f"HiGHS does not take {name}={value!r}. Check the name and the type of the option")
     return highs
-
-
-def scaled(costs: np.ndarray) -> np.ndarray:
-    """The same direction with `COST_SCALE` as its largest entry; zero stays zero."""
-    largest = np.abs(costs).max(initial=0.0)
-    return costs * (COST_SCALE / largest) if largest > 0 else costs
 
 
 class HighsModel:
@@ -101,14 +96,24 @@ class HighsModel:
         self._highs.addRows(len(upper), np.full(len(upper), -np.inf), upper, rows.nnz, starts[:-1], index, values)
         self._rows = np.arange(len(self._rows) + len(upper), dtype=np.int32)
 
+    def limit(self, *, nodes: int, gap: float) -> None:
+        """Where branch and bound stops: nodes of the tree, and distance of decision and bound (a share)."""
+        self._highs.setOptionValue("mip_max_nodes", min(int(nodes), MOST_INT))
+        self._highs.setOptionValue("mip_rel_gap", float(gap))
+
     def run(self, *, cold: bool = False, seconds: float | None = None) -> str:
         """Solve, and say in HiGHS' words how that ended; `cold` forgets the last basis and decision."""
         if cold:
             self._highs.clearSolver()
-        if seconds is not None:
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + seconds)
+        self._highs.setOptionValue("time_limit", np.inf if seconds is None else self._highs.getRunTime() + seconds)
         self._highs.run()
         return self._highs.modelStatusToString(self._highs.getModelStatus())
+
+    def cancel(self) -> None:
+        """From another thread: end the run under way, and every later one, as soon as HiGHS notices."""
+        # Only now: HiGHS would call back into Python at each iteration of every run.
+        self._highs.HandleUserInterrupt = True
+        self._highs.cancelSolve()
 
     def decision(self) -> np.ndarray:
         """The last `x` `(n,)`."""
@@ -126,6 +131,16 @@ class HighsModel:
     def bound(self) -> float:
         """What no decision of the mixed-integer program can beat."""
         return self._highs.getInfo().mip_dual_bound
+
+    def feasible(self) -> bool:
+        """Whether the last run, however it ended, has a decision to offer."""
+        feasible = load_highspy().SolutionStatus.kSolutionStatusFeasible
+        return self._highs.getInfo().primal_solution_status == int(feasible)
+
+    def ray(self) -> np.ndarray | None:
+        """After an infeasible linear program, the multipliers `(m,)` that HiGHS gives as its reason."""
+        _, known, values = self._highs.getDualRay()
+        return np.array(values) if known else None
 
 
 def _entries(rows: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -24,8 +24,9 @@ import scipy.sparse
 
 from foresolve._base.checks import instance_names
 from foresolve.errors import SolverError
-from foresolve.solvers.exact.highs_model import COST_SCALE, INFEASIBLE, OPTIMAL, HighsModel, scaled
+from foresolve.solvers.exact.highs_model import INFEASIBLE, OPTIMAL, HighsModel
 from foresolve.solvers.exact.model_pool import ModelPool
+from foresolve.solvers.exact.scaling import COST_SCALE, scaled
 
 TIE = 1e-8
 # Of costs that go up to COST_SCALE: a bound this close to the best tour is no better. Far below TIE, so that nearly all
@@ -54,6 +55,10 @@ class TourModel:
         self.ends = np.stack(np.triu_indices(cities, 1), 1)
         self.pattern = np.random.default_rng(0).random(len(self.ends))
         self._build()
+
+    def cancel(self) -> None:
+        """From another thread: end the search under way."""
+        self.highs.cancel()
 
     def solve(self, costs: np.ndarray) -> np.ndarray:
         """The shortest tour, 0/1 over the edges; among equally short ones, that of a model without history."""

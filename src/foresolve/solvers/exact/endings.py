@@ -1,0 +1,65 @@
+"""What is said of instances without a proven decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foresolve._base.checks import instance_names
+from foresolve.errors import InfeasibleError, SolverError, StoppedError, UnboundedError
+from foresolve.solvers.exact.outcome import Ending, Limits, Outcome
+
+# The instances that are told of first: what cannot be mended by another limit.
+ORDER = (
+    Ending.INFEASIBLE,
+    Ending.UNBOUNDED,
+    Ending.INFEASIBLE_OR_UNBOUNDED,
+    Ending.FAILED,
+    Ending.NODE_LIMIT,
+    Ending.TIME_LIMIT,
+    Ending.WITHIN_GAP,
+)
+INCUMBENT = "`problem.solution(theta)` gives the best decision so far and its gap"
+
+
+def refuse(outcomes: Sequence[Outcome], limits: Limits, batch: Sequence[int], *, boxed: bool) -> None:
+    """Raise the error that says which instances have no proven decision, and why; nothing where all have one.
+
+    `boxed` says whether all variables have finite bounds.
+    """
+    if all(outcome.ending == Ending.OPTIMAL for outcome in outcomes):
+        return
+    ending = next(ending for ending in ORDER if any(outcome.ending == ending for outcome in outcomes))
+    where = [b for b, outcome in enumerate(outcomes) if outcome.ending == ending]
+    kind, message = _message(ending, outcomes[where[0]].reason, limits, boxed)
+    raise kind(message, where, instance_names(where, batch))
+
+
+def _message(ending: Ending, reason: str, limits: Limits, boxed: bool) -> tuple[type[SolverError], str]:
+    bounds = "Check the constraints" if boxed else "Give finite `bounds` to the variables"
+    if ending == Ending.INFEASIBLE:
+        return InfeasibleError, (
+            "no decision satisfies the constraints of {instances}. Relax the right-hand sides or "
+            "bounds that contradict each other; `problem.check(x)` lists what a decision breaks"
+        )
+    if ending == Ending.UNBOUNDED:
+        return UnboundedError, (f"the objective grows without limit for {{instances}}. {bounds}, or the right `sense`")
+    if ending == Ending.INFEASIBLE_OR_UNBOUNDED:
+        return SolverError, (
+            "the constraints contradict each other or the objective grows without limit, and a short search could not "
+            f"tell which, for {{instances}}. {bounds}"
+        )
+    if ending == Ending.FAILED:
+        return SolverError, (
+            f"HiGHS gave no decision that holds for {{instances}}: {reason}. Rescale variables or constraints whose "
+            "entries differ by many orders of magnitude, or leave out rows that nearly repeat each other"
+        )
+    if ending == Ending.WITHIN_GAP:
+        return (
+            StoppedError,
+            f"the search ended at the gap of {limits.gap:g}, not at a proven optimum, for {{instances}}",
+        )
+    limit = f"nodes={limits.nodes}" if ending == Ending.NODE_LIMIT else f"seconds={limits.seconds:g}"
+    return StoppedError, (
+        f"the search met its limit {limit} before the best decision was proven, for {{instances}}. {INCUMBENT}; "
+        f"`problem.limited({limit.partition('=')[0]}=...)` is the same problem with another limit"
+    )

@@ -1,0 +1,85 @@
+"""Rows, columns and costs in units in which HiGHS' absolute tolerances make sense.
+
+HiGHS drops entries below 1e-9 and accepts rows and bounds that are broken by 1e-7, whatever their units. All factors
+are powers of two, so that scaling rounds nothing and whole numbers stay multiples of one unit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+# Rows and columns whose entries lie between 2^-10 and 2^10 are left as they are.
+ORDINARY = 10
+PASSES = 3
+# HiGHS judges reduced costs on an absolute scale (1e-7); costs are brought to this one, whatever their units.
+COST_SCALE = 8192.0
+
+
+def power_of_two(size: float) -> float:
+    """The largest power of two up to `size > 0`, within the range of normal numbers."""
+    return math.ldexp(1.0, max(-1000, min(math.frexp(size)[1] - 1, 1000)))
+
+
+def cost_scale(costs: np.ndarray) -> float:
+    """The power of two that brings the largest entry to between half of `COST_SCALE` and `COST_SCALE`."""
+    largest = float(np.abs(costs).max(initial=0.0))
+    return COST_SCALE / 2 / power_of_two(largest) if largest > 0 else 1.0
+
+
+def scaled(costs: np.ndarray) -> np.ndarray:
+    """The same direction on the scale of `COST_SCALE`; zero stays zero."""
+    return costs * cost_scale(costs)
+
+
+class Scaling(NamedTuple):
+    """`C' = diag(rows) C diag(columns)` and `x = columns x'`."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    needed: bool  # False where all factors are 1
+
+    def matrix(self, matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+        """`C'`."""
+        if not self.needed:
+            return matrix
+        factors = np.repeat(self.rows, np.diff(matrix.indptr)) * self.columns[matrix.indices]
+        return scipy.sparse.csr_array((matrix.data * factors, matrix.indices, matrix.indptr), matrix.shape)
+
+
+def equilibrate(matrix: scipy.sparse.csr_array, n: int, fixed: np.ndarray | None = None) -> Scaling:
+    """Factors that bring the geometric mean of the largest and smallest entry of rows and columns near 1.
+
+    The mean, since a row such as `x <= 10^6 z` means something at both ends. Columns of `fixed` (integer variables)
+    keep their unit.
+    """
+    m = len(matrix.indptr) - 1
+    sizes = np.abs(matrix.data)
+    needed = sizes.max(initial=0.0) > 2.0**ORDINARY or sizes.min(initial=1.0) < 2.0**-ORDINARY
+    if not needed:
+        return Scaling(np.ones(m), np.ones(n), needed=False)
+    used = np.flatnonzero(sizes)
+    row, column, logs = (
+        np.repeat(np.arange(m), np.diff(matrix.indptr))[used],
+        matrix.indices[used],
+        np.log2(sizes[used]),
+    )
+    of_rows, of_columns = np.zeros(m), np.zeros(n)
+    for _ in range(PASSES):
+        of_rows += _middle(logs + of_rows[row] + of_columns[column], row, m)
+        change = _middle(logs + of_rows[row] + of_columns[column], column, n)
+        of_columns += change if fixed is None else np.where(fixed, 0.0, change)
+    rows, columns = (np.ldexp(1.0, np.clip(part, -1000, 1000).astype(np.int64)) for part in (of_rows, of_columns))
+    return Scaling(rows, columns, needed=True)
+
+
+def _middle(logs: np.ndarray, group: np.ndarray, count: int) -> np.ndarray:
+    """What brings the middle of each group's logarithms to 0, in whole numbers; 0 where they are ordinary or none."""
+    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(low, group, logs)
+    np.maximum.at(high, group, logs)
+    ordinary = (low >= -ORDINARY) & (high <= ORDINARY)  # an empty group, too: inf and -inf
+    return -np.where(ordinary, 0.0, np.round((np.where(ordinary, 0.0, low) + np.where(ordinary, 0.0, high)) / 2))

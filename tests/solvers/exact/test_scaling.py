@@ -1,0 +1,65 @@
+"""Factors are powers of two, whole numbers stay whole multiples of a unit, and ordinary programs are left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from foresolve.solvers.exact.scaling import COST_SCALE, cost_scale, equilibrate, power_of_two, scaled
+
+
+def is_power_of_two(values: np.ndarray) -> bool:
+    return bool((np.frexp(values)[0] == 0.5).all())
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-300, 0.7, 1.0, 3.0, 1e300])
+def test_powers_of_two(size: float) -> None:
+    power = power_of_two(size)
+    assert is_power_of_two(np.array(power))
+    assert power <= size < 2 * power or size < 1e-300
+
+
+def test_costs_are_brought_to_one_scale() -> None:
+    costs = np.array([1e-9, -4e-9])
+    assert COST_SCALE / 2 <= np.abs(scaled(costs)).max() <= COST_SCALE
+    assert is_power_of_two(np.array(cost_scale(costs)))
+    assert scaled(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert scaled(np.zeros(0)).shape == (0,)
+
+
+def test_whole_costs_keep_their_proportions() -> None:
+    """A factor such as 8192 / 86 would make branch and bound forget that values are whole numbers."""
+    costs = np.array([86.0, 17.0, -3.0])
+    assert (scaled(costs) / cost_scale(costs) == costs).all()
+    assert (scaled(costs) == np.round(scaled(costs))).all()
+
+
+def test_ordinary_entries_are_left_alone() -> None:
+    matrix = scipy.sparse.csr_array(np.array([[3.0, 0.0, -7.0], [1.0, 0.25, 500.0]]))
+    scaling = equilibrate(matrix, 3)
+    assert not scaling.needed
+    assert scaling.matrix(matrix) is matrix
+    assert (scaling.rows == 1).all()
+    assert (scaling.columns == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_and_columns_come_near_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    plain = rng.uniform(0.5, 2.0, (4, 6)) * (rng.random((4, 6)) < 0.8)
+    matrix = scipy.sparse.csr_array(plain * 10.0 ** rng.uniform(-9, 9, (4, 1)) * 10.0 ** rng.uniform(-5, 5, 6))
+    scaling = equilibrate(matrix, 6)
+    entries = scaling.matrix(matrix).data
+    assert np.abs(np.log2(entries)).max() < 20 < np.abs(np.log2(matrix.data)).max()
+    assert is_power_of_two(scaling.rows)
+    assert is_power_of_two(scaling.columns)
+    whole = equilibrate(matrix, 6, np.arange(6) < 3)
+    assert (whole.columns[:3] == 1).all()
+
+
+def test_empty_rows_and_explicit_zeros() -> None:
+    matrix = scipy.sparse.csr_array((np.array([0.0, 1e-12]), np.array([0, 1]), np.array([0, 0, 2])), (2, 3))
+    scaling = equilibrate(matrix, 3)
+    assert scaling.rows[0] == scaling.columns[0] == scaling.columns[2] == 1
+    assert 0.5 <= scaling.matrix(matrix).data[1] <= 2.0
