@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Never, Self
 
-import numpy as np
 import scipy.sparse
 import torch
 from torch import Tensor
