@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
 import torch
@@ -82,7 +83,6 @@ class SubmodularProblem(Problem):
         self.exact, self.device = method == "exact", matroid.device
         self.batch_shape = self.function.batch_shape
         self.theta_bounds = self.function.theta_bounds
-        self._single_valued = False  # not yet seen to be
 
     @property
     def n(self) -> int:
@@ -192,6 +192,11 @@ class SubmodularProblem(Problem):
             self._check_value(theta.detach())
             self._single_valued = True
         return theta
+
+    @cached_property
+    def _single_valued(self) -> bool:
+        """Whether the function was seen to have one value for one set; known once it was asked."""
+        return False
 
     def _check_value(self, theta: Tensor) -> None:
         """One set has one value: more show data of each instance that the function keeps to itself."""
