@@ -101,7 +101,7 @@ def test_two_pairs_that_scipy_reads_otherwise_are_refused_with_both_spellings(bo
         torch.tensor([[0.0, 1.0]] * 3),
         torch.tensor([0.0, 1.0]),
     ],
-    ids=str,
+    ids=lambda bounds: type(bounds).__name__,
 )
 def test_further_spellings_of_the_unit_box(bounds: Any) -> None:
     problem = LinearProgram(n=3, bounds=bounds)
