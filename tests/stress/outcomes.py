@@ -1,0 +1,84 @@
+"""What can become of an instance, and how a call into the library is watched."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from foresolve.errors import ConvergenceWarning, ForesolveError
+
+
+class Outcome(StrEnum):
+    """How one instance ended, measured against its reference."""
+
+    RIGHT = "right"
+    REFUSED = "refused"  # an error of ours with a reason that the reference confirms
+    WARNED_RIGHT = "warned, right"
+    WARNED_OFF = "warned, far off"
+    WRONG = "WRONG"  # far off, and nobody said so
+    NAN = "NaN"
+    CRASH = "crash"  # an error that is not ours
+    HANG = "hang"
+    UNVERIFIED = "unverified"  # the reference cannot tell, or disagrees with itself
+    KINK = "kink"  # the decision has no derivative here
+
+
+FAILURES = (Outcome.WRONG, Outcome.NAN, Outcome.CRASH, Outcome.HANG)
+WARNED = (Outcome.WARNED_RIGHT, Outcome.WARNED_OFF)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One check of one instance: `part` is what was checked, `error` how far off, in the unit of the tolerance."""
+
+    part: str
+    outcome: Outcome
+    instance: int = 0
+    error: float = 0.0
+    note: str = ""
+
+    def record(self) -> dict[str, Any]:
+        return {**asdict(self), "outcome": str(self.outcome)}
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A call: what it gave, or the error it ended with, and whether a `ConvergenceWarning` was heard."""
+
+    value: Any = None
+    refusal: ForesolveError | None = None
+    crash: str = ""
+    warned: bool = False
+    messages: tuple[str, ...] = ()
+
+    def failure(self) -> tuple[Outcome, str] | None:
+        """An outcome where there is nothing to compare; refusals are for the caller to judge."""
+        return (Outcome.CRASH, self.crash) if self.crash else None
+
+
+def watch(function: Callable[[], Any]) -> Watched:
+    """Call the library; whatever it raises is a finding, not an error of the harness."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        value, refusal, crash = None, None, ""
+        try:
+            value = function()
+        except ForesolveError as error:
+            refusal = error
+        except Exception:  # anything else that reaches a user is a crash
+            crash = traceback.format_exc(limit=-3)
+    spoken = [entry for entry in heard if issubclass(entry.category, ConvergenceWarning)]
+    return Watched(value, refusal, crash, bool(spoken), tuple(str(entry.message) for entry in spoken))
+
+
+def judged(part: str, instance: int, error: float, tolerance: float, warned: bool, note: str = "") -> Verdict:
+    """Right or not, said or not; an error that is not a number never passes."""
+    if not error <= tolerance:
+        outcome = Outcome.WARNED_OFF if warned else Outcome.WRONG
+    else:
+        outcome = Outcome.WARNED_RIGHT if warned else Outcome.RIGHT
+    return Verdict(part, outcome, instance, float(error), note)

@@ -1,0 +1,154 @@
+"""The truth about one instance of a linear problem: its smoothed decision, derivative and best decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tests.stress.exact import AT_LOWER, AT_UPPER, FREE, Face, Optimum, Polytope, Projector, ProvenInfeasible, fraction
+from tests.stress.refined import RefinedFace, certified, clarabel_guess
+
+TIE = 1e-9  # slack and multiplier below this share of x: rounding decides on which side of a kink an instance lies
+
+
+@dataclass(frozen=True)
+class Tie:
+    """The two faces between which a nearly tied instance lies; they are the same where nothing is tied."""
+
+    strict: Face
+    tight: Face
+
+
+@dataclass(frozen=True)
+class Truth:
+    """`x`, or that there is none (`feasible=False`), or that nothing could be proven (`x=None`)."""
+
+    p: Polytope
+    s: np.ndarray
+    x: np.ndarray | None
+    feasible: bool = True
+    projector: Projector | None = None
+    optimum: Optimum | None = None
+    y: np.ndarray | None = None
+    w: np.ndarray | None = None
+    face: Face | None = None
+
+    @property
+    def size(self) -> float:
+        """The size of `x`, or of what bounds it where `x` is 0."""
+        assert self.x is not None
+        size = float(np.abs(self.x).max(initial=0.0))
+        if size > 0:
+            return size
+        widths = self.p.upper - self.p.lower
+        lengths = [float(v) for v in (*widths[np.isfinite(widths) & (widths > 0)], *np.abs(self.s[self.s != 0]))]
+        return min(lengths, default=1.0)
+
+    def tie(self) -> Tie:
+        """What holds with a multiplier, and what also holds without one."""
+        p, x, face = self.p, self.x, self.face
+        assert x is not None and face is not None and self.y is not None and self.w is not None
+        free = face.bound == FREE
+        least = TIE * self.size + 1e-14 * float(np.abs(self.s).max(initial=0.0))
+        norms = np.linalg.norm(p.C[:, free], axis=1)
+        pushes = np.abs(self.y) * np.linalg.norm(p.C, axis=1) > least
+        slack = p.rhs - p.C @ x
+        near = (slack <= TIE * p.terms(x)) | (slack <= TIE * self.size * np.where(norms > 0, norms, np.inf))
+        strict, tight = [], []
+        for i in range(len(p.rhs)):
+            if p.equality[i] or (i in face.rows and pushes[i]):
+                strict.append(i)
+            elif i in face.rows or near[i]:
+                tight.append(i)
+        strict_bound, tight_bound = face.bound.copy(), face.bound.copy()
+        weak = np.isin(face.bound, (AT_LOWER, AT_UPPER)) & (np.abs(self.w) <= least)
+        strict_bound[weak] = FREE
+        close = TIE * self.size
+        tight_bound[free & (x - p.lower <= close)] = AT_LOWER
+        tight_bound[free & (p.upper - x <= close)] = AT_UPPER
+        return Tie(Face(strict, strict_bound), Face(strict + tight, tight_bound))
+
+    def tangent(self, face: Face, v: np.ndarray) -> np.ndarray:
+        """`v` projected on a face: the derivative of the projection is this map."""
+        if self.projector is not None:
+            return self.projector.tangent(face, [fraction(value) for value in v])
+        return RefinedFace(self.p, face).tangent(v)
+
+    def derivative(self, v: np.ndarray) -> np.ndarray | None:
+        """`J'v` for the projection with Jacobian `J`; `None` at a kink, where the two sides differ."""
+        tie = self.tie()
+        strict = self.tangent(tie.strict, v)
+        same = tie.strict.rows == tie.tight.rows and (tie.strict.bound == tie.tight.bound).all()
+        if not same and np.abs(strict - self.tangent(tie.tight, v)).max() > 1e-9 * np.abs(v).max(initial=0.0):
+            return None
+        return strict
+
+    def agrees(self, v: np.ndarray, gradient: np.ndarray, rng: np.random.Generator) -> bool:
+        """Whether a difference quotient of exact projections, each side, confirms `J'v` along a random direction."""
+        if self.projector is None or self.optimum is None:
+            return True
+        d = rng.standard_normal(len(v))
+        step = Fraction(self.size) / 2**36
+        slopes = []
+        for sign in (1, -1):
+            moved = [s + sign * step * fraction(t) for s, t in zip(self.projector.point, d)]
+            x = Projector(self.p, moved).solve(self.optimum.face).x
+            change = sum((a - b) * fraction(t) for a, b, t in zip(x, self.optimum.x, v)) / (sign * step)
+            slopes.append(float(change))
+        scale = float(np.linalg.norm(v) * np.linalg.norm(d))
+        return all(abs(slope - gradient @ d) <= 1e-7 * scale for slope in slopes)
+
+
+def _cheap(p: Polytope) -> bool:
+    """Whether integers stay short enough: few rows, or rows of small whole numbers."""
+    whole = p.C.size == 0 or bool((p.C == np.round(p.C)).all() and np.abs(p.C).max() <= 64)
+    return len(p.rhs) <= (110 if whole else 45) and p.n <= 400
+
+
+def project(p: Polytope, gain: np.ndarray, gamma: float, hint: np.ndarray | None = None) -> Truth:
+    """`argmax gain'x - gamma |x|^2`: exactly where that is cheap, else certified from Clarabel's face or from `hint`."""
+    point = [fraction(value) / (2 * fraction(gamma)) for value in gain]
+    s = np.array([float(value) for value in point])
+    if _cheap(p):
+        projector = Projector(p, point)
+        guess = clarabel_guess(p, s) if p.n + len(p.rhs) > 24 else None
+        try:
+            optimum = projector.solve(None if guess is None else guess[0])
+        except ProvenInfeasible:
+            return Truth(p, s, None, feasible=False)
+        y, w = (np.array([float(value) for value in values]) for values in (optimum.y, optimum.w))
+        return Truth(p, s, optimum.point, True, projector, optimum, y, w, optimum.face)
+    guess = clarabel_guess(p, s)
+    prices = np.zeros(len(p.rhs)) if guess is None else guess[1]
+    for face in (None if guess is None else guess[0], None if hint is None else face_of(p, hint)):
+        proven = certified(p, s, face, prices) if face is not None else None
+        if proven is not None:
+            refined, (x, y, w) = proven
+            return Truth(p, s, x, y=y, w=w, face=refined.face)
+    return Truth(p, s, None)
+
+
+def face_of(p: Polytope, x: np.ndarray) -> Face:
+    """The face that a point seems to lie on."""
+    size = float(np.abs(x).max(initial=0.0))
+    bound = np.where(p.lower == p.upper, 2, FREE)
+    free = bound == FREE
+    bound[free & (x <= p.lower + 1e-12 * size)] = AT_LOWER
+    bound[free & (x >= p.upper - 1e-12 * size)] = AT_UPPER
+    slack = p.rhs - p.C @ x
+    tight = ~p.equality & (slack <= 1e-10 * p.terms(x))
+    return Face(np.flatnonzero(tight).tolist(), bound)
+
+
+def best_value(p: Polytope, gain: np.ndarray, x: np.ndarray) -> float | None:
+    """`max gain'x`, from the exact projection of `x + t gain` for a huge `t`; infinite where there is no bound.
+
+    For `t` large enough that is a best decision, exactly: the set of best decisions is a face.
+    """
+    length = Fraction(2) ** 120
+    point = [fraction(a) + length * fraction(g) for a, g in zip(x, gain)]
+    best = Projector(p, point).solve(face_of(p, x)).x
+    value = sum(fraction(g) * b for g, b in zip(gain, best))
+    return float("inf") if max(map(abs, best), default=0) > 2**100 else float(value)
