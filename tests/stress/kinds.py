@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.stress import linear
+from tests.stress import linear, predicted
 from tests.stress.catalogue_draws import CATALOGUE
 from tests.stress.draws import EVERYDAY
 from tests.stress.outcomes import Verdict
@@ -49,10 +49,14 @@ STEADY = {
     "plain", "relative gamma", "tied", "dependent rows", "more rows than variables", "per instance", "sparse",
     "fixed variables", "free variables", "integrality", "infeasible", "mixed batch", "matching", "assignment", "top k",
     "path: grid", "path: neighbours", "path: graph", "max flow", "min cost flow", "knapsack", "path: large grid",
+    "predicted: plain", "predicted: per instance", "predicted: sparse", "predicted: fixed variables",
 }  # fmt: skip
 SHARES = {"plain": 2.0, "path: grid": 0.4, "path: neighbours": 0.4, "path: large grid": 0.1, "real programs": 0.5}
 
 KINDS: dict[str, Kind] = {
     name: Kind(name, build, linear.check, SHARES.get(name, 1.0), name in STEADY)
     for name, build in {**EVERYDAY, **SCALED, **CATALOGUE}.items()
+} | {
+    name: Kind(name, build, predicted.check, SHARES.get(name, 0.3), name in STEADY)
+    for name, build in predicted.PREDICTED.items()
 }

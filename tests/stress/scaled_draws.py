@@ -38,13 +38,17 @@ def large_side(rng: Generator) -> Draw:
 
 
 def large_entry(rng: Generator) -> Draw:
-    """One entry of 1e3 to 1e8 in a row, as in a big-M row."""
+    """One entry of 1e3 to 1e8 in a row, as in a big-M row; in half of the draws its variable is at a bound there."""
     model = set_of(rng, n=int(rng.integers(3, 9)), m_eq=int(rng.integers(0, 3)), m_ub=int(rng.integers(1, 5)))
     name = "A_eq" if len(model.A_eq) and rng.random() < 0.4 else "A_ub"
     A = getattr(model, name).copy()
-    A[int(rng.integers(len(A))), int(rng.integers(model.n))] = float(power(rng, 3, 8)) * (-1) ** int(rng.integers(2))
+    j, sign = int(rng.integers(model.n)), (-1) ** int(rng.integers(2))
+    A[int(rng.integers(len(A))), j] = sign * float(power(rng, 3, 8))
+    inside = _middle(model)
+    if rng.random() < 0.5:
+        inside[j] = model.lower[j] if rng.random() < 0.5 else model.upper[j]
     slack = 0.0 if name == "A_eq" else rng.random(len(A)) * 0.2
-    return draw_of(rng, model.changed(**{name: A, "b" + name[1:]: A @ _middle(model) + slack}))
+    return draw_of(rng, model.changed(**{name: A, "b" + name[1:]: A @ inside + slack}))
 
 
 def big_m_fixed(rng: Generator) -> Draw:
