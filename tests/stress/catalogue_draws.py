@@ -26,7 +26,8 @@ def _catalogued(rng: Generator, problem: foresolve.LinearProgram, *, positive: b
     if rng.random() < 0.1:
         theta = torch.round(theta * 4) / 4
         theta = theta.clamp_min(0.25) if positive else theta
-    return replace(draw, theta=theta.to(draw.theta.dtype), **changes)
+    gamma = None if rng.random() < 0.15 else draw.gamma
+    return replace(draw, theta=theta.to(draw.theta.dtype), **({"gamma": gamma} | changes))
 
 
 def matching(rng: Generator) -> Draw:
@@ -85,7 +86,7 @@ def _flow(rng: Generator, unit: float) -> Draw:
     capacity = np.where(rng.random(len(arcs)) < 0.3, np.inf, sent + rng.integers(0, 4, len(arcs)) * unit)
     problem = foresolve.problems.MinCostFlow(arcs, supply, capacity)
     draw = _catalogued(rng, problem, positive=True)
-    return replace(draw, gamma=draw.gamma / unit, facts={"unit": unit})
+    return replace(draw, gamma=None if draw.gamma is None else draw.gamma / unit, facts={"unit": unit})
 
 
 def min_cost_flow(rng: Generator) -> Draw:

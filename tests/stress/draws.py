@@ -1,7 +1,7 @@
 """Random linear programs with the troubles of real ones: each kind is a function of a generator.
 
-Numbers that must add up exactly (dependent rows, ties, decisions on the edge of feasibility) are multiples of a power of
-two, so that no rounding decides what an instance is.
+Numbers that must add up exactly (dependent rows, ties, decisions on the edge of feasibility) are multiples of a power
+of two, so that no rounding decides what an instance is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def set_of(
     exact: bool = False,
     tight: float = 0.0,
 ) -> Model:
-    """A feasible set around a point of its own; `exact` for numbers of a few bits, `tight`: rows without slack there."""
+    """A feasible set around a point of its own; `exact`: numbers of a few bits, `tight`: share of rows without slack."""
     n = int(rng.integers(2, 11)) if n is None else n
     m_eq = int(rng.integers(0, n // 3 + 1)) if m_eq is None else m_eq
     m_ub = int(rng.integers(0, 7)) if m_ub is None else m_ub
@@ -53,7 +53,7 @@ def set_of(
 
 def draw_of(rng: Generator, model: Model, *, reach: float = 2.0, shape: tuple[int, ...] | None = None,
             **changes: Any) -> Draw:  # fmt: skip
-    """Parameters for a set: `theta / 2 gamma` reaches `reach` times the typical bound; shapes, dtypes and gamma vary."""
+    """Parameters for a set, with `theta / 2 gamma` of the size `reach`; shapes, dtypes and gamma vary."""
     shape = SHAPES[int(rng.choice(len(SHAPES), p=[0.2, 0.2, 0.25, 0.2, 0.03, 0.12]))] if shape is None else shape
     gamma = float(power(rng, -2, 1)) if rng.random() < 0.8 else float(2.0 ** rng.integers(-3, 3))
     theta = 2 * gamma * reach * rng.standard_normal((*shape, model.n))
@@ -70,7 +70,7 @@ def double(draw: Draw) -> Draw:
     return replace(draw, theta=draw.theta.double(), cotangent=draw.cotangent.double())
 
 
-# -- everyday programs ---------------------------------------------------------------------------------------------------
+# -- everyday programs -------------------------------------------------------------------------------------------------
 
 
 def plain(rng: Generator) -> Draw:
@@ -167,7 +167,15 @@ def integer_variables(rng: Generator) -> Draw:
     return draw_of(rng, model, parts=("exact",))
 
 
-# -- no decision, or hardly one ------------------------------------------------------------------------------------------
+def no_entries(rng: Generator) -> Draw:
+    """Rows without a single entry, or no rows at all; in half of the draws the layer's own gamma."""
+    model = set_of(rng, m_eq=0, m_ub=int(rng.integers(0, 4)))
+    A_ub, b_ub = np.zeros_like(model.A_ub), np.abs(model.b_ub) * (rng.random(len(model.b_ub)) < 0.7)
+    draw = double(draw_of(rng, model.changed(A_ub=A_ub, b_ub=b_ub)))
+    return replace(draw, gamma=None if rng.random() < 0.5 else draw.gamma)
+
+
+# -- no decision, or hardly one ----------------------------------------------------------------------------------------
 
 
 def infeasible(rng: Generator) -> Draw:
@@ -217,6 +225,7 @@ EVERYDAY: dict[str, Builder] = {
     "sparse": sparse,
     "fixed variables": fixed_variables,
     "free variables": free_variables,
+    "rows without entries": no_entries,
     "integrality": integer_variables,
     "infeasible": infeasible,
     "near infeasible": near_infeasible,

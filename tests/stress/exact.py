@@ -2,8 +2,8 @@ r"""The Euclidean projection on a polytope in exact integer arithmetic: the trut
 
     min 1/2 |x - s|^2   s.t.  C x = r on equalities,  C x <= r elsewhere,  lower <= x <= upper
 
-Floating-point data are dyadic rationals, so the solution is rational too, and the dual active-set method of Goldfarb and
-Idnani (1983) finds it in finitely many steps, or proves that there is none. Nothing here comes from foresolve. With
+Floating-point data are dyadic rationals, so the solution is rational too, and the dual active-set method of Goldfarb
+and Idnani (1983) finds it in finitely many steps, or proves that there is none. Nothing here comes from foresolve. With
 `F` the free variables and `A` the active rows, every step solves `(C_AF C_AF') y = b` by fraction-free Gauss-Jordan
 elimination (Bareiss); a zero pivot of a Gram matrix means a row that depends on those before it, and is skipped.
 """

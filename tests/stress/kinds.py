@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.stress import linear, predicted
+from tests.stress import linear, losses, predicted, sets
 from tests.stress.catalogue_draws import CATALOGUE
 from tests.stress.draws import EVERYDAY
 from tests.stress.outcomes import Verdict
 from tests.stress.scaled_draws import SCALED
+from tests.stress.set_draws import SETS
 
 Check = Callable[[Any, np.random.Generator], list[Verdict]]
 
@@ -47,16 +48,25 @@ class Kind:
 
 STEADY = {
     "plain", "relative gamma", "tied", "dependent rows", "more rows than variables", "per instance", "sparse",
-    "fixed variables", "free variables", "integrality", "infeasible", "mixed batch", "matching", "assignment", "top k",
-    "path: grid", "path: neighbours", "path: graph", "max flow", "min cost flow", "knapsack", "path: large grid",
-    "predicted: plain", "predicted: per instance", "predicted: sparse", "predicted: fixed variables",
+    "fixed variables", "free variables", "rows without entries", "integrality", "infeasible", "mixed batch",
+    "matching", "assignment", "top k", "path: grid", "path: neighbours", "path: graph", "max flow", "min cost flow",
+    "knapsack", "path: large grid", "predicted: plain", "predicted: per instance", "predicted: sparse",
+    "predicted: fixed variables",
 }  # fmt: skip
 SHARES = {"plain": 2.0, "path: grid": 0.4, "path: neighbours": 0.4, "path: large grid": 0.1, "real programs": 0.5}
 
-KINDS: dict[str, Kind] = {
-    name: Kind(name, build, linear.check, SHARES.get(name, 1.0), name in STEADY)
-    for name, build in {**EVERYDAY, **SCALED, **CATALOGUE}.items()
-} | {
-    name: Kind(name, build, predicted.check, SHARES.get(name, 0.3), name in STEADY)
-    for name, build in predicted.PREDICTED.items()
-}
+KINDS: dict[str, Kind] = (
+    {
+        name: Kind(name, build, linear.check, SHARES.get(name, 1.0), name in STEADY)
+        for name, build in {**EVERYDAY, **SCALED, **CATALOGUE}.items()
+    }
+    | {
+        name: Kind(name, build, predicted.check, SHARES.get(name, 0.3), name in STEADY)
+        for name, build in predicted.PREDICTED.items()
+    }
+    | {name: Kind(name, build, sets.check, SHARES.get(name, 0.7), name in STEADY) for name, build in SETS.items()}
+    | {
+        name: Kind(name, build, check, SHARES.get(name, 0.5), name in STEADY)
+        for name, (build, check) in losses.LOSSES.items()
+    }
+)

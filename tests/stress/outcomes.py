@@ -27,6 +27,7 @@ class Outcome(StrEnum):
     KINK = "kink"  # the decision has no derivative here
 
 
+TOLERANCE = 1e-6  # of the size of x, of the terms of a row, of a gradient
 FAILURES = (Outcome.WRONG, Outcome.NAN, Outcome.CRASH, Outcome.HANG)
 WARNED = (Outcome.WARNED_RIGHT, Outcome.WARNED_OFF)
 
@@ -54,10 +55,6 @@ class Watched:
     crash: str = ""
     warned: bool = False
     messages: tuple[str, ...] = ()
-
-    def failure(self) -> tuple[Outcome, str] | None:
-        """An outcome where there is nothing to compare; refusals are for the caller to judge."""
-        return (Outcome.CRASH, self.crash) if self.crash else None
 
 
 def watch(function: Callable[[], Any]) -> Watched:

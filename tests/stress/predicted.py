@@ -16,9 +16,8 @@ from torch import Tensor
 import foresolve
 from tests.stress.draws import Builder, Generator, draw_of, fixed_variables, per_instance, set_of, sparse
 from tests.stress.exact import Polytope, Projector, ProvenInfeasible, fraction
-from tests.stress.linear import TOLERANCE
 from tests.stress.models import DIMENSIONS, NAMES, Draw, Model
-from tests.stress.outcomes import Outcome, Verdict, judged, watch
+from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged, watch
 from tests.stress.reference import Truth, project
 from tests.stress.scaled_draws import big_m_fixed, row_scales
 

@@ -49,7 +49,10 @@ class Truth:
     def tie(self) -> Tie:
         """What holds with a multiplier, and what also holds without one."""
         p, x, face = self.p, self.x, self.face
-        assert x is not None and face is not None and self.y is not None and self.w is not None
+        assert x is not None
+        assert face is not None
+        assert self.y is not None
+        assert self.w is not None
         free = face.bound == FREE
         least = TIE * self.size + 1e-14 * float(np.abs(self.s).max(initial=0.0))
         norms = np.linalg.norm(p.C[:, free], axis=1)
@@ -103,12 +106,12 @@ class Truth:
 
 def _cheap(p: Polytope) -> bool:
     """Whether integers stay short enough: few rows, or rows of small whole numbers."""
-    whole = p.C.size == 0 or bool((p.C == np.round(p.C)).all() and np.abs(p.C).max() <= 64)
+    whole = p.C.size == 0 or bool((np.round(p.C) == p.C).all() and np.abs(p.C).max() <= 64)
     return len(p.rhs) <= (110 if whole else 45) and p.n <= 400
 
 
 def project(p: Polytope, gain: np.ndarray, gamma: float, hint: np.ndarray | None = None) -> Truth:
-    """`argmax gain'x - gamma |x|^2`: exactly where that is cheap, else certified from Clarabel's face or from `hint`."""
+    """`argmax gain'x - gamma |x|^2`: exact where that is cheap, else certified from Clarabel's face or from `hint`."""
     point = [fraction(value) / (2 * fraction(gamma)) for value in gain]
     s = np.array([float(value) for value in point])
     if _cheap(p):
@@ -142,13 +145,21 @@ def face_of(p: Polytope, x: np.ndarray) -> Face:
     return Face(np.flatnonzero(tight).tolist(), bound)
 
 
-def best_value(p: Polytope, gain: np.ndarray, x: np.ndarray) -> float | None:
-    """`max gain'x`, from the exact projection of `x + t gain` for a huge `t`; infinite where there is no bound.
+def best_value(p: Polytope, gain: np.ndarray, x: np.ndarray) -> float:
+    """`max gain'x`; infinite where it has no bound."""
+    best = best_fraction(p, [fraction(g) for g in gain], x)
+    return float("inf") if best is None else float(best)
 
-    For `t` large enough that is a best decision, exactly: the set of best decisions is a face.
+
+def best_fraction(p: Polytope, gain: list[Fraction], x: np.ndarray) -> Fraction | None:
+    """`max gain'x`, from the exact projection of `x + t gain` for a huge `t`; `None` where there is no bound.
+
+    For `t` large enough that is a best decision, exactly: the set of best decisions is a face. `x` is a point to start
+    from.
     """
     length = Fraction(2) ** 120
-    point = [fraction(a) + length * fraction(g) for a, g in zip(x, gain)]
+    point = [fraction(a) + length * g for a, g in zip(x, gain)]
     best = Projector(p, point).solve(face_of(p, x)).x
-    value = sum(fraction(g) * b for g, b in zip(gain, best))
-    return float("inf") if max(map(abs, best), default=0) > 2**100 else float(value)
+    if max(map(abs, best), default=Fraction(0)) > 2**100:
+        return None
+    return sum((g * b for g, b in zip(gain, best)), Fraction(0))

@@ -1,7 +1,7 @@
 """The same projection where exact arithmetic takes too long: a face that Clarabel suggests, certified afterwards.
 
-On a face, `x_F` is the nearest point to `s_F` with `C_AF x_F = b`. It comes from the SVD of the equilibrated rows and is
-refined with residuals in extended precision, so that its error is that of the data and not of the factorization.
+On a face, `x_F` is the nearest point to `s_F` with `C_AF x_F = b`. It comes from the SVD of the equilibrated rows and
+is refined with residuals in extended precision, so that its error is that of the data and not of the factorization.
 Signs of all multipliers and slacks then prove that it is the projection: the objective is strongly convex, and where
 the face came from does not matter.
 """

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 from tests.stress.outcomes import Outcome, Verdict
 
@@ -29,6 +28,9 @@ class Result:
     broken: str = ""
 
 
+Work = Callable[[str, int], Result]
+
+
 def run_one(kind: str, seed: int) -> Result:
     """In this process; an error here is the harness's own."""
     from tests.stress.kinds import KINDS
@@ -41,12 +43,12 @@ def run_one(kind: str, seed: int) -> Result:
     return Result(kind, seed, verdicts, time.perf_counter() - started, broken)
 
 
-def _work(pipe: Connection) -> None:
+def _serve(pipe: Connection, work: Work) -> None:
     import torch
 
     torch.set_num_threads(1)
     while (job := pipe.recv()) is not None:
-        pipe.send(run_one(*job))
+        pipe.send(work(*job))
 
 
 @dataclass
@@ -66,24 +68,23 @@ class _Worker:
         self.pipe.close()
 
 
-def _start() -> _Worker:
+def _start(work: Work) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, work), daemon=True)
     process.start()
     theirs.close()
     return _Worker(process, ours)
 
 
-def run(jobs: Iterable[Job], workers: int = 2, limit: float = LIMIT,
-        told: Callable[[Result], Any] = lambda result: None) -> Iterator[Result]:  # fmt: skip
+def run(jobs: Iterable[Job], workers: int = 2, limit: float = LIMIT, work: Work = run_one) -> Iterator[Result]:
     """Results in the order in which they come; a draw that takes too long or takes its process with it is one too."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     todo = iter(jobs)
     crew: list[_Worker] = []
     try:
         for job in [job for _, job in zip(range(workers), todo)]:
-            crew.append(_start())
+            crew.append(_start(work))
             crew[-1].give(job)
         while crew:
             ready = wait([worker.pipe for worker in crew], timeout=1.0)
@@ -91,11 +92,10 @@ def run(jobs: Iterable[Job], workers: int = 2, limit: float = LIMIT,
                 result = _outcome(worker, worker.pipe in ready, limit)
                 if result is None:
                     continue
-                told(result)
                 yield result
                 if not worker.process.is_alive():
                     worker.end()
-                    worker = _start()
+                    worker = _start(work)
                     crew[place] = worker
                 worker.give(next(todo, None))
             crew = [worker for worker in crew if worker.job is not None]
