@@ -13,8 +13,9 @@ from foresolve.errors import InfeasibleError, UnboundedError
 from tests.stress.exact import Polytope, ProvenInfeasible
 from tests.stress.feasibility import said_infeasible
 from tests.stress.models import Draw
-from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged, watch
+from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged
 from tests.stress.reference import best_value, project
+from tests.stress.watching import watch
 
 MOST_CANDIDATES = 1 << 13
 

@@ -39,7 +39,7 @@ def set_of(
     exact: bool = False,
     tight: float = 0.0,
 ) -> Model:
-    """A feasible set around a point of its own; `exact`: numbers of a few bits, `tight`: share of rows without slack."""
+    """A feasible set around a point of its own; `exact`: numbers of a few bits; `tight`: how many rows lack slack."""
     n = int(rng.integers(2, 11)) if n is None else n
     m_eq = int(rng.integers(0, n // 3 + 1)) if m_eq is None else m_eq
     m_ub = int(rng.integers(0, 7)) if m_ub is None else m_ub
@@ -167,6 +167,15 @@ def integer_variables(rng: Generator) -> Draw:
     return draw_of(rng, model, parts=("exact",))
 
 
+def unbounded_integers(rng: Generator) -> Draw:
+    """Integers without a bound that two equalities with real coefficients leave no choice: nothing to find, quickly."""
+    n = int(rng.integers(3, 6))
+    A_eq = rng.standard_normal((2, n))
+    empty, bounds = np.zeros((0, n)), (np.zeros(n), np.full(n, np.inf))
+    model = Model(empty, np.zeros(0), A_eq, A_eq @ np.full(n, 0.5), *bounds, np.ones(n, int))
+    return draw_of(rng, model, shape=(), parts=("exact",))
+
+
 def no_entries(rng: Generator) -> Draw:
     """Rows without a single entry, or no rows at all; in half of the draws the layer's own gamma."""
     model = set_of(rng, m_eq=0, m_ub=int(rng.integers(0, 4)))
@@ -227,6 +236,7 @@ EVERYDAY: dict[str, Builder] = {
     "free variables": free_variables,
     "rows without entries": no_entries,
     "integrality": integer_variables,
+    "integrality without bounds": unbounded_integers,
     "infeasible": infeasible,
     "near infeasible": near_infeasible,
     "mixed batch": mixed_batch,

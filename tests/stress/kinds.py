@@ -53,7 +53,10 @@ STEADY = {
     "knapsack", "path: large grid", "predicted: plain", "predicted: per instance", "predicted: sparse",
     "predicted: fixed variables",
 }  # fmt: skip
-SHARES = {"plain": 2.0, "path: grid": 0.4, "path: neighbours": 0.4, "path: large grid": 0.1, "real programs": 0.5}
+SHARES = {
+    "plain": 2.0, "path: grid": 0.4, "path: neighbours": 0.4, "path: large grid": 0.1, "real programs": 0.5,
+    "integrality without bounds": 0.02,
+}  # fmt: skip
 
 KINDS: dict[str, Kind] = (
     {

@@ -12,8 +12,9 @@ from foresolve.errors import InfeasibleError
 from tests.stress.decisions import exact_decisions
 from tests.stress.feasibility import barely, said_infeasible
 from tests.stress.models import Draw
-from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, Watched, judged, watch
+from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged
 from tests.stress.reference import Truth, project
+from tests.stress.watching import Watched, watch
 
 
 def check(draw: Draw, rng: np.random.Generator) -> list[Verdict]:

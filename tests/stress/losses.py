@@ -16,8 +16,9 @@ from tests.stress.draws import Builder, Generator, double, plain
 from tests.stress.exact import Polytope, fraction
 from tests.stress.linear import SmoothedCheck
 from tests.stress.models import Draw
-from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, Watched, judged, watch
+from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged
 from tests.stress.reference import best_fraction, project
+from tests.stress.watching import Watched, watch
 
 STEP = Fraction(1, 2**24)
 

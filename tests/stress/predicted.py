@@ -17,9 +17,10 @@ import foresolve
 from tests.stress.draws import Builder, Generator, draw_of, fixed_variables, per_instance, set_of, sparse
 from tests.stress.exact import Polytope, Projector, ProvenInfeasible, fraction
 from tests.stress.models import DIMENSIONS, NAMES, Draw, Model
-from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged, watch
+from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged
 from tests.stress.reference import Truth, project
 from tests.stress.scaled_draws import big_m_fixed, row_scales
+from tests.stress.watching import watch
 
 STEP = Fraction(1, 2**40)
 Direction = dict[str, np.ndarray]  # a change of some of the model's arrays

@@ -46,13 +46,6 @@ class Tally:
             elif verdict.outcome == Outcome.WARNED_OFF:
                 self.far_off.append(where | verdict.record())
 
-    def totals(self) -> dict[str, Counter[str]]:
-        """By part, over all kinds."""
-        parts: dict[str, Counter[str]] = defaultdict(Counter)
-        for (_, part), counts in self.counts.items():
-            parts[part].update(counts)
-        return dict(parts)
-
     def record(self) -> dict[str, Any]:
         """As JSON."""
         packages = ("foresolve", "torch", "numpy", "scipy", "highspy", "clarabel")
@@ -79,8 +72,8 @@ def rows(record: Mapping[str, Any]) -> list[list[str]]:
     for kind, entry in record["kinds"].items():
         for part, counts in entry["parts"].items():
             totals[part].update(counts)
-            lines.append([kind, part, *(str(counts.get(outcome, "")) for outcome in OUTCOMES)])
-    head = [["all", part, *(str(counts.get(o, "")) for o in OUTCOMES)] for part, counts in totals.items()]
+            lines.append([kind, part, *_cells(counts)])
+    head = [["all", part, *_cells(counts)] for part, counts in totals.items()]
     return [["kind", "checked", *OUTCOMES], *head, *lines]
 
 
@@ -118,11 +111,29 @@ def listed(record: Mapping[str, Any], most: int = 40) -> str:
 
 
 def as_markdown(record: Mapping[str, Any]) -> str:
-    table = rows(record)
-    lines = ["| " + " | ".join(line) + " |" for line in table]
-    lines.insert(1, "|---|---|" + "---:|" * len(OUTCOMES))
+    """Two tables: all kinds by what was checked, and all checks by kind."""
+    parts: dict[str, Counter[str]] = defaultdict(Counter)
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for kind, entry in record["kinds"].items():
+        for part, counts in entry["parts"].items():
+            parts[part].update(counts)
+            kinds[kind].update(counts)
+    sizes = {kind: entry["instances"] for kind, entry in record["kinds"].items()}
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
-    return "\n".join([f"{summary(record)}. With {versions}.", "", *lines])
+    by_part = [[part, "", *_cells(counts)] for part, counts in parts.items()]
+    by_kind = [[kind, f"{sizes[kind]:,}", *_cells(counts)] for kind, counts in kinds.items()]
+    lines = [f"{summary(record)}. With {versions}.", ""]
+    lines += _markdown(["checked, all kinds", "", *OUTCOMES], by_part)
+    return "\n".join([*lines, "", *_markdown(["kind, all checks", "instances", *OUTCOMES], by_kind)])
+
+
+def _cells(counts: Mapping[str, int]) -> list[str]:
+    return [f"{counts[outcome]:,}" if counts.get(outcome) else "" for outcome in OUTCOMES]
+
+
+def _markdown(head: list[str], body: list[list[str]]) -> list[str]:
+    rule = "|---|" + "---:|" * (len(head) - 1)
+    return ["| " + " | ".join(head) + " |", rule, *("| " + " | ".join(line) + " |" for line in body)]
 
 
 def write_page(record: Mapping[str, Any], page: Path) -> None:

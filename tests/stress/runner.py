@@ -44,9 +44,7 @@ def run_one(kind: str, seed: int) -> Result:
 
 
 def _serve(pipe: Connection, work: Work) -> None:
-    import torch
-
-    torch.set_num_threads(1)
+    pipe.send("ready")
     while (job := pipe.recv()) is not None:
         pipe.send(work(*job))
 
@@ -74,12 +72,13 @@ def _start(work: Work) -> _Worker:
     process = context.Process(target=_serve, args=(theirs, work), daemon=True)
     process.start()
     theirs.close()
+    ours.recv()  # the clock of its first draw starts once it has imported everything
     return _Worker(process, ours)
 
 
 def run(jobs: Iterable[Job], workers: int = 2, limit: float = LIMIT, work: Work = run_one) -> Iterator[Result]:
     """Results in the order in which they come; a draw that takes too long or takes its process with it is one too."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a core for each worker
     todo = iter(jobs)
     crew: list[_Worker] = []
     try:

@@ -14,9 +14,10 @@ import torch
 import foresolve
 from tests.stress.draws import Generator
 from tests.stress.exact import FREE, Face, Polytope
-from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, Watched, judged, watch
+from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged
 from tests.stress.reference import Truth, project
 from tests.stress.set_draws import Lattice, SetDraw
+from tests.stress.watching import Watched, watch
 
 
 def check(draw: SetDraw, rng: Generator) -> list[Verdict]:
