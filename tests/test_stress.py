@@ -33,7 +33,7 @@ from tests.stress.rehearsal import rehearse
 from tests.stress.runner import Result, run
 from tests.stress.watching import watch
 
-SLICE = 8  # draws of each kind with share 1: about a minute for all kinds on one core
+SLICE = 20  # draws of each kind with share 1: about a minute for all kinds on one core
 
 
 # -- the slice ---------------------------------------------------------------------------------------------------------

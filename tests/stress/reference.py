@@ -111,18 +111,29 @@ def _cheap(p: Polytope) -> bool:
 
 
 def project(p: Polytope, gain: np.ndarray, gamma: float, hint: np.ndarray | None = None) -> Truth:
-    """`argmax gain'x - gamma |x|^2`: exact where that is cheap, else certified from Clarabel's face or from `hint`."""
+    """`argmax gain'x - gamma |x|^2`, exact or certified; `hint` is a decision whose face may be the one."""
     point = [fraction(value) / (2 * fraction(gamma)) for value in gain]
     s = np.array([float(value) for value in point])
-    if _cheap(p):
-        projector = Projector(p, point)
-        guess = clarabel_guess(p, s) if p.n + len(p.rhs) > 24 else None
-        try:
-            optimum = projector.solve(None if guess is None else guess[0])
-        except ProvenInfeasible:
-            return Truth(p, s, None, feasible=False)
-        y, w = (np.array([float(value) for value in values]) for values in (optimum.y, optimum.w))
-        return Truth(p, s, optimum.point, True, projector, optimum, y, w, optimum.face)
+    small = p.n + len(p.rhs) <= 60
+    truth = None if small else _certified(p, s, hint)
+    if truth is None:
+        truth = _exact(p, s, point) if small or _cheap(p) else Truth(p, s, None)
+    return truth
+
+
+def _exact(p: Polytope, s: np.ndarray, point: list[Fraction]) -> Truth:
+    projector = Projector(p, point)
+    guess = clarabel_guess(p, s) if p.n + len(p.rhs) > 24 else None
+    try:
+        optimum = projector.solve(None if guess is None else guess[0])
+    except ProvenInfeasible:
+        return Truth(p, s, None, feasible=False)
+    y, w = (np.array([float(value) for value in values]) for values in (optimum.y, optimum.w))
+    return Truth(p, s, optimum.point, True, projector, optimum, y, w, optimum.face)
+
+
+def _certified(p: Polytope, s: np.ndarray, hint: np.ndarray | None) -> Truth | None:
+    """From Clarabel's face, or from that of a hint."""
     guess = clarabel_guess(p, s)
     prices = np.zeros(len(p.rhs)) if guess is None else guess[1]
     for face in (None if guess is None else guess[0], None if hint is None else face_of(p, hint)):
@@ -130,7 +141,7 @@ def project(p: Polytope, gain: np.ndarray, gamma: float, hint: np.ndarray | None
         if proven is not None:
             refined, (x, y, w) = proven
             return Truth(p, s, x, y=y, w=w, face=refined.face)
-    return Truth(p, s, None)
+    return None
 
 
 def face_of(p: Polytope, x: np.ndarray) -> Face:

@@ -122,7 +122,7 @@ class RefinedFace:
 def certified(
     p: Polytope, s: np.ndarray, guess: Face, prices: np.ndarray, rounds: int = 30
 ) -> tuple[RefinedFace, tuple] | None:
-    """The face of the projection, from a first guess by exchanging what has the wrong sign; `None` if none is proven."""
+    """The face of the projection, from a first guess by exchanging what has a wrong sign; `None` if none is proven."""
     face = Face(
         [*np.flatnonzero(p.equality).tolist(), *(i for i in guess.rows if not p.equality[i])], guess.bound.copy()
     )
