@@ -110,6 +110,15 @@ def knapsack_units(rng: Generator) -> Draw:
     return _catalogued(rng, problem, facts={"unit": unit})
 
 
+def strength(rng: Generator) -> Draw:
+    """`theta / gamma` from 1e-6 to 1e16 on a problem of the catalogue."""
+    draw = (matching, assignment, top_k, path_grid, knapsack)[int(rng.integers(5))](rng)
+    factor = float(power(rng, -6, 16))
+    theta, gamma = draw.theta.double(), draw.gamma or 1.0
+    facts, parts = {"factor": factor}, ("forward", "gradient")
+    return replace(draw, theta=theta, cotangent=draw.cotangent.double(), gamma=gamma / factor, facts=facts, parts=parts)
+
+
 def large_path(rng: Generator) -> Draw:
     """Grids of 12 x 12 up to 30 x 30."""
     side = int(rng.choice([12, 16, 20, 30], p=[0.4, 0.3, 0.2, 0.1]))
@@ -170,6 +179,7 @@ CATALOGUE: dict[str, Builder] = {
     "min cost flow in other units": min_cost_flow_units,
     "knapsack": knapsack,
     "knapsack in other units": knapsack_units,
+    "theta / gamma on the catalogue": strength,
     "path: large grid": large_path,
     "real programs": real,  # type: ignore[dict-item]
 }

@@ -77,6 +77,13 @@ def plain(rng: Generator) -> Draw:
     return draw_of(rng, set_of(rng))
 
 
+def larger(rng: Generator) -> Draw:
+    """20 to 40 variables."""
+    n = int(rng.integers(20, 41))
+    shape = ((), (2,))[int(rng.integers(2))]
+    return draw_of(rng, set_of(rng, n, int(rng.integers(0, 8)), int(rng.integers(0, 15))), shape=shape)
+
+
 def relative(rng: Generator) -> Draw:
     """The layer's own gamma."""
     return replace(double(draw_of(rng, set_of(rng))), gamma=None)
@@ -84,7 +91,8 @@ def relative(rng: Generator) -> Draw:
 
 def tied(rng: Generator) -> Draw:
     draw = draw_of(rng, set_of(rng, exact=True, tight=0.5))
-    return replace(draw, theta=torch.round(draw.theta.float() / draw.gamma).to(draw.theta.dtype), gamma=0.5)
+    theta = torch.round(draw.theta.float() / draw.gamma) * (rng.random() > 0.05)  # sometimes nothing is worth anything
+    return replace(draw, theta=theta.to(draw.theta.dtype), gamma=0.5)
 
 
 def dependent(rng: Generator) -> Draw:
@@ -226,6 +234,7 @@ def mixed_batch(rng: Generator) -> Draw:
 Builder = Callable[[Generator], Draw]
 EVERYDAY: dict[str, Builder] = {
     "plain": plain,
+    "plain, larger": larger,
     "relative gamma": relative,
     "tied": tied,
     "dependent rows": dependent,

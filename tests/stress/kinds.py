@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,30 +46,35 @@ class Kind:
             return [] if draw is None else self.check(draw, rng)
 
 
+# A warning about one of these is a failure.
 STEADY = {
-    "plain", "relative gamma", "tied", "dependent rows", "more rows than variables", "per instance", "sparse",
-    "fixed variables", "free variables", "rows without entries", "integrality", "infeasible", "mixed batch",
+    "plain", "plain, larger", "relative gamma", "tied", "dependent rows", "more rows than variables", "per instance",
+    "sparse", "fixed variables", "free variables", "rows without entries", "integrality", "infeasible", "mixed batch",
     "matching", "assignment", "top k", "path: grid", "path: neighbours", "path: graph", "max flow", "min cost flow",
     "knapsack", "path: large grid", "predicted: plain", "predicted: per instance", "predicted: sparse",
-    "predicted: fixed variables",
+    "predicted: fixed variables", "warm start: plain", "warm start: tied", "warm start: matching",
+    "warm start: path: grid",
 }  # fmt: skip
+# Where it is not that of the group: what takes long is drawn less.
 SHARES = {
-    "plain": 2.0, "path: grid": 0.4, "path: neighbours": 0.4, "path: large grid": 0.1, "real programs": 0.5,
-    "integrality without bounds": 0.02,
+    "plain": 2.0, "plain, larger": 0.3, "several troubles at once": 2.0, "integrality without bounds": 0.02,
+    "path: grid": 0.4, "path: neighbours": 0.4, "path: large grid": 0.1, "real programs": 0.5,
 }  # fmt: skip
+WARM = ("plain", "tied", "matching", "path: grid")
 
-KINDS: dict[str, Kind] = (
-    {
-        name: Kind(name, build, linear.check, SHARES.get(name, 1.0), name in STEADY)
-        for name, build in {**EVERYDAY, **SCALED, **CATALOGUE}.items()
-    }
-    | {
-        name: Kind(name, build, predicted.check, SHARES.get(name, 0.3), name in STEADY)
-        for name, build in predicted.PREDICTED.items()
-    }
-    | {name: Kind(name, build, sets.check, SHARES.get(name, 0.7), name in STEADY) for name, build in SETS.items()}
-    | {
-        name: Kind(name, build, check, SHARES.get(name, 0.5), name in STEADY)
-        for name, (build, check) in losses.LOSSES.items()
-    }
-)
+
+def _kinds() -> Iterator[Kind]:
+    linear_draws = {**EVERYDAY, **SCALED, **CATALOGUE}
+    groups: list[tuple[float, dict[str, tuple[Any, Check]]]] = [
+        (1.0, {name: (build, linear.check) for name, build in linear_draws.items()}),
+        (0.3, {f"warm start: {name}": (linear_draws[name], linear.check_warm) for name in WARM}),
+        (0.3, {name: (build, predicted.check) for name, build in predicted.PREDICTED.items()}),
+        (0.7, {name: (build, sets.check) for name, build in SETS.items()}),
+        (0.5, losses.LOSSES),
+    ]
+    for share, group in groups:
+        for name, (build, check) in group.items():
+            yield Kind(name, build, check, SHARES.get(name, share), name in STEADY)
+
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _kinds()}

@@ -194,3 +194,18 @@ class SmoothedCheck:
         problem = one.build()
         point = problem.gain(theta) / (2 * self.layer.smoothing(theta, problem).reshape(-1, 1))
         return torch.autograd.grad(point, theta, torch.from_numpy(u)[None])[0][0].numpy()
+
+
+class WarmCheck(SmoothedCheck):
+    """The same from a start: the solution for other parameters, near or far."""
+
+    def _solve(self, draw: Draw, problem: foresolve.LinearProgram) -> tuple[Watched, torch.Tensor]:
+        theta = draw.theta.detach().clone().requires_grad_("gradient" in draw.parts)
+        noise = torch.from_numpy(self.rng.standard_normal(tuple(theta.shape)) * 10.0 ** self.rng.uniform(-6, 1))
+        other = (theta.detach().double() * (1 + noise)).to(theta.dtype)
+        start = watch(lambda: self.layer.solve(other, problem)).value
+        return watch(lambda: self.layer.solve(theta, problem, start)), theta
+
+
+def check_warm(draw: Draw, rng: np.random.Generator) -> list[Verdict]:
+    return WarmCheck(draw, draw.build(), rng).verdicts()

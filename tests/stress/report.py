@@ -100,13 +100,16 @@ def summary(record: Mapping[str, Any]) -> str:
 
 
 def listed(record: Mapping[str, Any], most: int = 40) -> str:
-    """The failures, with what replays them."""
+    """The failures, a line for each draw, part and outcome, with what replays them."""
+    draws: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    for entry in record["failures"]:
+        draws[entry["outcome"], entry["part"], entry["kind"], str(entry["seed"])].append(entry)
     lines = []
-    for entry in record["failures"][:most]:
-        note = str(entry.get("note", "")).strip().replace("\n", "\n      ")
-        lines.append(f"  {entry['outcome']:<16}{entry['part']:<10} --kind {entry['kind']!r} --replay {entry['seed']}")
-        lines.append(f"      instance {entry.get('instance', 0)}: {note}")
-    left = len(record["failures"]) - most
+    for (outcome, part, kind, seed), entries in list(draws.items())[:most]:
+        note = str(entries[0].get("note", "")).strip().replace("\n", "\n      ")
+        lines.append(f"  {outcome:<16}{part:<10} --kind {kind!r} --replay {seed}")
+        lines.append(f"      {len(entries)} instances; {entries[0].get('instance', 0)}: {note}")
+    left = len(draws) - most
     return "\n".join([*lines, *([f"  and {left} more in the JSON file"] if left > 0 else [])])
 
 

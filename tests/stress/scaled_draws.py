@@ -167,6 +167,75 @@ def integer_units(rng: Generator) -> Draw:
     return replace(draw, theta=draw.theta.abs() + torch.finfo(draw.theta.dtype).eps)
 
 
+def theta_units(rng: Generator) -> Draw:
+    """`theta` and `gamma` in other units together, 1e-30 to 1e30: the decision stays the same."""
+    draw, unit = double(draw_of(rng, set_of(rng))), float(power(rng, -30, 30))
+    assert draw.gamma is not None
+    return replace(draw, theta=draw.theta * unit, gamma=draw.gamma * unit, facts={"unit": unit})
+
+
+# -- several at once ---------------------------------------------------------------------------------------------------
+
+
+def _add_no_limit(rng: Generator, model: Model) -> Model:
+    row = rng.standard_normal((1, model.n)) * (rng.random() < 0.8)
+    return model.changed(A_ub=np.concatenate([model.A_ub, row]), b_ub=np.append(model.b_ub, float(power(rng, 4, 12))))
+
+
+def _scale_rows(rng: Generator, model: Model) -> Model:
+    eq, ub = (power(rng, -5, 5, len(b)) for b in (model.b_eq, model.b_ub))
+    parts = {"A_eq": model.A_eq * eq[:, None], "b_eq": model.b_eq * eq}
+    return model.changed(**parts, A_ub=model.A_ub * ub[:, None], b_ub=model.b_ub * ub)
+
+
+def _scale_columns(rng: Generator, model: Model) -> Model:
+    scale = power(rng, -2, 2, model.n)
+    bounds = {"lower": model.lower / scale, "upper": model.upper / scale}
+    return model.changed(A_eq=model.A_eq * scale, A_ub=model.A_ub * scale, **bounds)
+
+
+def _scale_all(rng: Generator, model: Model) -> Model:
+    unit = float(power(rng, -6, 6))
+    return model.changed(**{name: getattr(model, name) * unit for name in ("b_eq", "b_ub", "lower", "upper")})
+
+
+def _fix_with_big_m(rng: Generator, model: Model) -> Model:
+    """A new variable, fixed at 0, with a large coefficient in some row."""
+    parts = {}
+    for name in ("A_eq", "A_ub"):
+        A = getattr(model, name)
+        column = np.zeros((len(A), 1))
+        if len(A):
+            column[int(rng.integers(len(A)))] = float(power(rng, 2, 8))
+        parts[name] = np.concatenate([A, column], 1)
+    return model.changed(**parts, lower=np.append(model.lower, 0.0), upper=np.append(model.upper, 0.0))
+
+
+def _repeat_rows(rng: Generator, model: Model) -> Model:
+    """Inequalities again, a little looser."""
+    slack = float(power(rng, -12, 0)) * np.abs(model.b_ub)
+    return model.changed(A_ub=np.concatenate([model.A_ub] * 2), b_ub=np.concatenate([model.b_ub, model.b_ub + slack]))
+
+
+def _open_bounds(rng: Generator, model: Model) -> Model:
+    return model.changed(upper=np.where(rng.random(model.n) < 0.3, np.inf, model.upper))
+
+
+TROUBLES = (_add_no_limit, _scale_rows, _scale_columns, _scale_all, _fix_with_big_m, _repeat_rows, _open_bounds)
+
+
+def several(rng: Generator) -> Draw:
+    """Two to four of the troubles above in one program."""
+    model = set_of(rng, n=int(rng.integers(3, 9)), m_eq=int(rng.integers(0, 3)), m_ub=int(rng.integers(1, 5)))
+    chosen = rng.choice(len(TROUBLES), int(rng.integers(2, 5)), replace=False)
+    for k in chosen:
+        model = TROUBLES[k](rng, model)
+    widths = (model.upper - model.lower)[np.isfinite(model.upper) & (model.upper > model.lower)]
+    reach = float(np.median(widths)) if len(widths) else 1.0
+    facts = {"troubles": [TROUBLES[k].__name__ for k in chosen]}
+    return double(draw_of(rng, model, reach=reach * float(power(rng, -1, 2)), facts=facts))
+
+
 SCALED: dict[str, Builder] = {
     "one large right-hand side, no limit": no_limit,
     "one large right-hand side, binding": large_side,
@@ -183,4 +252,6 @@ SCALED: dict[str, Builder] = {
     "theta / gamma 1e-6..1e16": strength,
     "budget in cents": cents,
     "0/1 rows in other units": integer_units,
+    "units of theta 1e-30..1e30": theta_units,
+    "several troubles at once": several,
 }
