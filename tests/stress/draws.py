@@ -90,8 +90,11 @@ def relative(rng: Generator) -> Draw:
 
 
 def tied(rng: Generator) -> Draw:
+    """Whole numbers, or sixteenths like the bounds: slacks and multipliers vanish together."""
     draw = draw_of(rng, set_of(rng, exact=True, tight=0.5))
-    theta = torch.round(draw.theta.float() / draw.gamma) * (rng.random() > 0.05)  # sometimes nothing is worth anything
+    unit = 1.0 if rng.random() < 0.5 else 0.0625
+    theta = torch.round(draw.theta.float() / draw.gamma * unit**0.5 / unit) * unit
+    theta = theta * (rng.random() > 0.05)  # sometimes nothing is worth anything
     return replace(draw, theta=theta.to(draw.theta.dtype), gamma=0.5)
 
 

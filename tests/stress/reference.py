@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -87,6 +88,22 @@ class Truth:
         if not same and np.abs(strict - self.tangent(tie.tight, v)).max() > 1e-9 * np.abs(v).max(initial=0.0):
             return None
         return strict
+
+    def pieces(self, v: np.ndarray, most: int = 6) -> list[np.ndarray]:
+        """`J'v` for all choices of what is nearly tied; none where there are more than `most` ties."""
+        tie = self.tie()
+        rows = [i for i in tie.tight.rows if i not in tie.strict.rows]
+        bounds = np.flatnonzero(tie.strict.bound != tie.tight.bound).tolist()
+        if len(rows) + len(bounds) > most:
+            return []
+        results = []
+        for held in product((False, True), repeat=len(rows) + len(bounds)):
+            bound = tie.strict.bound.copy()
+            for j, hold in zip(bounds, held[len(rows) :]):
+                bound[j] = tie.tight.bound[j] if hold else bound[j]
+            chosen = [i for i, hold in zip(rows, held) if hold]
+            results.append(self.tangent(Face(tie.strict.rows + chosen, bound), v))
+        return results
 
     def agrees(self, v: np.ndarray, gradient: np.ndarray, rng: np.random.Generator) -> bool:
         """Whether a difference quotient of exact projections, each side, confirms `J'v` along a random direction."""
