@@ -98,6 +98,21 @@ def tied(rng: Generator) -> Draw:
     return replace(draw, theta=theta.to(draw.theta.dtype), gamma=0.5)
 
 
+def on_a_kink(rng: Generator) -> Draw:
+    """`theta` is made from a decision and multipliers of what is tight there, of which a third are 0."""
+    n, m_eq, m_ub = int(rng.integers(2, 9)), int(rng.integers(0, 2)), int(rng.integers(1, 5))
+    A_eq, A_ub = coarse(rng, m_eq, n), coarse(rng, m_ub, n)
+    lower, upper = -rng.integers(0, 17, n) / 16.0, rng.integers(1, 17, n) / 16.0
+    side = rng.integers(-1, 2, n)
+    x = np.select([side < 0, side > 0], [lower, upper], 0.0)
+    tight = rng.random(m_ub) < 0.6
+    model = Model(A_ub, A_ub @ x + np.where(tight, 0.0, 0.5), A_eq, A_eq @ x, lower, upper)
+    y, w = tight * rng.integers(0, 3, m_ub) / 16.0, side * rng.integers(0, 3, n) / 16.0
+    s = x + A_eq.T @ (rng.integers(-2, 3, m_eq) / 16.0) + A_ub.T @ y + w
+    draw = double(draw_of(rng, model, shape=(1,), sense="max"))
+    return replace(draw, theta=torch.from_numpy(s)[None], gamma=0.5)
+
+
 def dependent(rng: Generator) -> Draw:
     """Rows that repeat others, add them up, or are empty."""
     model = set_of(rng, exact=True, tight=0.3)
@@ -240,6 +255,7 @@ EVERYDAY: dict[str, Builder] = {
     "plain, larger": larger,
     "relative gamma": relative,
     "tied": tied,
+    "on a kink": on_a_kink,
     "dependent rows": dependent,
     "more rows than variables": many_rows,
     "per instance": per_instance,

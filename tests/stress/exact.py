@@ -75,15 +75,15 @@ class Polytope:
         """`sum_j |a_ij| |x_j| + |b_i|`: what the residual of a row is measured by."""
         return np.abs(self.C) @ np.abs(x) + np.abs(self.rhs)
 
-    def broken(self, x: np.ndarray) -> float:
+    def broken(self, x: np.ndarray, size: float = 0.0) -> float:
         """By how much the worst row is broken, as a share of its own terms.
 
-        Added to these is what rounding allows at the row's scale: a variable in [0, 1] that should be 0 and is 1e-17
-        breaks `x_1 - x_2 = 0` by all of its terms.
+        Added to these is what rounding allows at the row's scale, for an `x` of the given size: a variable in [0, 1]
+        that should be 0 and is 1e-17 breaks `x_1 - x_2 = 0` by all of its terms.
         """
         products = (self.C.astype(np.longdouble) * x.astype(np.longdouble)).sum(-1) - self.rhs
         excess = np.where(self.equality, np.abs(products), np.maximum(products, 0.0))
-        reach = np.minimum(np.maximum(np.abs(self.lower), np.abs(self.upper)), np.abs(x).max(initial=0.0))
+        reach = np.minimum(np.maximum(np.abs(self.lower), np.abs(self.upper)), np.abs(x).max(initial=size))
         excess = np.maximum(excess - 64 * np.finfo(float).eps * (np.abs(self.C) @ reach), 0.0)
         terms = self.terms(x)
         return float((excess / np.where(terms > 0, terms, 1.0)).max(initial=0.0))

@@ -123,7 +123,7 @@ class SmoothedCheck:
         if not np.isfinite(x).all():
             return Verdict("forward", Outcome.NAN, i)
         p = truth.p
-        broken = p.broken(x)
+        broken = p.broken(x, 0.0 if truth.x is None else truth.size)
         outside = float(np.maximum(p.lower - x, x - p.upper).max(initial=0.0))
         if not truth.feasible:
             if broken <= TOLERANCE:
