@@ -51,9 +51,9 @@ STEADY = {
     "plain", "plain, larger", "relative gamma", "tied", "on a kink", "dependent rows", "per instance",
     "more rows than variables", "sparse", "fixed variables", "free variables", "rows without entries", "integrality",
     "infeasible", "mixed batch", "matching", "assignment", "top k", "path: grid", "path: neighbours", "path: graph",
-    "max flow", "min cost flow", "knapsack", "path: large grid", "predicted: plain", "predicted: per instance", "predicted: sparse",
-    "predicted: fixed variables", "warm start: plain", "warm start: tied", "warm start: matching",
-    "warm start: path: grid",
+    "max flow", "min cost flow", "knapsack", "path: large grid", "predicted: plain", "predicted: per instance",
+    "predicted: sparse", "predicted: fixed variables", "warm start: plain", "warm start: tied",
+    "warm start: matching", "warm start: path: grid",
 }  # fmt: skip
 # Where it is not that of the group: what takes long is drawn less.
 SHARES = {

@@ -36,7 +36,7 @@ def clarabel_guess(p: Polytope, s: np.ndarray) -> tuple[Face, np.ndarray] | None
     matrix = [C[p.equality], eye[fixed], C[~p.equality], -eye[has_lower], eye[has_upper]]
     sides = [rhs[p.equality], lower[fixed], rhs[~p.equality], -lower[has_lower], upper[has_upper]]
     settings = clarabel.DefaultSettings()
-    settings.verbose, settings.max_threads = False, 1
+    settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     equal = len(sides[0]) + len(sides[1])
     cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(sum(map(len, sides[2:])))]
