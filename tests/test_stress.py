@@ -33,13 +33,14 @@ from tests.stress.rehearsal import rehearse
 from tests.stress.runner import Result, run
 from tests.stress.watching import watch
 
+ENDLESS = "integrality without bounds"
 SLICE = 20  # draws of each kind with share 1: about a minute for all kinds on one core
 
 
 # -- the slice ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [name for name in KINDS if name != ENDLESS])
 def test_no_instance_fails(name: str) -> None:
     kind = KINDS[name]
     if name == "real programs" and real_folder() is None:
@@ -49,6 +50,13 @@ def test_no_instance_fails(name: str) -> None:
             replay = f"python -m tests.stress --kind {name!r} --replay {seed}: {verdict}"
             assert verdict.outcome not in FAILURES, replay
             assert not (kind.steady and verdict.outcome in WARNED), replay
+
+
+def test_an_integer_program_without_bounds_ends() -> None:
+    """In a process of its own, which can be stopped if it does not."""
+    (result,) = run([(ENDLESS, 0)], workers=1)
+    assert not result.broken
+    assert [verdict.outcome for verdict in result.verdicts if verdict.outcome in FAILURES] == []
 
 
 # -- what counts as a failure ------------------------------------------------------------------------------------------
