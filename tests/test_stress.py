@@ -27,7 +27,7 @@ from tests.stress.kinds import KINDS
 from tests.stress.linear import SmoothedCheck
 from tests.stress.models import Draw, Model
 from tests.stress.outcomes import FAILURES, WARNED, Outcome, Verdict, judged
-from tests.stress.reference import best_value, project
+from tests.stress.reference import best_fraction, best_value, project
 from tests.stress.refined import certified, clarabel_guess
 from tests.stress.rehearsal import rehearse
 from tests.stress.runner import Result, run
@@ -266,6 +266,18 @@ def test_best_values_are_exact_and_may_be_infinite() -> None:
     assert best_value(p, np.array([1.0, 1.0]), np.zeros(2)) == 1.0
     free = Polytope(np.array([[1.0, -3.0]]), np.array([1.0]), np.zeros(1, bool), np.zeros(2), np.full(2, np.inf))
     assert best_value(free, np.array([1.0, 1.0]), np.zeros(2)) == np.inf
+
+
+def test_best_values_of_larger_programs_are_proven_or_exact() -> None:
+    rng = np.random.default_rng(0)
+    C, rhs = rng.standard_normal((4, 30)), np.ones(4)
+    p = Polytope(C, rhs, np.arange(4) < 2, -np.ones(30), np.ones(30))
+    gain = rng.standard_normal(30)
+    exact = best_fraction(p, [fraction(g) for g in gain], np.zeros(30))
+    assert exact is not None
+    best = Projector(p, [2**90 * fraction(g) for g in gain]).solve().point
+    for x in (best, np.zeros(30)):  # proven by duality; not best, so that the exact method decides
+        assert best_value(p, gain, x) == pytest.approx(float(exact), rel=1e-9)
 
 
 def test_rows_are_measured_by_their_own_terms() -> None:
