@@ -202,8 +202,8 @@ class SmoothedCheck:
 
 
 def _off(given: np.ndarray, expected: np.ndarray, scale: float) -> tuple[float, float]:
-    """The error of a gradient as a share of its size, and that size; a thousandth of `scale` at least."""
-    size = max(float(np.abs(expected).max(initial=0.0)), 1e-3 * scale)
+    """The error of a gradient as a share of its size, and that size: a hundredth of `scale`, what came in, at least."""
+    size = max(float(np.abs(expected).max(initial=0.0)), 1e-2 * scale)
     error = float(np.abs(given - expected).max(initial=0.0))
     return (error / size if size else error), size
 
