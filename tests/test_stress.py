@@ -178,6 +178,15 @@ def test_defects_of_sets_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {("multilinear", Outcome.WRONG), ("greedy", Outcome.WRONG), ("exact", Outcome.WRONG)} <= found
 
 
+def test_weights_of_other_instances_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = KINDS["sets: weights per instance"]
+    draw = next(one for seed in range(20) if (one := kind.build(kind.generator(seed))).batch == (3,))
+    monkeypatch.setattr(foresolve.SubmodularProblem, "select", lambda self, index: self)  # keeps the order of the file
+    found = {verdict.outcome for seed in range(5) for verdict in sets.check(draw, np.random.default_rng(seed))
+             if verdict.part == "select"}  # fmt: skip
+    assert found & {Outcome.WRONG, Outcome.CRASH}
+
+
 @pytest.mark.parametrize(
     ("name", "check"), [("SPOPlus", losses.check_spo), ("FenchelYoung", losses.check_fenchel_young)]
 )

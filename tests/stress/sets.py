@@ -32,6 +32,26 @@ def check(draw: SetDraw, rng: Generator) -> list[Verdict]:
     for method in ("greedy", "exact", "continuous_greedy"):
         decided = watch(lambda method=method: built.value.solve(draw.theta, method=method))
         verdicts += _sets(draw, method, decided, lattices)
+    return verdicts + _selected(draw, built.value, lattices, rng)
+
+
+def _selected(draw: SetDraw, problem: foresolve.SubmodularProblem, lattices: list[Lattice],
+              rng: Generator) -> list[Verdict]:  # fmt: skip
+    """The values of random sets under the problem of some instances, in another order: each keeps what is its own."""
+    if len(draw.batch) != 1:
+        return []
+    index = rng.permutation(draw.count)[: int(rng.integers(1, draw.count + 1))]
+    codes = rng.integers(0, 1 << problem.n, len(index))
+    x = torch.from_numpy(lattices[0].sets[codes]).to(draw.theta.dtype)
+    chosen = torch.from_numpy(index)
+    done = watch(lambda: problem.select(chosen).objective(x, draw.theta[chosen]))
+    if done.value is None:
+        return [Verdict("select", Outcome.CRASH, note=done.crash or str(done.refusal))]
+    verdicts = []
+    for i, code, value in zip(index.tolist(), codes, done.value.double().tolist()):
+        expected = float(lattices[i].values(lattices[i].theta)[code])
+        off = abs(value - expected) / (abs(expected) or 1.0)
+        verdicts.append(judged("select", i, off, 1e-9 + 16 * torch.finfo(draw.theta.dtype).eps, warned=False))
     return verdicts
 
 
