@@ -274,7 +274,8 @@ def test_best_values_are_exact_and_may_be_infinite() -> None:
     p = Polytope(np.array([[1.0, 3.0]]), np.array([1.0]), np.zeros(1, bool), np.zeros(2), np.full(2, np.inf))
     assert best_value(p, np.array([1.0, 1.0]), np.zeros(2)) == 1.0
     free = Polytope(np.array([[1.0, -3.0]]), np.array([1.0]), np.zeros(1, bool), np.zeros(2), np.full(2, np.inf))
-    assert best_value(free, np.array([1.0, 1.0]), np.zeros(2)) == np.inf
+    for unit in (1.0, 1e-15, 1e15):  # of the gains
+        assert best_value(free, np.array([unit, unit]), np.zeros(2)) == np.inf
 
 
 def test_best_values_of_larger_programs_are_proven_or_exact() -> None:

@@ -217,7 +217,8 @@ def best_fraction(p: Polytope, gain: list[Fraction], x: np.ndarray) -> Fraction 
     For `t` large enough that is a best decision, exactly: the set of best decisions is a face. `x` is a point to start
     from.
     """
-    length = Fraction(2) ** 120
+    largest = max(map(abs, gain), default=Fraction(0))
+    length = Fraction(2) ** 200 / (largest or 1)
     point = [fraction(a) + length * g for a, g in zip(x, gain)]
     best = Projector(p, point).solve(face_of(p, x)).x
     if max(map(abs, best), default=Fraction(0)) > 2**100:
