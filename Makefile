@@ -7,7 +7,7 @@ JOBS ?= 2
 
 DURATIONS ?= 25
 
-.PHONY: help demo test test-slow test-durations test-cuda test-lowest coverage check lint format types
+.PHONY: help demo test test-slow test-durations test-cuda test-lowest stress coverage check lint format types
 .PHONY: bench-linear bench-submodular bench-learning bench-compare house clean
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "test          the test suite            test-slow   the checks that take minutes"
 	@echo "test-cuda     what needs a GPU          test-durations   fails where a test over 5 s is not marked slow"
 	@echo "test-lowest   the test suite on the oldest versions that pyproject.toml allows"
+	@echo "stress        tens of thousands of random instances against exact references; about half an hour"
 	@echo "coverage      the test suite, and how much of each floor it runs"
 	@echo "check         ruff, ruff format, pyright, tests"
 	@echo "bench-linear, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
@@ -49,6 +50,10 @@ test-lowest:
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable ".[dev]"
 	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n $(JOBS) -m "not slow" -W ignore::DeprecationWarning $(ARGS)
+
+# `make stress ARGS="--draws 20"` for less; docs/reliability.md says what is drawn, and shows the last run.
+stress: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.stress --jobs $(JOBS) $(ARGS)
 
 coverage: $(STAMP)
 	$(PYTEST) -m "not slow" --cov --cov-report= $(ARGS)
@@ -97,4 +102,4 @@ house:
 	$(PYTHON) tools/house_numbers.py $(if $(OLD),before=$(OLD)/foresolve after=)src/foresolve
 
 clean:
-	rm -rf $(VENV) $(LOWEST) benchmarks/.envs benchmarks/.runs foresolve-runs
+	rm -rf $(VENV) $(LOWEST) benchmarks/.envs benchmarks/.runs foresolve-runs stress-runs

@@ -47,6 +47,7 @@ ABOUT_NO_MODULE = {
     "test_docs.py",
     "test_examples.py",
     "test_public_names.py",
+    "test_stress.py",
     "test_tools.py",
 }
 # What a problem or a layer is, its contract says.
