@@ -14,7 +14,17 @@ from foresolve.problems.base import Problem
 from foresolve.testing.candidates import rivals
 from foresolve.testing.slopes import Slopes
 from foresolve.testing.suite import (
-    Inapplicable, Measure, Promise, Suite, bounded, decided, holds, inside, near, quiet, untouched,
+    Inapplicable,
+    Measure,
+    Promise,
+    Suite,
+    bounded,
+    decided,
+    holds,
+    inside,
+    near,
+    quiet,
+    untouched,
 )  # fmt: skip
 
 Draw = Callable[[tuple[int, ...], int], Tensor]
@@ -122,7 +132,9 @@ class DecisionSuite(Suite):
             x = self.problem.solve(theta)
             for what, part in (("decisions", x), ("objectives", self.problem.objective(x, theta))):
                 yield holds(part.dtype == dtype, f"{what} are {part.dtype} where theta is {dtype}")
-                yield holds(part.device == theta.device, f"{what} are on {part.device} where theta is on {theta.device}")
+                yield holds(
+                    part.device == theta.device, f"{what} are on {part.device} where theta is on {theta.device}"
+                )
 
     @Promise("devices agree", "keep every tensor of the problem on `problem.device`, and give `_moved(device)`")
     def devices_agree(self) -> Iterator[Measure]:

@@ -88,13 +88,15 @@ def check_gradient(
     >>> bool(check_gradient(layer, build, theta, parameters=(budget,)))
     True
     """
-    if isinstance(problem, Problem) == bool(parameters) or not callable(problem) and bool(parameters):
+    if isinstance(problem, Problem) == bool(parameters) or (not callable(problem) and bool(parameters)):
         expected = "a function of the `parameters`" if parameters else "a Problem, where no `parameters` are given"
         raise checks.fail("problem", expected, type(problem).__name__)
     names = ["theta", *(f"parameters[{k}]" for k in range(len(parameters)))]
     leaves = [checks.as_tensor(name, leaf).detach() for name, leaf in zip(names, [theta, *parameters])]
     build = (lambda: problem) if isinstance(problem, Problem) else problem
-    report = gradient_report(factory(layer), build, leaves, names, checks.positive_int("directions", directions), tol, seed)
+    report = gradient_report(
+        factory(layer), build, leaves, names, checks.positive_int("directions", directions), tol, seed
+    )
     if raise_errors:
         report.raise_for_failures()
     return report

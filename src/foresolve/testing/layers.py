@@ -13,7 +13,16 @@ from foresolve.testing.decisions import on_cuda
 from foresolve.testing.refusals import refuses_what_it_lacks
 from foresolve.testing.slopes import Slopes
 from foresolve.testing.suite import (
-    Inapplicable, Measure, Promise, Suite, bounded, decided, holds, near, quiet, untouched,
+    Inapplicable,
+    Measure,
+    Promise,
+    Suite,
+    bounded,
+    decided,
+    holds,
+    near,
+    quiet,
+    untouched,
 )  # fmt: skip
 
 
@@ -82,10 +91,15 @@ class LayerSuite(Suite):
     def empty_batch(self) -> Iterator[Measure]:
         if self.problem.batch_shape:
             raise Inapplicable("each instance has a feasible set of its own")
-        x = self.decide(self.theta[:0])
+        leaf = self.theta[:0].clone().requires_grad_()
+        x = self.decide(leaf)
         yield holds(x.shape == (0, self.n), f"no instances give decisions {tuple(x.shape)}")
+        (gradient,) = torch.autograd.grad(x.sum(), leaf)
+        yield holds(gradient.shape == leaf.shape, f"no instances have gradients {tuple(gradient.shape)}")
 
-    @Promise("decisions and gradients are finite, in the caller's dtype", "work in float64 and give `x.to(theta.dtype)`")
+    @Promise(
+        "decisions and gradients are finite, in the caller's dtype", "work in float64 and give `x.to(theta.dtype)`"
+    )
     def dtypes(self) -> Iterator[Measure]:
         for dtype in (torch.float32, torch.float64):
             leaf = self.theta.clone().to(dtype).requires_grad_()

@@ -16,7 +16,17 @@ from foresolve.testing.decisions import on_cuda
 from foresolve.testing.refusals import refuses_what_it_lacks
 from foresolve.testing.slopes import Slopes
 from foresolve.testing.suite import (
-    Inapplicable, Measure, Promise, Suite, bounded, decided, holds, near, quiet, refused, untouched,
+    Inapplicable,
+    Measure,
+    Promise,
+    Suite,
+    bounded,
+    decided,
+    holds,
+    near,
+    quiet,
+    refused,
+    untouched,
 )  # fmt: skip
 
 

@@ -6,20 +6,19 @@ import copy
 import json
 import math
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from foresolve._base import checks, files
+from foresolve._base import files
 from foresolve.errors import ForesolveError
 from foresolve.problems.base import Problem
 from foresolve.problems.traits import TRAITS
 from foresolve.testing.decisions import DecisionSuite
-from foresolve.testing.report import ConformanceReport
-from foresolve.testing.suite import Inapplicable, Measure, Promise, holds, near, refused, rows
+from foresolve.testing.suite import Inapplicable, Measure, Promise, holds, near, refused
 
 
 class ProblemSuite(DecisionSuite):
@@ -110,7 +109,9 @@ class ProblemSuite(DecisionSuite):
         theta = self.draw()
         index = torch.arange(len(theta)).flip(0)[: max(2, len(theta) - 1)]
         part, value = problem.select(index), self.value(theta)
-        yield holds(tuple(part.batch_shape) == (len(index),), f"`select` of {len(index)} gave {tuple(part.batch_shape)}")
+        yield holds(
+            tuple(part.batch_shape) == (len(index),), f"`select` of {len(index)} gave {tuple(part.batch_shape)}"
+        )
         selected = part.objective(part.solve(theta[index]), theta[index])
         yield near(selected, value[index], "the value of selected instances", atol=1e-7, rtol=1e-7)
 

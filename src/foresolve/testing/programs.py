@@ -74,6 +74,8 @@ class ProgramSuite(ProblemSuite):
         twin = kind.from_config({**problem.config(), "names": names})
         yield holds(twin.names == twin.theta_names == tuple(names), f"`names` became {twin.names}, {twin.theta_names}")
         broken = torch.full((*problem.batch_shape, problem.n), -1000.0)
-        yield holds("variable 0 of mine" in str(twin.check(broken)), f"`check` does not name the variable: {twin.check(broken)}")
+        yield holds(
+            "variable 0 of mine" in str(twin.check(broken)), f"`check` does not name the variable: {twin.check(broken)}"
+        )
         shorter = {**problem.config(), "names": names[1:]}
         yield refused(lambda: kind.from_config(shorter), "a name too few", "`names` must be a name for each")

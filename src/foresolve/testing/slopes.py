@@ -42,7 +42,9 @@ class Slopes:
         """The values along a direction of one leaf."""
 
         def along(times: Sequence[float]) -> Tensor:
-            moves = torch.tensor(times, dtype=torch.float64).reshape(-1, *[1] * direction.ndim).to(direction) * direction
+            moves = (
+                torch.tensor(times, dtype=torch.float64).reshape(-1, *[1] * direction.ndim).to(direction) * direction
+            )
             with torch.no_grad():
                 if k == 0 and self.stacked:
                     return self._values([self.leaves[0] + moves, *self.leaves[1:]])
