@@ -85,11 +85,11 @@ class DecisionSuite(Suite):
         reached = self.problem.objective(others, theta.expand(len(others), *theta.shape))
         lead = torch.where(feasible, (reached - value) / (1 + value.abs()), 0.0).reshape(len(others), -1)
         k, i = divmod(int(lead.argmax()), lead.shape[1])
-        rival = others[k].reshape(-1, others.shape[-1])[i]
+        rival = [round(entry, 6) for entry in others[k].reshape(-1, others.shape[-1])[i].tolist()]
         yield bounded(
             lead[k, i], self.tol,
-            f"instance {i}: `check` accepts a decision with the objective {float(reached[k].flatten()[i]):.8g}, `solve` "
-            f"gave one with {float(value.flatten()[i]):.8g}. The better one: {[round(v, 6) for v in rival.tolist()]}",
+            f"instance {i}: `check` accepts a decision with the objective {float(reached[k].flatten()[i]):.8g}, but "
+            f"`solve` gave one with {float(value.flatten()[i]):.8g}. The better one: {rival}",
         )  # fmt: skip
 
     @Promise("a batch equals a loop", "no instance may depend on the others in its batch")
@@ -211,7 +211,7 @@ class DecisionSuite(Suite):
             scaled = self.value(factor * theta) / factor
             yield near(scaled, value, f"the value for {factor:g} theta, over {factor:g}", atol=self.tol, rtol=self.tol)
 
-    # -- what it leaves alone --------------------------------------------------------------------------------------------
+    # -- what it leaves alone -----------------------------------------------------------------------------------------
 
     @Promise("arguments are not written into", "work on a copy: `theta.clone()`")
     def leaves_arguments(self) -> Iterator[Measure]:

@@ -76,7 +76,7 @@ class ProblemSuite(DecisionSuite):
         if self.shared:
             yield holds(len(problem.flatten(self.draw())[0]) == 1, "one instance is no batch of one")
 
-    # -- copies, instances, devices, files -------------------------------------------------------------------------------
+    # -- copies, instances, devices, files ----------------------------------------------------------------------------
 
     @Promise("copies decide alike", "keep what cannot be copied (solvers, pools) out of `__getstate__`")
     def copies(self) -> Iterator[Measure]:

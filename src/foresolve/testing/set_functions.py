@@ -30,7 +30,15 @@ from foresolve.testing.suite import (
 )  # fmt: skip
 
 Draw = Callable[[tuple[int, ...], int], Tensor]
-BATCHES = [((), (), ()), ((3,), (), (3,)), ((), (3,), (3,)), ((2, 3), (3,), (2, 3)), ((2, 1), (1, 3), (2, 3)), ((0,), (), (0,))]  # fmt: skip
+# Batch shapes of x and of theta, and of both together.
+BATCHES = [
+    ((), (), ()),
+    ((3,), (), (3,)),
+    ((), (3,), (3,)),
+    ((2, 3), (3,), (2, 3)),
+    ((2, 1), (1, 3), (2, 3)),
+    ((0,), (), (0,)),
+]
 
 
 class ValueSuite(Suite):
@@ -193,7 +201,7 @@ class ValueSuite(Suite):
         bound = torch.from_numpy(here[0][0] + here[0][1] @ touched)
         yield near(bound, torch.from_numpy(parts.values(touched)), "the bound at its own set", atol=1e-10)
 
-    # -- copies, and what it leaves alone --------------------------------------------------------------------------------
+    # -- copies, and what it leaves alone -----------------------------------------------------------------------------
 
     @Promise("copies agree", "keep what cannot be copied out of `__getstate__`")
     def copies(self) -> Iterator[Measure]:

@@ -117,8 +117,9 @@ def near(actual: Tensor, expected: Tensor, what: str, *, atol: float = 0.0, rtol
         return holds(False, f"{what}: shape {tuple(actual.shape)} instead of {tuple(expected.shape)}")
     if actual.numel() == 0:
         return Measure(False)
-    difference = torch.where(actual == expected, 0.0, (actual - expected).abs().double())
-    allowed = atol + rtol * expected.abs().double()
+    same = actual == expected  # infinities among them, whose difference is no number
+    difference = torch.where(same, 0.0, (actual - expected).abs().double())
+    allowed = torch.where(same, atol, atol + rtol * expected.abs().double())
     excess = (difference - allowed).nan_to_num(nan=math.inf)
     where = tuple(int(k) for k in np.unravel_index(int(excess.argmax()), tuple(excess.shape))) if excess.ndim else ()
     detail = f"{what}: {float(actual[where]):.8g} instead of {float(expected[where]):.8g}"
@@ -165,7 +166,8 @@ def watched() -> Iterator[list[str]]:
     """
     changed: list[str] = []
     saved = (torch.get_rng_state(), np.random.get_state(), random.getstate())  # noqa: NPY002
-    torch.rand(1), np.random.random(), random.random()  # noqa: NPY002
+    for advance in (lambda: torch.rand(1), np.random.random, random.random):
+        advance()
     before = _settings()
     try:
         yield changed
