@@ -18,7 +18,7 @@ class Soft(foresolve.Layer):
 
     def forward(self, theta: Tensor, problem: foresolve.Problem) -> Tensor:
         flat, batch = problem.flatten(theta)
-        return self.smoothed(problem.gain(flat)).reshape(*batch, -1).to(theta.dtype)
+        return self.smoothed(problem.gain(flat)).reshape(*batch, flat.shape[-1]).to(theta.dtype)
 
     def smoothed(self, gains: Tensor) -> Tensor:
         return gains.softmax(-1)
