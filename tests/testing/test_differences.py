@@ -27,7 +27,8 @@ ONE = torch.ones(1, dtype=torch.float64)
         (lambda t: 2 * t, 2.0),
         (lambda t: 0 * t + 1, 0.0),
         (lambda t: t.abs() + 5 * (t - 1e-3).abs(), None),  # a kink at 0 and another one close by
-        (lambda t: (t - 1e-5).abs(), -1.0),  # a kink that only the smallest step does not see
+        (lambda t: (t - 3e-3).abs(), -1.0),  # a kink that the largest step crosses
+        (lambda t: (t - 3e-4).abs(), -1.0),
     ],
 )
 def test_slopes_are_found_to_the_eighth_digit(function, slope: float | None) -> None:
@@ -63,7 +64,7 @@ def test_nan_is_wrong_where_it_is_claimed_and_undecided_where_it_is_the_value() 
     assert bool(compare([line(lambda t: t / 0 * 0)], ONE[None], ONE).undecided)
 
 
-@pytest.mark.parametrize("place", [3e-6, 1e-3, -0.07, 0.6, -0.99])
+@pytest.mark.parametrize("place", [3e-6, 1e-3, -0.07, 0.3, -0.45])
 @pytest.mark.parametrize("curvature", [0.0, 1e-3])
 def test_kinks_are_found(place: float, curvature: float) -> None:
     distance = nearest_kink(line(lambda t: (t - place).abs() + curvature * t**2), ONE)

@@ -153,7 +153,7 @@ def test_a_wrong_gradient_of_a_constraint_is_named() -> None:
         return LinearProgram(torch.ones(1, 3), wrong, bounds=(0, 1))
 
     def forgets(budget: Tensor) -> LinearProgram:
-        return LinearProgram(torch.ones(1, 3), [float(budget)], bounds=(0, 1))
+        return LinearProgram(torch.ones(1, 3), [float(budget.detach())], bounds=(0, 1))
 
     theta, layer, budget = double(0.9, 0.8, 0.7).reshape(1, 3), QuadraticRelaxation(0.5), double(1.5)
     report = check_gradient(layer, build, theta, parameters=(budget,), raise_errors=False)

@@ -51,14 +51,15 @@ class Comparison:
     def scale(self) -> Tensor:
         """The largest slope of each instance, `(B,)`: what errors are relative to."""
         finite = torch.where(self.kink | ~self.differences.isfinite(), 0.0, self.differences.abs())
-        return torch.maximum(torch.maximum(finite, self.slopes.abs()).amax(0), 1e-2 * self.unit)
+        claimed = torch.where(self.slopes.isfinite(), self.slopes.abs(), 0.0)
+        return torch.maximum(torch.maximum(finite, claimed).amax(0), 1e-2 * self.unit)
 
     @property
     def error(self) -> Tensor:
         """Relative errors `(D, B)`, less what the differences can be off; 0 at kinks, where nothing is claimed."""
         excess = ((self.slopes - self.differences).abs() - 3 * self.doubt).clamp_min(0)
-        excess = torch.where(self.slopes.isfinite(), excess, torch.inf)
-        return torch.where(self.kink | self.undecided, 0.0, excess / self.scale)
+        relative = torch.where(self.kink | self.undecided, 0.0, excess / self.scale)
+        return torch.where(self.slopes.isfinite(), relative, torch.inf)
 
     @property
     def undecided(self) -> Tensor:
@@ -83,9 +84,7 @@ def compare(lines: list[Line], slopes: Tensor, unit: Tensor) -> Comparison:
         return values.gather(1, pair + offset).squeeze(1)
 
     doubt, difference, jump = doubt.squeeze(1), chosen(central, 1), (right - left).abs()
-    largest = torch.maximum(slopes.abs(), difference.abs()).amax(0)
-    floor = torch.maximum(largest, 1e-2 * unit)
-    # An agreement of the central differences; for the two sides it is the finer of the two steps that counts.
+    floor = torch.maximum(difference.abs().nan_to_num().amax(0), 1e-2 * unit)
     persists = chosen(jump, 1) > 0.5 * chosen(jump, 0)
     kink = persists & (chosen(jump, 1) > 1e-4 * floor + 10 * doubt)
     return Comparison(slopes, difference, doubt, torch.stack([chosen(right, 1), chosen(left, 1)]), kink, unit)
@@ -95,7 +94,8 @@ def nearest_kink(line: Line, scale: Tensor) -> Tensor:
     """About how far along a line, to either side, the slope of each instance first changes at once, `(B,)`.
 
     The secants between points at 1, 1/2, 1/4, ... of the direction change in proportion to the distance where the
-    function is smooth; a kink changes them by much more than that from one to the next. Infinite where none is seen.
+    function is smooth; a kink changes them by much more than that from one to the next. Infinite where none is seen
+    within half of the direction.
     """
     distance = torch.full(scale.shape, torch.inf, dtype=torch.float64, device=scale.device)
     for sign in (1.0, -1.0):
@@ -111,7 +111,7 @@ def _first_kink(line: Line, sign: float, scale: Tensor) -> Tensor:
     change = secants.diff(dim=0).abs()
     distance = torch.full(scale.shape, torch.inf, dtype=torch.float64, device=values.device)
     before = torch.zeros_like(change[0])
-    for k, step in enumerate(change):
+    for k, step in enumerate(change[:-1]):
         sharp = (step > NOTABLE * scale) & (step > 8 * before) & distance.isinf()
         distance = torch.where(sharp, _meeting(at, values, secants, k), distance)
         before = torch.maximum(before, step)
@@ -120,11 +120,10 @@ def _first_kink(line: Line, sign: float, scale: Tensor) -> Tensor:
 
 def _meeting(at: Tensor, values: Tensor, secants: Tensor, k: int) -> Tensor:
     """Where the line before the change, the k-th secant, meets the one after it; within the secants between."""
-    after = min(k + 2, len(secants) - 1)
-    slope = secants[after] - secants[k]
-    offset = values[after] - secants[after] * at[after] - values[k] + secants[k] * at[k]
+    slope = secants[k + 2] - secants[k]
+    offset = values[k + 2] - secants[k + 2] * at[k + 2] - values[k] + secants[k] * at[k]
     place = torch.where(slope == 0, at[k + 1], -offset / torch.where(slope == 0, 1.0, slope))
-    return torch.minimum(torch.maximum(place, at[k]), at[after])
+    return torch.minimum(torch.maximum(place, at[k]), at[k + 2])
 
 
 def directions(like: Tensor, size: Tensor, count: int, generator: torch.Generator) -> Iterator[Tensor]:
