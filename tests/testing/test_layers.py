@@ -9,6 +9,7 @@ from torch import Tensor
 import foresolve
 from foresolve.layers import PerturbedAdditive
 from foresolve.testing import ConformanceError, check_layer
+from foresolve.testing.layers import LayerSuite
 
 
 class Soft(foresolve.Layer):
@@ -127,25 +128,25 @@ def test_a_sound_layer_passes() -> None:
     assert report[GRADIENT].measured <= 1e-6
 
 
-@pytest.mark.parametrize(
-    ("kind", "promise", "words"),
-    [
-        (TenPercentOff, GRADIENT, "most at entry"),
-        (Turned, GRADIENT, "20 of 20 slopes are wrong"),
-        (TooMuch, "decisions are feasible", "is broken by 0.01"),
-        (Crowd, LOOP, "instance 0 in a batch"),
-        (OneBatch, "leading dimensions are kept", "theta (2, 4, 5) gives decisions (8, 5)"),
-        (Nothing, "an empty batch has no decisions", "it raised IndexError: no instances"),
-        (AlwaysDouble, FINITE, "decisions are torch.float64 where theta is torch.float32"),
-        (Cut, FINITE, "no gradient reaches theta"),
-        (Singular, FINITE, "gradients are not finite"),
-        (GlobalNoise, "equal calls give equal numbers", "decisions of a new layer, asked for again"),
-        (GlobalNoise, "global state is left alone", "it changes torch's global generator"),
-        (Attached, "no graph is built where no gradient is asked for", "decisions require grad, theta does not"),
-        (Writes, "arguments are not written into", "`theta` was written into"),
-        (TakesAnything, "a problem it cannot serve is refused before any work", "SubmodularProblem"),
-    ],
-)
+BROKEN = [
+    (TenPercentOff, GRADIENT, "most at entry"),
+    (Turned, GRADIENT, "20 of 20 slopes are wrong"),
+    (TooMuch, "decisions are feasible", "is broken by 0.01"),
+    (Crowd, LOOP, "instance 0 in a batch"),
+    (OneBatch, "leading dimensions are kept", "theta (2, 4, 5) gives decisions (8, 5)"),
+    (Nothing, "an empty batch has no decisions", "it raised IndexError: no instances"),
+    (AlwaysDouble, FINITE, "decisions are torch.float64 where theta is torch.float32"),
+    (Cut, FINITE, "no gradient reaches theta"),
+    (Singular, FINITE, "gradients are not finite"),
+    (GlobalNoise, "equal calls give equal numbers", "decisions of a new layer, asked for again"),
+    (GlobalNoise, "global state is left alone", "it changes torch's global generator"),
+    (Attached, "no graph is built where no gradient is asked for", "decisions require grad, theta does not"),
+    (Writes, "arguments are not written into", "`theta` was written into"),
+    (TakesAnything, "a problem it cannot serve is refused before any work", "SubmodularProblem"),
+]
+
+
+@pytest.mark.parametrize(("kind", "promise", "words"), BROKEN)
 def test_a_broken_promise_is_named(kind: type[Soft], promise: str, words: str) -> None:
     report = check_layer(kind(), foresolve.TopK(5, 1), raise_errors=False)
     assert report[promise].failed, str(report)
@@ -179,3 +180,8 @@ def test_what_it_refuses() -> None:
         check_layer(Soft, 3)  # type: ignore[arg-type]
     with pytest.raises(foresolve.InvalidInputError, match="`theta` must be of one batch dimension"):
         check_layer(Soft, foresolve.TopK(2, 1), torch.zeros(2, 2, 2))
+
+
+def test_every_promise_is_seen_to_be_broken() -> None:
+    broken = {promise for _, promise, _ in BROKEN}
+    assert {promise.words for promise in LayerSuite.promises()} - broken == {"devices agree"}

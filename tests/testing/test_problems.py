@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import foresolve
 from foresolve.problems import OracleProblem
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.testing import ConformanceError, check_problem
+from foresolve.testing.programs import ProgramSuite
 
 
 class Best(foresolve.Problem):
@@ -70,7 +72,7 @@ class Crowd(Best):
     """Decides for the mean of the batch."""
 
     def argmax(self, gains: Tensor) -> Tensor:
-        return super().argmax(gains.mean(tuple(range(gains.ndim - 1)), keepdim=True).expand_as(gains))
+        return super().argmax(gains.mean(0, keepdim=True).expand_as(gains) if gains.ndim > 1 else gains)
 
 
 class Writes(Best):
@@ -174,6 +176,81 @@ class WrongSelect(PerInstance):
         return WrongSelect(self.counts[: len(index)])
 
 
+class Misnamed(Best):
+    names = ("one", "two")
+
+
+class KeepsSingle(Best):
+    def flatten(self, theta: Any) -> tuple[Tensor, torch.Size]:
+        flat, batch = super().flatten(theta)
+        return flat.to(theta.dtype), batch
+
+
+class Shallow(Best):
+    """Forgets its `k` when it is copied."""
+
+    def __deepcopy__(self, memo: Any) -> Best:
+        return Best(self.size, 1)
+
+
+class Locked(Best):
+    """Holds what cannot be pickled."""
+
+    def __init__(self, n: int = 6, k: int = 2) -> None:
+        super().__init__(n, k)
+        self.lock = threading.Lock()
+
+    def __deepcopy__(self, memo: Any) -> Locked:
+        return Locked(self.size, self.k)
+
+
+class Moves(Best):
+    def to(self, device: torch.device | str) -> Moves:
+        return Moves(self.size, self.k)
+
+
+class AtMost(foresolve.LinearProgram):
+    """At most `k` of `n` items."""
+
+    def __init__(self, n: int = 5, k: int = 2, names: Any = None) -> None:
+        self.items, self.k = n, k
+        super().__init__(np.ones((1, n)), [float(k)], bounds=(0, 1), names=names)
+
+    def config(self) -> dict[str, Any]:
+        return {"n": self.items, "k": self.k, "names": self._listed_names()}
+
+    @classmethod
+    def from_config(cls, config: Any) -> AtMost:
+        return cls(**config)
+
+
+class TakesAll(AtMost):
+    """By an algorithm of its own that always takes `k`, whether it pays or not."""
+
+    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
+        return torch.zeros_like(gains).scatter(-1, gains.topk(self.k, -1).indices, 1.0)
+
+
+class Blind(AtMost):
+    def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
+        return inspect({"lower": 0 * x}, tol, x.shape[:-1], lambda kind, index: "")
+
+
+class Modest(AtMost):
+    @property
+    def traits(self) -> frozenset[str]:
+        return super().traits - {"exact"}
+
+
+class Nameless(AtMost):
+    def __init__(self, n: int = 5, k: int = 2, names: Any = None) -> None:
+        super().__init__(n, k)
+
+
+def draw(n: int) -> Tensor:
+    return torch.randn(9, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
 FEASIBLE, BEST, LOOP = "decisions are feasible", "no other decision is better", "a batch equals a loop"
 SIGN, SIGNS = "a linear objective is gain'x, its argmax the decision", "argmax takes gains of any sign"
 
@@ -190,35 +267,64 @@ def test_a_class_is_made_first() -> None:
     assert check_problem(Best)
 
 
-@pytest.mark.parametrize(
-    ("kind", "promise", "words"),
-    [
-        (TurnedGain, SIGN, "the gain for sense='max'"),
-        (OneTooMany, FEASIBLE, "A_eq row 0 is broken by 1"),
-        (SecondBest, BEST, "`check` accepts a decision with the objective"),
-        (Crowd, LOOP, "the value of instance 0 in a batch"),
-        (Writes, "arguments are not written into", "`theta` was written into"),
-        (Seeds, "global state is left alone", "it changes torch's global generator"),
-        (Double, "the dtype is the caller's", "decisions are torch.float64 where theta is torch.float32"),
-        (FlatBatch, "shapes are (*batch, n)", "decisions of a batch () have the shape (1, 6) instead of (6,)"),
-        (Careless, "wrong theta is refused", "theta of the shape (2, 7) is taken without a word"),
-        (Forgets, "`from_config(config())` makes the same problem", "the decision of what came back"),
-        (Drifts, "equal calls give equal decisions", "the decision, asked for again"),
-        (Crooked, SIGN, "gain'x against the objective"),
-        (Rounds, "scaling theta scales the value", "the value for 0.001 theta"),
-        (Positive, SIGNS, "A_eq row 0 is broken"),
-        (Detached, "the objective is differentiable", "no gradient reaches x"),
-        (Attached, "the objective is differentiable", "attached to theta's graph"),
-    ],
-)
+BROKEN = [
+    (TurnedGain, SIGN, "the gain for sense='max'"),
+    (OneTooMany, FEASIBLE, "A_eq row 0 is broken by 1"),
+    (SecondBest, BEST, "`check` accepts a decision with the objective"),
+    (Crowd, LOOP, "the value of instance 0 in a batch"),
+    (Writes, "arguments are not written into", "`theta` was written into"),
+    (Seeds, "global state is left alone", "it changes torch's global generator"),
+    (Double, "the dtype is the caller's", "decisions are torch.float64 where theta is torch.float32"),
+    (FlatBatch, "shapes are (*batch, n)", "decisions of a batch () have the shape (1, 6) instead of (6,)"),
+    (Careless, "wrong theta is refused", "theta of the shape (2, 7) is taken without a word"),
+    (Forgets, "`from_config(config())` makes the same problem", "the decision of what came back"),
+    (Drifts, "equal calls give equal decisions", "the decision, asked for again"),
+    (Crooked, SIGN, "gain'x against the objective"),
+    (Rounds, "scaling theta scales the value", "the value for 0.001 theta"),
+    (Positive, SIGNS, "A_eq row 0 is broken"),
+    (Detached, "the objective is differentiable", "no gradient reaches x"),
+    (Attached, "the objective is differentiable", "attached to theta's graph"),
+    (Misnamed, "theta is as the problem says", "`names` has 2 names for 6"),
+    (KeepsSingle, "flatten gives one batch in float64", "torch.float32"),
+    (Shallow, "copies decide alike", "the decision after copy.deepcopy"),
+    (Locked, "a pickle decides alike", "cannot pickle"),
+    (Moves, "`to` gives itself where it is already", "made another problem"),
+]
+
+
+@pytest.mark.parametrize(("kind", "promise", "words"), BROKEN)
 def test_a_broken_promise_is_named(kind: type[Best], promise: str, words: str) -> None:
-    report = check_problem(kind(6, 3), seed=1, raise_errors=False)
-    assert not report
-    finding = report[promise]
-    assert finding.failed, str(report)
-    assert words in finding.detail
-    assert finding.remedy
+    report = check_problem(kind(6, 3), draw(6), seed=1, raise_errors=False)
+    assert report[promise].failed, str(report)
+    assert words in report[promise].detail
+    assert report[promise].remedy
     assert f"failed, {promise}: " in str(report)
+
+
+PROGRAMS = [
+    ("the value is that of its rows and bounds", TakesAll, "the value: "),
+    ("`check` names what is broken", Blind, "instance 1 is far outside"),
+    ("it offers rows, a linear objective and an exact oracle", Modest, "`traits` lacks {'exact'}"),
+    ("variables are called by their names", Nameless, "`names` became"),
+]
+
+
+@pytest.mark.parametrize(("promise", "kind", "words"), PROGRAMS)
+def test_a_broken_promise_of_programs_is_named(promise: str, kind: type[AtMost], words: str) -> None:
+    report = check_problem(kind(), draw(5), raise_errors=False)
+    assert report[promise].failed, str(report)
+    assert words in report[promise].detail
+    assert report[promise].remedy
+
+
+def test_every_promise_is_seen_to_be_broken() -> None:
+    broken = {promise for _, promise, _ in BROKEN} | {promise for promise, _, _ in PROGRAMS}
+    kept = {promise.words for promise in ProgramSuite.promises()} - broken
+    assert kept == {
+        "devices agree",
+        "the value is that of the reference",  # below
+        "`select` takes instances with all that is theirs",
+    }
 
 
 def test_instances_that_get_the_data_of_others_are_caught() -> None:
@@ -257,30 +363,10 @@ def test_a_black_box_is_compared_with_its_own_decisions_alone() -> None:
         check_problem(OracleProblem(smallest, n=5))
 
 
-class Shortcut(foresolve.LinearProgram):
-    """At most `k` items, by an algorithm of its own that always takes `k`."""
-
-    def __init__(self, n: int = 5, k: int = 2) -> None:
-        self.items, self.k = n, k
-        super().__init__(np.ones((1, n)), [float(k)], bounds=(0, 1))
-
-    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
-        return torch.zeros_like(gains).scatter(-1, gains.topk(self.k, -1).indices, 1.0)
-
-    def config(self) -> dict[str, Any]:
-        return {"n": self.items, "k": self.k}
-
-    @classmethod
-    def from_config(cls, config: Any) -> Shortcut:
-        return cls(**config)
-
-
 def test_an_own_algorithm_is_held_to_the_rows() -> None:
-    theta = torch.tensor([[1.0, -1.0, -2.0, -3.0, -1.5], [-1.0, 2.0, -3.0, -1.0, -2.0]])
-    report = check_problem(Shortcut(), theta, raise_errors=False)
-    assert report["the value is that of its rows and bounds"].failed
-    assert report[BEST].failed
-    assert check_problem(Shortcut(), theta.abs(), any_gains=False)
+    assert check_problem(AtMost(), draw(5))
+    assert check_problem(TakesAll(), draw(5), raise_errors=False)[BEST].failed
+    assert check_problem(TakesAll(), draw(5).abs(), any_gains=False)
 
 
 def test_what_it_refuses() -> None:
