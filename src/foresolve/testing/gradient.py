@@ -77,7 +77,7 @@ def check_gradient(
     --------
     >>> import torch, foresolve
     >>> from foresolve.testing import check_gradient
-    >>> theta = torch.tensor([[0.9, 0.5, 0.3], [0.2, 0.8, 0.6]], dtype=torch.float64)
+    >>> theta = torch.tensor([[0.9, 0.5, 0.3], [0.3, 0.8, 0.6]], dtype=torch.float64)
     >>> layer = foresolve.QuadraticRelaxation(gamma=0.5)
     >>> report = check_gradient(layer, foresolve.TopK(3, 1), theta)
     >>> bool(report), bool((report.error < 1e-6).all())
@@ -138,7 +138,7 @@ def _summary(
     doubt = torch.stack([(comparison.doubt / comparison.scale).amax(0) for comparison in known]).amax(0)
     kink = slopes.kinks(comparisons[0]) if comparisons[0] is not None else torch.full_like(error, torch.nan)
     where = "at a kink" if float(kink.min()) == 0 else "in units of theta"
-    findings.append(Finding(f"distance to the nearest kink ({where})", "passed", float(kink.min())))
+    findings.append(Finding(f"distance to the nearest kink ({where})", "noted", float(kink.min())))
     if least is not None:
-        findings.append(Finding("least slack or multiplier (in units of x)", "passed", float(least.min())))
+        findings.append(Finding("least slack or multiplier (in units of x)", "noted", float(least.min())))
     return GradientReport(subject, tuple(findings), error, doubt, kink, least)

@@ -140,9 +140,11 @@ def unpickled(subject: Any) -> Any:
     try:
         document = pickle.dumps(subject)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if "local" not in str(error) and "lambda" not in str(error):
+        if not any(words in str(error) for words in ("local", "lambda", "attribute lookup")):
             raise
-        reason = f"it holds what is defined inside a function ({error}), which worker processes cannot import"
+        reason = (
+            f"something of it is defined inside a function or session, where worker processes cannot import it: {error}"
+        )
         raise Inapplicable(reason) from error
     return pickle.loads(document)
 

@@ -9,7 +9,7 @@ from typing import Literal
 from foresolve._base.table import Table, Tabular
 from foresolve.errors import ForesolveError
 
-Verdict = Literal["passed", "failed", "not applicable"]
+Verdict = Literal["passed", "failed", "not applicable", "noted"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Finding:
     Attributes
     ----------
     promise: what is promised, in words.
-    verdict: "passed", "failed" or "not applicable".
+    verdict: "passed", "failed" or "not applicable"; "noted" for a number that nothing is promised of.
     measured: the number that came nearest to its tolerance, or crossed it; `None` where a promise has no number.
     tolerance: what it may be at most.
     detail: what was found, and where; for a promise that does not apply, why.
@@ -76,13 +76,16 @@ class ConformanceReport(Tabular):
     @property
     def verdict(self) -> str:
         """How many promises are kept, broken, or do not apply."""
-        counts = {"passed": 0, "failed": 0, "not applicable": 0}
-        for finding in self.findings:
-            counts[finding.verdict] += 1
-        return ", ".join(f"{count} {word}" for word, count in counts.items() if count or word == "passed")
+        verdicts = [finding.verdict for finding in self.findings]
+        words = [word for word in ("passed", "failed", "not applicable") if word == "passed" or word in verdicts]
+        return ", ".join(f"{verdicts.count(word)} {word}" for word in words)
 
     def __str__(self) -> str:
-        asides = [f"not applicable, {f.promise}: {f.detail}" for f in self.findings if f.verdict == "not applicable"]
+        reasons: dict[str, list[str]] = {}
+        for finding in self.findings:
+            if finding.verdict == "not applicable":
+                reasons.setdefault(finding.detail, []).append(finding.promise)
+        asides = [f"not applicable, {'; '.join(promises)}: {reason}" for reason, promises in reasons.items()]
         return "\n".join([self._table().text(), *asides, *_explained(self.failures)])
 
     def raise_for_failures(self) -> None:
