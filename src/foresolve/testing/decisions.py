@@ -130,18 +130,18 @@ class DecisionSuite(Suite):
         for dtype in (torch.float32, torch.float64):
             theta = self.draw(3).to(dtype)
             x = self.problem.solve(theta)
-            for what, part in (("decisions", x), ("objectives", self.problem.objective(x, theta))):
-                yield holds(part.dtype == dtype, f"{what} are {part.dtype} where theta is {dtype}")
-                yield holds(
-                    part.device == theta.device, f"{what} are on {part.device} where theta is on {theta.device}"
-                )
+            yield from _kept(theta, x, self.problem.objective(x, theta))
 
     @Promise("devices agree", "keep every tensor of the problem on `problem.device`, and give `_moved(device)`")
     def devices_agree(self) -> Iterator[Measure]:
         theta = self.draw(5)
         moved = on_cuda(self.problem)
+        yield holds(moved.device.type == "cuda", f"the problem says that it is on {moved.device}")
+        for dtype in (torch.float32, torch.float64):
+            there = theta.to("cuda", dtype)
+            x = moved.solve(there)
+            yield from _kept(there, x, moved.objective(x, there))
         x = moved.solve(theta.to("cuda"))
-        yield holds(x.device.type == moved.device.type == "cuda", f"decisions are on {x.device}")
         yield near(self.problem.objective(x.cpu(), theta), self.value(theta), "the value", atol=1e-7, rtol=1e-7)
 
     # -- the objective -------------------------------------------------------------------------------------------------
@@ -225,6 +225,13 @@ class DecisionSuite(Suite):
     def leaves_global_state(self) -> Iterator[Measure]:
         theta = self.draw(3)
         yield quiet(lambda: self.problem.objective(self.problem.solve(theta), theta))
+
+
+def _kept(theta: Tensor, x: Tensor, value: Tensor) -> Iterator[Measure]:
+    """Decisions and objectives must have the dtype of theta, and be where it is."""
+    for what, part in (("decisions", x), ("objectives", value)):
+        yield holds(part.dtype == theta.dtype, f"{what} are {part.dtype} where theta is {theta.dtype}")
+        yield holds(part.device == theta.device, f"{what} are on {part.device} where theta is on {theta.device}")
 
 
 def on_cuda(problem: Problem) -> Problem:

@@ -66,7 +66,7 @@ def check_gradient(
     layer: a layer, or a class of layers without arguments. Each evaluation works on a copy in the same state, so that
         a layer with samples draws the same ones.
     problem: what is decided; with `parameters`, a function that builds the problem from them.
-    theta: `(*batch, *theta_shape)`, floating, best in float64, inside of its bounds.
+    theta: `(*batch, *theta_shape)`, inside of its bounds; it is taken in float64, in which differences mean something.
     parameters: tensors that the constraints are made of, such as right-hand sides, bounds or entries of a matrix.
         Their gradients are compared in the same way, for each instance.
     directions: how many; each entry by itself where an instance has no more entries than that.
@@ -94,7 +94,7 @@ def check_gradient(
         expected = "a function of the `parameters`" if parameters else "a Problem, where no `parameters` are given"
         raise checks.fail("problem", expected, type(problem).__name__)
     names = ["theta", *(f"parameters[{k}]" for k in range(len(parameters)))]
-    leaves = [checks.as_tensor(name, leaf).detach() for name, leaf in zip(names, [theta, *parameters])]
+    leaves = [checks.as_tensor(name, leaf).detach().double() for name, leaf in zip(names, [theta, *parameters])]
     build = (lambda: problem) if isinstance(problem, Problem) else problem
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoGradientWarning)  # the report says more

@@ -95,8 +95,16 @@ class LossSuite(Suite):
             raise Inapplicable("the instances of a batch share samples or a pool")
         together = self.value(self.theta_hat)
         for i in range(len(self.batch)):
-            alone = self.value(self.theta_hat[i : i + 1], part(self.batch, i))[0]
+            alone = self.value(self.theta_hat[i : i + 1], part(self.batch, slice(i, i + 1)))[0]
             yield near(together[i], alone, f"the loss of instance {i} in a batch", atol=1e-9, rtol=1e-9)
+
+    @Promise("an empty batch has no losses", "give `(0,)` for no instances, attached to the prediction")
+    def empty_batch(self) -> Iterator[Measure]:
+        leaf = self.theta_hat[:0].clone().requires_grad_()
+        value = self.value(leaf, part(self.batch, slice(0, 0)))
+        yield holds(value.shape == (0,), f"no instances have losses of the shape {tuple(value.shape)}")
+        (gradient,) = torch.autograd.grad(value.sum(), leaf)
+        yield holds(gradient.shape == leaf.shape, f"no instances have gradients {tuple(gradient.shape)}")
 
     @Promise("what the batch carries need not be worked out", "take decisions from `batch.best()`")
     def carried(self) -> Iterator[Measure]:
@@ -188,16 +196,16 @@ class LossSuite(Suite):
         )
 
 
-def part(batch: Batch, i: int) -> Batch:
-    """One instance of a batch, as a batch."""
+def part(batch: Batch, rows: slice) -> Batch:
+    """Some instances of a batch, as a batch."""
 
     def cut(tensor: Tensor | None) -> Tensor | None:
-        return None if tensor is None else tensor[i : i + 1]
+        return None if tensor is None else tensor[rows]
 
     return replace(
         batch,
-        theta=batch.theta[i : i + 1],
-        problem=batch.problem.select(torch.tensor([i])),
+        theta=batch.theta[rows],
+        problem=batch.problem.select(torch.arange(len(batch))[rows]),
         decision=cut(batch.decision),
         value=cut(batch.value),
         index=cut(batch.index),

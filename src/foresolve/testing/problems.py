@@ -84,6 +84,7 @@ class ProblemSuite(DecisionSuite):
         expected = self.problem.solve(theta)  # also fills whatever the problem caches
         for how, twin in (("copy.copy", copy.copy(self.problem)), ("copy.deepcopy", copy.deepcopy(self.problem))):
             yield near(twin.solve(theta), expected, f"the decision after {how}")
+            yield self.looks_like(twin, how)
 
     @Promise("a pickle decides alike", "keep what cannot be pickled out of `__getstate__`")
     def pickles(self) -> Iterator[Measure]:
@@ -91,8 +92,12 @@ class ProblemSuite(DecisionSuite):
         expected = self.problem.solve(theta)
         twin = unpickled(self.problem)
         yield near(twin.solve(theta), expected, "the decision after pickling")
-        if type(self.problem).__repr__ is not object.__repr__:
-            yield holds(repr(twin) == repr(self.problem), f"{self.problem!r} became {twin!r}")
+        yield self.looks_like(twin, "pickling")
+
+    def looks_like(self, twin: Problem, how: str) -> Measure:
+        """A twin has the `repr` of the problem, unless that is Python's own."""
+        named = type(self.problem).__repr__ is not object.__repr__
+        return holds(not named or repr(twin) == repr(self.problem), f"{self.problem!r} became {twin!r} after {how}")
 
     @Promise("`to` gives itself where it is already", "override `_moved(device)`, not `to`")
     def stays(self) -> Iterator[Measure]:
@@ -131,6 +136,7 @@ class ProblemSuite(DecisionSuite):
             ("batch_shape", twin.batch_shape, problem.batch_shape), ("traits", twin.traits, problem.traits),
         ):  # fmt: skip
             yield holds(back == there, f"`{what}` came back as {back!r} instead of {there!r}")
+        yield self.looks_like(twin, "`from_config`")
         theta = self.draw(3)
         yield near(twin.solve(theta), problem.solve(theta), "the decision of what came back")
 

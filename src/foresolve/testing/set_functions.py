@@ -109,7 +109,10 @@ class ValueSuite(Suite):
     def refuses(self) -> Iterator[Measure]:
         function, x, theta = self.function, self.points(2), self.draw(2)
         theta.reshape(-1)[theta.numel() - 1] = math.nan
-        yield refused(lambda: function.gradient(x, theta), "NaN in theta", "`theta` must be finite; got nan at [")
+        own = type(function).multilinear is not SetFunction.multilinear  # a formula of the user's sees whatever comes
+        for call in [function.gradient] if own else [function.gradient, function.multilinear]:
+            words = "`theta` must be finite; got nan at ["
+            yield refused(lambda call=call: call(x, theta), "NaN in theta", words)
         yield refused(lambda: function.check_theta(torch.tensor(1.0), self.n), "a number", "`theta` must be", "got ()")
         batches = self.draw(3)
         yield refused(lambda: function.gradient(x, batches), "another batch", "batch shapes must broadcast")

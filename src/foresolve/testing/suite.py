@@ -67,7 +67,7 @@ class Promise:
         worst = Measure(False)
         try:
             for measure in self.method(suite):
-                worst = max(worst, measure, key=lambda one: one.weight)
+                worst = max(worst, measure, key=lambda candidate: candidate.weight)
                 if measure.broken:
                     return self._finding("failed", measure, measure.detail)
         except Inapplicable as reason:
