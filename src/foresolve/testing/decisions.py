@@ -113,14 +113,19 @@ class DecisionSuite(Suite):
     @Promise("shapes are (*batch, n)", "keep every leading dimension of theta, an empty batch too")
     def shapes(self) -> Iterator[Measure]:
         own = tuple(self.problem.batch_shape)
-        for batch in [(), (1,), (3,), (2, 3), (0,)] if self.shared else [own, (2, *own)]:
+        cases = [
+            (self.problem, batch) for batch in ([(), (1,), (3,), (2, 3), (0,)] if self.shared else [own, (2, *own)])
+        ]
+        if len(own) == 1:
+            cases.append((self.problem.select(torch.zeros(0, dtype=torch.long)), (0,)))
+        for problem, batch in cases:
             theta = self._draw(batch, self.seed)
-            x = self.problem.solve(theta)
-            n = x.shape[-1] if self.problem.n is None else self.problem.n
+            x = problem.solve(theta)
+            n = x.shape[-1] if problem.n is None else problem.n
             for what, shape, expected in (
                 ("decisions", x.shape, (*batch, n)),
-                ("`objective`", self.problem.objective(x, theta).shape, batch),
-                ("`check(x).feasible`", self.problem.check(x).feasible.shape, batch),
+                ("`objective`", problem.objective(x, theta).shape, batch),
+                ("`check(x).feasible`", problem.check(x).feasible.shape, batch),
             ):
                 told = f"{what} of a batch {batch} have the shape {tuple(shape)} instead of {tuple(expected)}"
                 yield holds(tuple(shape) == tuple(expected), told)
