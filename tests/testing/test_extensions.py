@@ -278,7 +278,7 @@ BROKEN = [
     (Cut(), "it is monotone", "monotone is broken by"),
     (Squared(), "it is submodular", "submodular is broken by"),
     (Misannounced(), "theta has the shape that is announced", "`theta_shape(4)` is (5,)"),
-    (TakesNaN(), "wrong theta is refused", "NaN in theta is taken without a word"),
+    (TakesNaN(), "wrong theta is refused", "NaN in theta is "),
     (Crowd(), "a batch equals a loop", "`value` of instance 0"),
     (Summed(), "batches broadcast", "`value` of x (3,) and theta () gives (), not (3,)"),
     (AlwaysDouble(), "float32 is close to float64, and stays", "`value` gives torch.float64 for float32"),

@@ -80,6 +80,13 @@ class Believes(Squared):
         return super().forward(theta_hat, batch) + bonus
 
 
+class Nothing(Squared):
+    """Looks at the first instance, whether there is one or not."""
+
+    def forward(self, theta_hat: Tensor, batch: foresolve.Batch) -> Tensor:
+        return super().forward(theta_hat, batch) + 0 * batch.theta[0].sum()
+
+
 class TakesAnyShape(Squared):
     def __call__(self, theta_hat: Tensor, batch: foresolve.Batch) -> Tensor:
         return theta_hat.square().flatten(1).mean(1)
@@ -114,6 +121,7 @@ BROKEN = [
     (GlobalNoise, "equal calls give equal losses", "the loss, asked for again"),
     (GlobalNoise, "global state is left alone", "it changes torch's global generator"),
     (Believes, "what the batch carries need not be worked out", "the loss with decisions"),
+    (Nothing, "an empty batch has no losses", "it raised IndexError"),
     (TakesAnyShape, "a prediction of another shape is refused", "is taken without a word"),
     (TakesAnyProblem, "a problem it cannot serve is refused before any work", "SubmodularProblem"),
 ]
