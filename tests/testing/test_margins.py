@@ -33,8 +33,8 @@ def test_rows_count_per_unit_of_their_norm() -> None:
 
 
 def test_empty_rows_and_fixed_variables_make_no_kink() -> None:
-    problem = LinearProgram(double([[0.0, 0.0]]), [0.0], bounds=([0.5, 0.0], [0.5, 1.0]))
-    assert float(margin(QuadraticRelaxation(0.5), problem, double([[3.0, 0.6]]))) == pytest.approx(0.4)  # type: ignore[arg-type]
+    problem = LinearProgram(double([[0.0, 0.0, 0.0]]), [0.0], bounds=([0.5, 0.0, 0.0], [0.5, 1.0, 1.0]))
+    assert float(margin(QuadraticRelaxation(0.5), problem, double([[3.0, 0.6, 0.5]]))) == pytest.approx(0.4)  # type: ignore[arg-type]
 
 
 def test_rows_of_each_instance() -> None:

@@ -25,7 +25,7 @@ from foresolve.testing.suite import (
     near,
     quiet,
     untouched,
-)  # fmt: skip
+)
 
 Draw = Callable[[tuple[int, ...], int], Tensor]
 
@@ -70,6 +70,8 @@ class DecisionSuite(Suite):
     def reference(self) -> Iterator[Measure]:
         if self.best is None:
             raise Inapplicable("no reference was given; `best=` takes a function from theta to the best value")
+        if not self.shared:
+            raise Inapplicable("each instance has a feasible set of its own, of which `best` knows nothing")
         theta = self._draw((), self.seed)
         value, best = float(self.value(theta)), self.best(theta)
         yield bounded(abs(value - best), self.tol, f"the decision has the value {value:.8g}, the reference {best:.8g}")
@@ -113,9 +115,8 @@ class DecisionSuite(Suite):
     @Promise("shapes are (*batch, n)", "keep every leading dimension of theta, an empty batch too")
     def shapes(self) -> Iterator[Measure]:
         own = tuple(self.problem.batch_shape)
-        cases = [
-            (self.problem, batch) for batch in ([(), (1,), (3,), (2, 3), (0,)] if self.shared else [own, (2, *own)])
-        ]
+        batches = [(), (1,), (3,), (2, 3), (0,)] if self.shared else [own, (2, *own)]
+        cases = [(self.problem, batch) for batch in batches]
         if len(own) == 1:
             cases.append((self.problem.select(torch.zeros(0, dtype=torch.long)), (0,)))
         for problem, batch in cases:

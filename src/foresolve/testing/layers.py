@@ -23,7 +23,7 @@ from foresolve.testing.suite import (
     near,
     quiet,
     untouched,
-)  # fmt: skip
+)
 
 
 class LayerSuite(Suite):

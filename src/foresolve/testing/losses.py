@@ -27,7 +27,7 @@ from foresolve.testing.suite import (
     quiet,
     refused,
     untouched,
-)  # fmt: skip
+)
 
 
 class LossSuite(Suite):

@@ -27,7 +27,7 @@ from foresolve.testing.suite import (
     quiet,
     refused,
     untouched,
-)  # fmt: skip
+)
 
 Draw = Callable[[tuple[int, ...], int], Tensor]
 # Batch shapes of x and of theta, and of both together.
