@@ -123,6 +123,16 @@ def test_decisions_that_step_have_no_gradient_to_agree_with() -> None:
     assert report["gradient for theta"].failed
 
 
+@pytest.mark.parametrize("others", [0.0, 0.8])
+def test_a_decision_of_nothing_has_a_gradient_of_nothing(others: float) -> None:
+    """x = 0, a vertex, with the value and every slope 0: no scale to compare with, and nothing wrong."""
+    program = LinearProgram(np.ones((1, 3)), [1.0], bounds=(0, 1))
+    theta = double(-1.0, -2.0, -3.0, -1.0, -2.0, others or -3.0).reshape(2, 3)
+    report = check_gradient(QuadraticRelaxation(0.5), program, theta)
+    assert report.error.tolist() == [0.0, 0.0]
+    assert report["gradient for theta"].verdict == "passed"
+
+
 def test_no_gradient_at_all_is_said() -> None:
     class Detached(Soft):
         def smoothed(self, gains: Tensor) -> Tensor:

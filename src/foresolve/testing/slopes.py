@@ -35,7 +35,7 @@ class Slopes:
         *, dims: int, bounds: tuple[float, float], unit: Tensor, seed: int,
     ) -> None:  # fmt: skip
         self.values, self.leaves, self.names = values, list(leaves), names
-        self.dims, self.bounds, self.unit = dims, bounds, unit.double()
+        self.dims, self.bounds, self.unit = dims, bounds, _positive(unit.detach().double())
         self.generator = torch.Generator().manual_seed(seed)
 
     def line(self, k: int, direction: Tensor) -> Line:
@@ -175,6 +175,12 @@ def _counts(comparison: Comparison, tol: float) -> str:
     if bool(undecided.any()):
         parts.append(f"{int(undecided.sum())} undecided")
     return ", ".join(parts)
+
+
+def _positive(unit: Tensor) -> Tensor:
+    """Magnitudes, for an instance whose value is 0 that of the others; 1 where all are 0."""
+    mean = float(unit.mean()) if unit.numel() else 0.0
+    return torch.where(unit > 0, unit, mean if mean > 0 else 1.0)
 
 
 def _size(flat: Tensor) -> Tensor:
