@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 import foresolve
+from foresolve.testing.margins import margins
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,7 @@ def draw(
 
 def margin(problem: foresolve.LinearProgram, solution: foresolve.layers.Solution, gamma: float) -> float:
     """The distance to the nearest kink: the least over all constraints of slack and multiplier, whichever is larger."""
-    x, duals, unit = solution.x.detach(), solution.duals, 2 * gamma
-    slack = problem.b_ub - x @ torch.from_numpy(problem.A_ub.toarray()).T
-    width = problem.upper - problem.lower
-    at_lower = torch.maximum(x - problem.lower, duals.lower / unit)[:, width > 0]
-    at_upper = torch.maximum(problem.upper - x, duals.upper / unit)[:, width > 0]
-    pairs = (at_lower, at_upper, torch.maximum(slack, duals.ub / unit))
-    return min((float(pair.min()) for pair in pairs if pair.numel()), default=np.inf)
+    return float(margins(problem, solution, gamma).min())
 
 
 def finite_differences(function, theta: Tensor, v: Tensor, step: float = 1e-6) -> Tensor:

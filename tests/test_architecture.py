@@ -27,6 +27,7 @@ FLOORS = (
     "learning",
     "report",
     "reproduce",
+    "testing",
     "cli",
 )
 # Global state belongs to the user.

@@ -54,7 +54,7 @@ NAMES = [
     "fit",
 ]
 # The public addresses: `foresolve` itself, and these.
-FLOORS = ("problems", "layers", "losses", "sets", "models", "data", "learning", "schedules", "reproduce")
+FLOORS = ("problems", "layers", "losses", "sets", "models", "data", "learning", "schedules", "reproduce", "testing")
 # Optional, or slow to import and needed by few.
 LAZY = ("highspy", "networkx", "typer", "rich", "matplotlib", "sklearn", "pandas", "safetensors", "skops", "pyarrow")
 

@@ -125,7 +125,7 @@ def test_three_routes_give_one_gradient() -> None:
     problem, theta = instance.problem(), tensor(instance.theta).requires_grad_()
     v = torch.randn(theta.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     layer = QuadraticRelaxation(instance.gamma)
-    assert margin(problem, layer.solve(theta, problem), instance.gamma) > 1e-2
+    assert margin(problem, layer.solve(theta, problem), instance.gamma) > 5e-3
     (implicit,) = torch.autograd.grad((layer(theta, problem) * v).sum(), theta)
     (unroll,) = torch.autograd.grad((unrolled(theta, instance, 3_000) * v).sum(), theta)
     differences = finite_differences(lambda t: layer(t, problem), theta.detach(), v)

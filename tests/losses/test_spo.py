@@ -27,6 +27,8 @@ def heuristic(theta: np.ndarray) -> np.ndarray:
 
 
 class TestSPOPlus(LossConformance):
+    bounds_regret = True
+
     def loss(self) -> SPOPlus:
         return SPOPlus()
 

@@ -107,34 +107,6 @@ class SubmodularConformance(ProblemConformance):
         assert set(x.unique().tolist()) <= {0.0, 1.0}
         assert (x.sum(-1) == problem.matroid.rank).all()
 
-    @pytest.mark.parametrize("batch", [(), (1,), (3,), (2, 3), (0,)])
-    def test_shapes(self, batch: tuple[int, ...]) -> None:
-        problem = self.make(2)
-        theta = self.draw(problem, batch, 2)
-        x = problem.solve(theta)
-        assert x.shape == (*batch, N)
-        assert problem.objective(x, theta).shape == batch
-        assert problem.check(x).feasible.shape == batch
-
-    def test_wrong_theta_is_refused(self) -> None:
-        problem = self.make(8)
-        with pytest.raises(InvalidInputError, match=rf"`theta` must be .*\b{N}\b.*got \(2, {N + 1}, {TARGETS}\)"):
-            problem.solve(torch.zeros(2, N + 1, TARGETS))
-        theta = self.draw(problem, (2,), 8)
-        theta[1, 0, 3] = torch.nan
-        with pytest.raises(InvalidInputError, match=r"`theta` must be finite; got nan at \[1, 0, 3\]"):
-            problem.solve(theta)
-        with pytest.raises(InvalidInputError, match=r"`theta`.*finite.*inf"):
-            problem.solve(torch.full((N, TARGETS), torch.inf))
-
-    def test_objective_is_differentiable(self) -> None:
-        """Inside of the domain: differences must not leave it."""
-        problem = self.make(5)
-        theta = (0.1 + 0.8 * self.draw(problem, (3,), 2)).requires_grad_()
-        x = problem.solve(theta)
-        assert not x.requires_grad
-        assert torch.autograd.gradcheck(problem.objective, ((0.25 + 0.5 * x).requires_grad_(), theta))
-
     @conform
     @given(seed=seeds)
     def test_permuting_items_permutes_the_value(self, seed: int) -> None:
@@ -154,6 +126,7 @@ class TestExact(SubmodularConformance):
 
 
 class _Approximate(SubmodularConformance):
+    best = None  # type: ignore[assignment]
     share = 1 - 1 / math.e  # of the best, for any of the matroids
     share_uniform = 1 - 1 / math.e
 
@@ -177,12 +150,7 @@ class TestGreedy(_Approximate):
 
 
 class _Slow(_Approximate):
-    def test_batch_equals_loop_in_value(self) -> None:
-        problem = self.make(4)
-        theta = self.draw(problem, (6,), 2)
-        together = problem.objective(problem.solve(theta), theta)
-        alone = torch.stack([problem.objective(problem.solve(instance), instance) for instance in theta])
-        torch.testing.assert_close(together, alone)
+    instances = 3
 
 
 class TestContinuousGreedy(_Slow):

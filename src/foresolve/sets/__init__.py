@@ -1,6 +1,5 @@
 """Set functions, matroids and rounding: what submodular problems are made of."""
 
-from foresolve.sets.functions.checker import CounterExample, SetFunctionReport, check_set_function
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.extension import Local
 from foresolve.sets.functions.facility import FacilityLocation
@@ -17,7 +16,6 @@ from foresolve.solvers.submodular.increments import Increments
 
 __all__ = [
     "ClosedForm",
-    "CounterExample",
     "FacilityLocation",
     "GraphicMatroid",
     "Increments",
@@ -32,10 +30,8 @@ __all__ = [
     "ProbabilisticCoverage",
     "Selected",
     "SetFunction",
-    "SetFunctionReport",
     "UniformMatroid",
     "WeightedSum",
-    "check_set_function",
     "pipage",
     "randomized_pipage",
     "swap_rounding",

@@ -1,4 +1,4 @@
-"""Is a set function monotone and submodular, and does its extension belong to it?"""
+"""Sets that show that a function is not monotone, not submodular, or that its extension belongs to another one."""
 
 from __future__ import annotations
 
@@ -40,34 +40,25 @@ class CounterExample:
 
 
 @dataclass(frozen=True)
-class SetFunctionReport:
-    """Truthy where nothing was found; prints the counter-examples, the worst of each kind and instance.
+class Search:
+    """What a search for counter-examples came to.
 
     Attributes
     ----------
-    exhaustive: whether all sets were tested, so that a good report is a proof up to rounding; random ones otherwise.
+    exhaustive: whether all sets were tested, so that none found is a proof up to rounding; random ones otherwise.
     tests: how many inequalities were tested.
-    failures: the counter-examples.
+    failures: the counter-examples, the worst of each kind and instance.
     """
 
     exhaustive: bool
     tests: int
     failures: tuple[CounterExample, ...]
 
-    def __bool__(self) -> bool:
-        return not self.failures
 
-    def __str__(self) -> str:
-        how = "all sets" if self.exhaustive else "random sets"
-        if self:
-            return f"monotone and submodular: {self.tests} inequalities hold ({how})"
-        return "\n".join([f"not as promised ({how}, {self.tests} inequalities):", *(f"  {f}" for f in self.failures)])
-
-
-def check_set_function(
+def find_counterexamples(
     function: SetFunction, n: int, theta: Any, *, trials: int = 1000, seed: Seed = 0, tol: float = 1e-9
-) -> SetFunctionReport:
-    r"""Look for sets of `n` items that show that a set function is not what the algorithms assume.
+) -> Search:
+    r"""Sets of `n` items that show that a set function is not what the algorithms assume.
 
     .. math::
         f(\emptyset) = 0, \quad f(S + i) \ge f(S), \quad f(S + i) - f(S) \ge f(S + i + l) - f(S + l)
@@ -82,17 +73,6 @@ def check_set_function(
     trials: random triples `(S, i, l)` for each instance where `n > 10`.
     seed: of the random sets.
     tol: rounding errors up to `tol` times the largest value seen are forgiven.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from foresolve.sets import SetFunction
-    >>> class Squared(SetFunction):
-    ...     def value(self, mask, theta):
-    ...         return (mask * theta).sum(-1) ** 2
-    >>> print(check_set_function(Squared(), 2, torch.tensor([1.0, 2.0])))
-    not as promised (all sets, 7 inequalities):
-      submodular is broken by 4: f({0}) - f({}) = 1 - 0 < f({0, 1}) - f({1}) = 9 - 4
     """
     n, trials = checks.positive_int("n", n), checks.positive_int("trials", trials)
     theta = function.check_theta(theta, n).detach().double()
@@ -112,7 +92,7 @@ def check_set_function(
             test.extension(sets, seed if exhaustive else None)
         failures += test.failures
         tests += test.count
-    return SetFunctionReport(exhaustive, tests, tuple(failures))
+    return Search(exhaustive, tests, tuple(failures))
 
 
 class _Test:
