@@ -17,6 +17,7 @@ from foresolve.layers.verdicts import report
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
+from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.project import ProjectionResult, project
 from foresolve.solvers.projection.tangent import Tangent
@@ -96,7 +97,9 @@ class QuadraticRelaxation(SmoothedLayer):
         point = gain / (2 * gamma.unsqueeze(-1))
         multipliers = None if start is None else self._start(start, polytope, batch)
         numeric = polytope.numeric()
-        result = project(to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers)
+        result = project(
+            to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers, is_feasible=is_feasible
+        )
         converged = report(result, program, polytope, batch, self.tol, self.max_iter)
         solved = _ProjectedBatch(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
         if converged and solved.differentiable and point.requires_grad:

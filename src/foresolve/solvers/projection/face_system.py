@@ -33,6 +33,8 @@ NOISE = 2e-15
 # A step that changes less than this share is not counted as a direction of its own.
 MATTERS = 1e-9
 TINY = 1e-300
+# Terms below this share of the size of `w` are noise.
+NEGLIGIBLE = 1e-10
 # Above this share of its terms a residual is a contradiction between the rows, not a weak direction of them.
 CONTRADICTION = 1e-3
 
@@ -88,7 +90,7 @@ class FaceSystem:
         """The nearest `w` to `v` with `C_AF w_F = right` (0 unless given) on the active rows."""
         xp, rows = namespace(v), self.rows
         z, w = xp.zeros_like(self.active), v * self.free
-        terms = rows.magnitudes.apply(abs(w)) if right is None else abs(right)
+        reach = rows.magnitudes.apply(self.free)
         left = self._left(w, right)
         share = xp.full_like(w.sum(-1), float("inf"))
         falling = share > 0
@@ -99,7 +101,7 @@ class FaceSystem:
             z, w = z + change, w - rows.adjoint(change) * self.free
             left = self._left(w, right)
             if step:
-                before, share = share, _share(left, terms + rows.magnitudes.apply(abs(w)))
+                before, share = share, _share(left, self._terms(w, right, reach, v))
                 falling = (share > ROUNDING) & (share < FAST * before)
                 if not bool(falling.any()):
                     break
@@ -107,15 +109,32 @@ class FaceSystem:
         unsure = share > ROUNDING
         if right is not None:
             unsure = unsure & (share < CONTRADICTION)
-        return self._conjugate(landing, left, right, terms, unsure) if bool(unsure.any()) else landing
+        if not bool(unsure.any()):
+            return landing
+        return self._conjugate(landing, left, v, right, reach, unsure)
 
     def _left(self, w: Array, right: Array | None) -> Array:
         products = self.rows.apply(w)
         return (products if right is None else products - right) * self.active
 
-    def _conjugate(self, landing: Landing, left: Array, right: Array | None, terms: Array, running: Array) -> Landing:
+    def _terms(self, w: Array, right: Array | None, reach: Array, v: Array) -> Array:
+        """What the residual of a row is measured by.
+
+        Without a right-hand side it is a matter of directions, and of `v` as a whole; with one it is the row's own
+        terms, unless they are noise.
+        """
+        xp = namespace(w)
+        if right is None:
+            return reach * xp.amax(abs(v) * self.free, keepdims=True)
+        floor = NEGLIGIBLE * reach * xp.amax(abs(w), keepdims=True)
+        return xp.maximum(self.rows.magnitudes.apply(abs(w)) + abs(right), floor)
+
+    def _conjugate(
+        self, landing: Landing, left: Array, v: Array, right: Array | None, reach: Array, running: Array
+    ) -> Landing:
         xp, rows = namespace(left), self.rows
         w, z = landing.w, landing.z
+        notable = MATTERS * (xp.amax(abs(v) * self.free) + xp.amax(abs(w)))
         best_w, best_z, best = w, z, landing.residual
         weakest = passed = landing.weakest  # of the best, and of all directions up to now
         p, before = xp.zeros_like(left), xp.full_like(best, float("inf"))
@@ -131,10 +150,10 @@ class FaceSystem:
             length = xp.where(running, power / xp.where(running, curvature, 1.0), 0.0)
             z, w = z + length[:, None] * p, w - length[:, None] * pull
             left, before = self._left(w, right), xp.where(running, power, 1.0)
-            share = _share(left, terms + rows.magnitudes.apply(abs(w)))
+            share = _share(left, self._terms(w, right, reach, v))
             quotient = curvature / xp.at_least((self.weights * p**2).sum(-1), TINY)
             better = share < best
-            moved = running & (xp.amax(abs(length[:, None] * pull)) > MATTERS * xp.amax(abs(w) + abs(landing.w)))
+            moved = running & (xp.amax(abs(length[:, None] * pull)) > notable)
             passed = xp.where(moved, xp.minimum(passed, quotient**0.5), passed)
             weakest = xp.where(better, passed, weakest)
             best_w, best_z = xp.where(better[:, None], w, best_w), xp.where(better[:, None], z, best_z)

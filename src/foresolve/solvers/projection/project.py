@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from foresolve.solvers.arrays import Array, namespace
-from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection import matching_kernel
 from foresolve.solvers.projection.active_set import Face, Guess, face_at, face_without_rows, polish
 from foresolve.solvers.projection.certificate import TRUSTED, certify, uncertainty
@@ -43,7 +43,13 @@ class ProjectionResult:
 
 
 def project(
-    point: Array, polytope: Polytope, *, tol: float, max_iter: int, start: Array | None = None
+    point: Array,
+    polytope: Polytope,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None = None,
+    is_feasible: Callable[[Polytope, int], bool] | None = None,
 ) -> ProjectionResult:
     """`argmin |x - point|^2` over each polytope.
 
@@ -54,6 +60,8 @@ def project(
     tol: bound on the residual, see `certificate`.
     max_iter: interior point iterations per instance, over all stages.
     start: multipliers `(B, m)` of a nearby problem; where their active set is right, nothing else is done.
+    is_feasible: whether the `i`-th of some polytopes is non-empty, by an independent solver; INFEASIBLE is said only
+        where it agrees, and never without it.
     """
     xp = namespace(point)
     spent = xp.counts(point)
@@ -87,7 +95,8 @@ def project(
         iterate = _iterate(s, set_, state, guess)
         better = xp.nonzero(iterate.residual < face.residual[index])
         face.put(index[better], iterate.select(better))
-        infeasible[index[keep]] = _proven_empty(set_.select(keep), state.y[keep])
+        if is_feasible is not None:
+            infeasible[index[keep]] = _proven_empty(set_.select(keep), state.y[keep], is_feasible)
         keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
     return _verified(point, polytope, face, system, infeasible, spent, tol)
@@ -142,7 +151,7 @@ def _iterate(point: Array, polytope: Polytope, state: InteriorState, guess: Gues
     return Face(guess.y, guess.free, guess.active, guess.x, *measured.figures())
 
 
-def _proven_empty(polytope: Polytope, y: Array) -> Array:
+def _proven_empty(polytope: Polytope, y: Array, is_feasible: Callable[[Polytope, int], bool]) -> Array:
     """Which polytopes are empty: `y` claims it, and an independent solver agrees."""
     xp = namespace(y)
     claimed = _farkas(polytope, y)

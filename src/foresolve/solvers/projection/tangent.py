@@ -15,7 +15,7 @@ from torch import Tensor
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.active_set import Face
-from foresolve.solvers.projection.face_system import FaceSystem, Landing
+from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem, Landing
 from foresolve.solvers.projection.polytope import Polytope
 
 # Of the random vector that asks what can move. Unlike the seeds that people choose: with theirs, the vector could be a
@@ -46,8 +46,10 @@ class Tangent:
         self.error = landing.error
 
     def along(self, g: Array) -> Array:
-        """`u`, the part of `g` along the face."""
-        return self._checked(self._system.land(g)).w
+        """`u`, the part of `g` along the face; what is below its own error is zero."""
+        xp, landing = namespace(g), self._checked(self._system.land(g))
+        noise = xp.at_least(landing.error, ROUNDING) * xp.amax(abs(g) * self.free)
+        return xp.where(abs(landing.w) > noise[:, None], landing.w, 0.0)
 
     def split(self, g: Array) -> tuple[Array, Array]:
         """`g_F = u + C_AF' z`: the part along the face, and the multipliers of the rest."""
