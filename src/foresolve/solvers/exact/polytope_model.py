@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from foresolve.solvers.exact.highs_model import (
     EITHER,
@@ -19,7 +20,7 @@ from foresolve.solvers.exact.highs_model import (
 )
 from foresolve.solvers.exact.outcome import Ending, Limits, Outcome
 from foresolve.solvers.exact.refinement import TIGHT, complaint, refine
-from foresolve.solvers.exact.scaling import Scaling, cost_scale, equilibrate
+from foresolve.solvers.exact.scaling import Scaling, cost_scale, equilibrate, units_of
 from foresolve.solvers.exact.verification import FEASIBLE, Program
 from foresolve.solvers.projection.polytope import Polytope
 
@@ -155,13 +156,20 @@ class PolytopeModel:
         rows, rhs = self.polytope.rows, self._own(self.polytope.rhs, instance)
         if self.scaling is None or rows.batched:
             matrix = rows.scipy(instance if rows.batched else 0)
-            self.scaling = equilibrate(matrix, rows.n, self.integer)
+            self.scaling = equilibrate(matrix, rows.n, self.integer, self._units(matrix, instance))
             row_bounds, bounds = self._row_bounds(rhs * self.scaling.rows), self._bounds(instance, self.scaling.columns)
             self.highs.load(self.scaling.matrix(matrix), row_bounds, bounds, maximize=True, integer=self.integer)
         else:
             self.highs.set_bounds(*self._bounds(instance, self.scaling.columns))
             self.highs.set_row_bounds(*self._row_bounds(rhs * self.scaling.rows))
         self.current = instance
+
+    def _units(self, matrix: scipy.sparse.csr_array, instance: int) -> np.ndarray:
+        """Of the variables: those of the instance where each has its rows, else of all that share them."""
+        sides = (self.polytope.rhs, self.polytope.lower, self.polytope.upper)
+        if self.polytope.rows.batched:
+            return units_of(matrix, *(self._own(side, instance)[None] for side in sides))
+        return units_of(matrix, *sides)
 
     @staticmethod
     def _own(array: np.ndarray, instance: int) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from foresolve.solvers.exact.highs_model import EITHER, INFEASIBLE, OPTIMAL, TIME_LIMIT, UNBOUNDED, HighsModel
 from foresolve.solvers.exact.outcome import Ending, Outcome
-from foresolve.solvers.exact.scaling import equilibrate, power_of_two, scaled
+from foresolve.solvers.exact.scaling import equilibrate, power_of_two, scaled, units_of
 from foresolve.solvers.exact.verification import FEASIBLE, Program, excess
 
 ROUNDS = 8
@@ -32,7 +32,8 @@ TIGHT = {
 
 def refine(highs: HighsModel, program: Program, gains: np.ndarray, seconds: float | None) -> Outcome:
     """The decision of a linear program that holds in each row's own terms, by a model with the options `TIGHT`."""
-    scaling = equilibrate(program.matrix, len(gains))
+    units = units_of(program.matrix, program.rhs[None], program.lower[None], program.upper[None])
+    scaling = equilibrate(program.matrix, len(gains), units=units)
     rows, rhs = scaling.matrix(program.matrix), program.rhs * scaling.rows
     lower, upper = program.lower / scaling.columns, program.upper / scaling.columns
     at_least = np.where(program.equality, 0.0, -np.inf)

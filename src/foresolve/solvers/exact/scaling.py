@@ -50,16 +50,41 @@ class Scaling(NamedTuple):
         return scipy.sparse.csr_array((matrix.data * factors, matrix.indices, matrix.indptr), matrix.shape)
 
 
-def equilibrate(matrix: scipy.sparse.csr_array, n: int, fixed: np.ndarray | None = None) -> Scaling:
-    """Factors that bring the geometric mean of the largest and smallest entry of rows and columns near 1.
+def units_of(matrix: scipy.sparse.csr_array, rhs: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """The sizes `(n,)` that the variables have, as far as their bounds tell, or else the rows; NaN where nothing does.
 
-    The mean, since a row such as `x <= 10^6 z` means something at both ends. Columns of `fixed` (integer variables)
-    keep their unit.
+    `rhs`, `lower` and `upper` are `(B, ...)`: what several instances share has one unit. A bound far beyond the reach
+    `|rhs_i / C_ij|` of every row is a number for "no limit".
+    """
+    largest = np.maximum(np.abs(lower).max(0), np.abs(upper).max(0))
+    side = np.abs(rhs).max(0)[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))]
+    sizes = np.abs(matrix.data)
+    telling = (side > 0) & (sizes > 0)
+    reach = np.full(matrix.shape[1], np.inf)
+    np.minimum.at(reach, matrix.indices[telling], side[telling] / sizes[telling])
+    unlimited = ~np.isfinite(largest) | ((largest > 2.0 ** (2 * ORDINARY)) & (reach < largest))
+    units = np.where(unlimited, reach, largest)
+    return np.where(np.isfinite(units) & (units > 0), units, np.nan)
+
+
+def equilibrate(
+    matrix: scipy.sparse.csr_array, n: int, fixed: np.ndarray | None = None, units: np.ndarray | None = None
+) -> Scaling:
+    """Factors that bring variables to sizes near 1, and the middle of the entries of rows near 1.
+
+    Where the unit of a variable is not known (NaN, see `units_of`), the middle of its column comes near 1. The middle
+    is the geometric mean of the largest and smallest entry, since a row such as `x <= 10^6 z` means something at both
+    ends. Columns of `fixed` (integer variables) keep their unit.
     """
     m = len(matrix.indptr) - 1
     sizes = np.abs(matrix.data)
-    needed = sizes.max(initial=0.0) > 2.0**ORDINARY or sizes.min(initial=1.0) < 2.0**-ORDINARY
-    if not needed:
+    known = np.zeros(n, dtype=bool) if units is None else np.isfinite(units)
+    powers = np.zeros(n) if units is None else np.log2(np.where(known, units, 1.0))
+    powers = np.where(np.abs(powers) <= ORDINARY, 0.0, np.floor(powers))
+    if fixed is not None:
+        known, powers = known | fixed.astype(bool), np.where(fixed, 0.0, powers)
+    ordinary = sizes.max(initial=0.0) <= 2.0**ORDINARY and sizes.min(initial=1.0) >= 2.0**-ORDINARY
+    if ordinary and not powers.any():
         return Scaling(np.ones(m), np.ones(n), needed=False)
     used = np.flatnonzero(sizes)
     row, column, logs = (
@@ -67,11 +92,11 @@ def equilibrate(matrix: scipy.sparse.csr_array, n: int, fixed: np.ndarray | None
         matrix.indices[used],
         np.log2(sizes[used]),
     )
-    of_rows, of_columns = np.zeros(m), np.zeros(n)
+    of_rows, of_columns = np.zeros(m), powers
     for _ in range(PASSES):
         of_rows += _middle(logs + of_rows[row] + of_columns[column], row, m)
         change = _middle(logs + of_rows[row] + of_columns[column], column, n)
-        of_columns += change if fixed is None else np.where(fixed, 0.0, change)
+        of_columns = of_columns + np.where(known, 0.0, change)
     rows, columns = (np.ldexp(1.0, np.clip(part, -1000, 1000).astype(np.int64)) for part in (of_rows, of_columns))
     return Scaling(rows, columns, needed=True)
 

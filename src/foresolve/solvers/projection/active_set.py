@@ -92,7 +92,7 @@ def face_without_rows(point: Array, polytope: Polytope) -> Face:
         return face_at(point, polytope, y)
     free = (point > polytope.lower) & (point < polytope.upper)
     broken = xp.full_like(y, float("inf"))
-    unknown = xp.full_like(broken[:, 0], float("inf"))
+    unknown = xp.full_like(x.sum(-1), float("inf"))
     return Face(
         y, free, xp.broadcast_like(polytope.equality, y), x, unknown, broken, unknown + 0.0, 0.0 * xp.real(unknown > 0)
     )

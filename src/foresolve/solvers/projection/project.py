@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection import matching_kernel
-from foresolve.solvers.projection.active_set import Face, Guess, face_at, face_without_rows, polish
+from foresolve.solvers.projection.active_set import EXACT, Face, Guess, face_at, face_without_rows, polish
 from foresolve.solvers.projection.certificate import TRUSTED, certify, uncertainty
 from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem
 from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
@@ -120,8 +120,10 @@ def _verified(
     doubt = face.rounding
     if bool((doubt > TRUSTED).any()):
         doubt = uncertainty(point, polytope, face)
-    least = xp.at_least(xp.amax(face.broken), ROUNDING)
-    doubt = xp.maximum(doubt, xp.where(tangent.weakest < 1, least / tangent.weakest, 0.0))
+    broken = xp.at_least(xp.amax(face.broken), ROUNDING)
+    doubt = xp.maximum(doubt, xp.where(tangent.weakest < 1, broken / tangent.weakest, 0.0))
+    # On the right face rows hold to rounding. Where they do not, it is not known what their weakest direction is.
+    doubt = xp.maximum(doubt, xp.where((broken > EXACT) & (face.residual <= tol), broken * (TRUSTED / EXACT), 0.0))
     doubtful = ~(doubt <= TRUSTED)
     status = xp.where(face.residual <= tol, int(Status.CONVERGED), int(Status.MAX_ITER))
     status = xp.where(doubtful, int(Status.ILL_CONDITIONED), status)
