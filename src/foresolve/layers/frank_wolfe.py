@@ -28,6 +28,7 @@ from foresolve.errors import ConvergenceWarning
 from foresolve.layers.regularizers import Given, Quadratic, Regularizer
 from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Combination
+from foresolve.layers.vertex_span import spanning
 from foresolve.problems.base import Problem
 
 ROUNDING, LIGHT, RIDGE = 1e-15, 1e-14, 1e-13  # of the gap, of the weights, of the matrix
@@ -133,7 +134,7 @@ class _VertexSearch:
 
     def __init__(self, c: Tensor, gamma: Tensor, omega: Quadratic, problem: Problem, batch: torch.Size) -> None:
         self.c, self.gamma, self.omega, self.problem, self.batch = c, gamma, omega, problem, batch
-        self.vertices = self._oracle(c, torch.arange(len(c), device=c.device))[:, None]
+        self.vertices = self.oracle(c, torch.arange(len(c), device=c.device))[:, None]
         self.weights = c.new_ones(len(c), 1)
         self.gap = c.new_full((len(c),), torch.inf)
         self.done = torch.zeros(len(c), dtype=torch.bool, device=c.device)
@@ -148,7 +149,7 @@ class _VertexSearch:
         while max_iter > 0 and len(live):
             live, max_iter = live[self._advance(live, tol)], max_iter - 1
 
-    def _oracle(self, u: Tensor, live: Tensor) -> Tensor:
+    def oracle(self, u: Tensor, live: Tensor) -> Tensor:
         """The best vertices for the instances `live`; all at once where each has data of its own."""
         if not self.problem.batch_shape:
             return self.problem.argmax(u)
@@ -162,7 +163,7 @@ class _VertexSearch:
         x = _mean(weights, vertices)
         slope = gamma * self.omega.gradient(x)
         u = self.c[live] - slope
-        new = self._oracle(u, live)
+        new = self.oracle(u, live)
         self.taken[live] += 1
         gap = (u * (new - x)).sum(-1)
         size = (self.c[live].abs().amax(-1) + slope.abs().amax(-1)) * (new - x).abs().sum(-1)
@@ -268,7 +269,9 @@ class _Attached(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
         search: _VertexSearch = ctx.search
         x = search.x
-        system = _System(search.omega, x, search.vertices, search.weights > LIGHT)
+        u = search.c - search.gamma[:, None] * search.omega.gradient(x)
+        vertices, used = spanning(search.vertices, search.weights > LIGHT, x, u, search.oracle)
+        system = _System(search.omega, x, vertices, used)
         along = system.along(grads[0]) / search.gamma[:, None]
         return along, -(along * search.omega.gradient(x)).sum(-1), None
 

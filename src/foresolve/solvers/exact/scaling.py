@@ -57,10 +57,11 @@ def units_of(matrix: scipy.sparse.csr_array, rhs: np.ndarray, lower: np.ndarray,
     `|rhs_i / C_ij|` of every row is a number for "no limit".
     """
     largest = np.maximum(np.abs(lower).max(0), np.abs(upper).max(0))
-    side = np.abs(rhs).max(0)[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))]
+    m, n = len(matrix.indptr) - 1, lower.shape[-1]
+    side = np.abs(rhs).max(0)[np.repeat(np.arange(m), np.diff(matrix.indptr))]
     sizes = np.abs(matrix.data)
     telling = (side > 0) & (sizes > 0)
-    reach = np.full(matrix.shape[1], np.inf)
+    reach = np.full(n, np.inf)
     np.minimum.at(reach, matrix.indices[telling], side[telling] / sizes[telling])
     unlimited = ~np.isfinite(largest) | ((largest > 2.0 ** (2 * ORDINARY)) & (reach < largest))
     units = np.where(unlimited, reach, largest)

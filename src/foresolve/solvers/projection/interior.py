@@ -33,8 +33,10 @@ LIFT = 1e-13
 # Of the starting point: the shift of its least squares, and how far inside it is at least.
 START_SHIFT = 1e-8
 INSET = 1e-2
-# Iterations after which residuals are computed afresh.
-FRESH = 3
+# Iterations after which residuals are computed afresh, and without progress before steps are centered.
+FRESH, PATIENCE = 3, 20
+# Terms of a row below this share of a typical x are nothing that an iterate need be right about.
+NOTHING = 1e-12
 # Below this share of the multipliers' size times that of x, mu is rounding.
 VANISHED = 1e-30
 
@@ -82,13 +84,15 @@ class InteriorState:
     unit: Array  # a typical size of x, (B, 1)
     scale: Array  # the size of the multipliers, (B, 1)
     error: Array  # (B,)
+    lowest: Array  # mu so far, (B, 1)
+    idle: Array  # iterations since it fell, (B, 1)
 
     def select(self, index: Array) -> InteriorState:
         return InteriorState(self.layout, *(getattr(self, field.name)[index] for field in fields(self)[1:]))
 
     def put(self, index: Array, part: InteriorState) -> None:
         """Take over the iterates of a part; what is fixed along them stays."""
-        for name in ("x", "y", "S", "Z", "error"):
+        for name in ("x", "y", "S", "Z", "error", "lowest", "idle"):
             getattr(self, name)[index] = getattr(part, name)
 
 
@@ -129,8 +133,8 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     ], x)  # fmt: skip
     count = xp.at_least(xp.total(live), 1.0)
     scale = xp.maximum(xp.amax(abs(point), keepdims=True), unit)
-    error = xp.full_like(scale[:, 0], float("inf"))
-    return InteriorState(layout, x, y, S, Z, live, count, movable, unit, scale, error)
+    infinite = xp.full_like(scale, float("inf"))
+    return InteriorState(layout, x, y, S, Z, live, count, movable, unit, scale, infinite[:, 0], infinite, 0.0 * scale)
 
 
 def _paired(blocks: list[tuple[int, Array, Array, Array]], x: Array) -> tuple[Layout, Array, Array, Array]:
@@ -159,8 +163,12 @@ def _unit(point: Array, polytope: Polytope) -> Array:
     return unit
 
 
-def interior_point(point: Array, polytope: Polytope, state: InteriorState, accuracy: float, max_iter: int) -> Array:
+def interior_point(
+    point: Array, polytope: Polytope, state: InteriorState, accuracy: float, max_iter: int | Array
+) -> Array:
     """Advance `state` in place until every instance has `error <= accuracy`; returns iterations per instance.
+
+    `max_iter` is a limit for all, or `(B,)` for each.
 
     Instances that are done leave the working batch as soon as they are a fair share of it, so that one hard instance
     costs only itself.
@@ -171,7 +179,8 @@ def interior_point(point: Array, polytope: Polytope, state: InteriorState, accur
     work, set_ = state, polytope
     s = point
     dual = primal = step = s[:0]
-    for iteration in range(max_iter):
+    limit = spent + max_iter
+    for iteration in range(max_iter if isinstance(max_iter, int) else int(max_iter.max())):
         if iteration % FRESH == 0:
             dual, primal = _residuals(s, set_, work)
         else:
@@ -182,7 +191,7 @@ def interior_point(point: Array, polytope: Polytope, state: InteriorState, accur
         if bool((work.error <= accuracy).any()):
             work.error = xp.maximum(work.error, _gap(set_, work, dual, primal))
         # NaN counts as stopped, and so does a mu so small that only rounding is left: neither can improve.
-        running = (work.error > accuracy) & (mu > VANISHED * work.scale * work.unit)[:, 0]
+        running = (work.error > accuracy) & (mu > VANISHED * work.scale * work.unit)[:, 0] & (spent < limit)[index]
         remaining = int(running.sum())
         if remaining == 0:
             break
@@ -212,7 +221,7 @@ def _gap(polytope: Polytope, state: InteriorState, dual: Array, primal: Array) -
     """How far the linear conditions are from holding, in the units of `accuracy`."""
     xp = namespace(dual)
     unit = polytope.rows.magnitudes.apply(abs(state.x)) + abs(polytope.rhs)
-    unit = xp.where(unit > 0, unit, polytope.rows.norms * state.unit)
+    unit = unit + NOTHING * polytope.rows.norms * state.unit
     return xp.maximum(xp.amax(abs(dual)) / state.scale[:, 0], xp.at_least(xp.amax(abs(primal) / unit), 0.0))
 
 
@@ -267,6 +276,11 @@ def _advance(
     step = 1 / xp.at_least((furthest + 0.25) ** 0.5 + 0.5, 1.0)
     ahead = (1 - step) * mu - step**2 * xp.total(product * bend) / state.count
     centering = xp.at_most(xp.at_least(ahead / mu, 0.0), 1.0) ** 3 * mu
+    state.idle = xp.where(mu > 0.9 * state.lowest, state.idle + 1, 0.0)
+    state.lowest = xp.minimum(state.lowest, mu)
+    if bool((state.idle >= PATIENCE).any()):  # predictor and corrector may go round in circles; the center breaks them
+        cautious = state.idle >= PATIENCE
+        bend, centering = xp.where(cautious, 0.0, bend), xp.where(cautious, 0.3 * mu, centering)
     aim = system.existing(centering * inverse) - Z * (1 - bend)
     dx, dy, dS = system.direction(aim)
     dZ = layout.bounds(aim) - layout.bounds(ratio) * layout.bounds(dS)

@@ -75,14 +75,15 @@ def project(
     infeasible = spent < 0
     index = xp.nonzero(~face.settled(tol))
     state: InteriorState | None = None
-    budget = max_iter
+    left = xp.counts(point) + max_iter
     for accuracy, steps in STAGES:
-        if len(index) == 0 or budget <= 0:
+        index, state = _limited(index, state, left)
+        if len(index) == 0:
             break
         s, set_ = (point, polytope) if len(index) == len(point) else (point[index], polytope.select(index))
         state = initial_state(s, set_) if state is None else state
-        used = interior_point(s, set_, state, accuracy, budget)
-        budget -= int(used.max())
+        used = interior_point(s, set_, state, accuracy, left[index])
+        left[index] -= used
         guess = _guess(set_, state)
         polished = polish(s, set_, guess, tol, steps, snapping=accuracy < STAGES[0][0])
         spent[index] += used + polished.steps
@@ -100,6 +101,12 @@ def project(
         keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
     return _verified(point, polytope, face, system, infeasible, spent, tol)
+
+
+def _limited(index: Array, state: InteriorState | None, left: Array) -> tuple[Array, InteriorState | None]:
+    """Those that have iterations left."""
+    keep = namespace(left).nonzero(left[index] > 0)
+    return (index, state) if len(keep) == len(index) else (index[keep], None if state is None else state.select(keep))
 
 
 def _verified(
