@@ -75,3 +75,11 @@ def test_a_fixed_variable_shares_its_gradient_between_its_bounds() -> None:
     assert upper.grad is not None
     torch.testing.assert_close(lower.grad[:, 0], upper.grad[:, 0])
     assert bool((lower.grad[:, 0] != 0).all())
+
+
+def test_what_comes_in_as_nan_goes_out_as_nan_without_a_word() -> None:
+    tensors = draw()
+    point = tensors["point"].clone().requires_grad_()
+    (projected(**tensors | {"point": point}) * torch.nan).sum().backward()
+    assert point.grad is not None
+    assert bool(point.grad.isnan().any())

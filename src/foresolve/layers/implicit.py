@@ -50,14 +50,15 @@ class Derivative:
 
     def along(self, g: Array) -> Array:
         """As `Tangent.along`; warns where the product fails its check."""
-        return self._checked(self.tangent.along(g))
+        return self._checked(self.tangent.along(g), g)
 
     def split(self, g: Array) -> tuple[Array, Array]:
         """As `Tangent.split`; warns where the product fails its check."""
-        return self._checked(self.tangent.split(g))
+        return self._checked(self.tangent.split(g), g)
 
-    def _checked(self, product: Product) -> Product:
-        failed = ~(self.tangent.error <= NOTABLE)
+    def _checked(self, product: Product, g: Array) -> Product:
+        # What comes in as NaN goes out as NaN, and is not the derivative's doing.
+        failed = ~(self.tangent.error <= NOTABLE) & namespace(g).isfinite(g).all(-1)
         if bool(failed.any()):
             where = to_tensor(failed).nonzero().flatten().tolist()
             checks.warn(

@@ -49,7 +49,7 @@ class Tangent:
         """`u`, the part of `g` along the face; what is below its own error is zero."""
         xp, landing = namespace(g), self._checked(self._system.land(g))
         noise = xp.at_least(landing.error, ROUNDING) * xp.amax(abs(g) * self.free)
-        return xp.where(abs(landing.w) > noise[:, None], landing.w, 0.0)
+        return xp.where(abs(landing.w) <= noise[:, None], 0.0, landing.w)
 
     def split(self, g: Array) -> tuple[Array, Array]:
         """`g_F = u + C_AF' z`: the part along the face, and the multipliers of the rest."""
