@@ -171,3 +171,26 @@ def test_no_false_infeasibility() -> None:
     problem = real("ganges")
     assert problem.coefficients is not None
     assert bool(QuadraticRelaxation().solve(problem.coefficients, problem).converged)
+
+
+@pytest.mark.cuda
+def test_devices_end_on_the_same_face() -> None:
+    """Where complementarity is strict: the same free coordinates, the same status, x within 1e-10 of its size."""
+    generator = torch.Generator().manual_seed(3)
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand(*shape, dtype=torch.float64, generator=generator)
+
+    scales = 10.0 ** (6 * uniform(12, 1) - 3)
+    programs = (
+        (foresolve.ShortestPath.grid(30, 30), 1 + uniform(16, 1740)),
+        (foresolve.BipartiteMatching(20, 20), uniform(16, 400)),
+        (foresolve.LinearProgram(A_ub=scales * (uniform(12, 30) - 0.3), b_ub=3 * scales[:, 0]), uniform(16, 30)),
+    )
+    for problem, theta in programs:
+        here = QuadraticRelaxation().solve(theta, problem)
+        there = QuadraticRelaxation().solve(theta.cuda(), problem.to("cuda"))
+        assert here.status.tolist() == there.status.cpu().tolist()
+        size = here.x.abs().amax(-1, keepdim=True)
+        assert bool(((here.x - there.x.cpu()).abs() <= 1e-10 * size).all())
+        assert torch.equal(here.x == 0, there.x.cpu() == 0)
