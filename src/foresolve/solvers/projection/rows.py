@@ -33,6 +33,8 @@ class Rows(ABC):
     n: int
     values: Any
     batched: bool
+    # Whether every square submatrix has determinant 0 or +-1: then rows that do not depend on each other are well apart.
+    unimodular: bool = False
 
     @abstractmethod
     def apply(self, x: Array) -> Array:
@@ -201,6 +203,7 @@ class BipartiteRows(Rows):
     """
 
     batched = False
+    unimodular = True
 
     def __init__(self, left: int, right: int, values: Any = None) -> None:
         self.left, self.right = left, right

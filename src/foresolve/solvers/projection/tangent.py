@@ -40,10 +40,11 @@ class Tangent:
         self.polytope, self.face = polytope, face
         self.free, self.active = xp.real(face.free), xp.real(face.active)
         self._system = FaceSystem(polytope.rows, self.free, self.active) if system is None else system
-        probe = _probe(self.free.shape[-1])
-        landing = self._system.land(torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe)
-        self._image, self.weakest = landing.w, landing.weakest
-        self.error = landing.error
+        if polytope.rows.unimodular:
+            self.error = xp.real(face.residual < 0)
+            self.weakest = self.error + 1.0
+        else:
+            self.error, self.weakest = self._probed.error, self._probed.weakest
 
     def along(self, g: Array) -> Array:
         """`u`, the part of `g` along the face; what is below its own error is zero."""
@@ -64,9 +65,15 @@ class Tangent:
         self.error = namespace(landing.error).maximum(self.error, landing.error)
         return landing
 
+    @cached_property
+    def _probed(self) -> Landing:
+        """Where a random vector lands: it shows weak directions, and what can move at all."""
+        probe = _probe(self.free.shape[-1])
+        return self._system.land(torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe)
+
     def movable(self) -> Array:
         """How many coordinates can move along the face: those where the image of a random vector is not zero."""
-        return (abs(self._image) > 1e-7).sum(-1)
+        return (abs(self._probed.w) > 1e-7).sum(-1)
 
 
 @lru_cache(maxsize=8)
