@@ -105,7 +105,7 @@ def _spo(draw: Draw, i: int, instance: tuple, value: float, gradient: np.ndarray
     size = float(np.abs(direction).sum()) * max(float(np.abs(best).max(initial=0.0)), 1e-3)
     if abs(slopes[0] - slopes[1]) > 1e-6 * size:
         return [*verdicts, Verdict("loss gradient", Outcome.KINK, i)]
-    off = abs(float(gradient @ direction) - slopes[0]) / size
+    off = abs(float(gradient @ direction) - slopes[0]) / (size or 1.0)  # gains that are all zero have no direction
     return [*verdicts, judged("loss gradient", i, off, rounding, warned)]
 
 

@@ -87,7 +87,8 @@ class HighsPool:
 
         Decisions that hold once they are rid of rounding are replaced.
         """
-        doubtful = [b for b, outcome in enumerate(outcomes) if outcome.ending in {Ending.FAILED, Ending.INFEASIBLE}]
+        endings = {Ending.FAILED, Ending.INFEASIBLE} | ({Ending.UNBOUNDED} if self.integer is None else set())
+        doubtful = [b for b, outcome in enumerate(outcomes) if outcome.ending in endings]
         decided = {b: outcome.x for b, outcome in enumerate(outcomes) if outcome.x is not None}
         if decided:
             x, where = np.stack(list(decided.values())), np.array(list(decided))

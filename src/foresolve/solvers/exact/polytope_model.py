@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -91,7 +92,11 @@ class PolytopeModel:
         """The same for one row of `gains` where the `first` outcome does not hold: from the beginning, and tighter."""
         program = Program.of(self.polytope, instance)
         if self.integer is None:
-            return refine(self._refiner, program, gains, limits.seconds)
+            if first.ending == Ending.UNBOUNDED and self._has_ray(program, gains, limits):
+                return first
+            second = refine(self._refiner, program, gains, limits.seconds)
+            doubted = second.ending == Ending.UNBOUNDED
+            return Outcome(Ending.FAILED, reason="HiGHS calls it unbounded, but no ray shows it") if doubted else second
         if first.x is None:
             second = self._doubt(instance, gains, limits, first)
             if second.x is None:
@@ -104,6 +109,17 @@ class PolytopeModel:
         if second.x is None and second.ending not in STOPPED:
             return repaired._replace(reason=f"{repaired.reason}, and with tighter tolerances HiGHS finds no decision")
         return self._repair(program, gains, limits, second)
+
+    def _has_ray(self, program: Program, gains: np.ndarray, limits: Limits) -> bool:
+        """Whether a direction that never leaves the polytope raises the objective."""
+        cone = replace(
+            program,
+            rhs=np.zeros_like(program.rhs),
+            lower=np.where(np.isfinite(program.lower), 0.0, -1.0),
+            upper=np.where(np.isfinite(program.upper), 0.0, 1.0),
+        )
+        ray = refine(self._refiner, cone, gains, limits.seconds).x
+        return ray is not None and float(gains @ ray) > FEASIBLE * float(np.abs(gains) @ np.abs(ray))
 
     def _doubt(self, instance: int, gains: np.ndarray, limits: Limits, first: Outcome) -> Outcome:
         """Another search where the first gave up or calls the program infeasible, which a short one may disprove."""

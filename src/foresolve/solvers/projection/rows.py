@@ -33,7 +33,7 @@ class Rows(ABC):
     n: int
     values: Any
     batched: bool
-    # Whether every square submatrix has determinant 0 or +-1: then rows that do not depend on each other are well apart.
+    # Whether every square submatrix has determinant 0 or +-1: then rows that are independent are well apart, too.
     unimodular: bool = False
 
     @abstractmethod
