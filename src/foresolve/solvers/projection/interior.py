@@ -150,17 +150,17 @@ def _paired(blocks: list[tuple[int, Array, Array, Array]], x: Array) -> tuple[La
 
 
 def _unit(point: Array, polytope: Polytope) -> Array:
-    """A typical size of `x`, `(B, 1)`: the median reach of the rows, else the median width, else the size of `point`.
+    """A typical size of `x`, `(B, 1)`: the median reach of the rows, else the median width, else that of `point`.
 
     Medians, for one large number (a right-hand side of 1e10 for "no limit") says nothing about the others.
     """
     xp = namespace(point)
-    unit = xp.at_least(xp.amax(abs(point), keepdims=True), 0.0)
-    unit = xp.where(unit > 0, unit, 1.0)
-    for sizes in (polytope.upper - polytope.lower, abs(polytope.rhs) / polytope.rows.norms):
-        median = xp.positive_median(sizes)
-        unit = xp.where(median > 0, median, unit)
-    return unit
+    unit = xp.positive_median(abs(polytope.rhs) / polytope.rows.norms)
+    for sizes in (lambda: polytope.upper - polytope.lower, lambda: abs(point)):
+        if bool((unit > 0).all()):
+            break
+        unit = xp.where(unit > 0, unit, xp.positive_median(sizes()))
+    return xp.where(unit > 0, unit, 1.0)
 
 
 def interior_point(
