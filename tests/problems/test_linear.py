@@ -7,6 +7,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
+import foresolve
 from foresolve.errors import InfeasibleError, InvalidInputError
 from foresolve.problems.linear import LinearProgram
 from problems.conformance import LinearConformance, scipy_value
@@ -154,3 +155,21 @@ def test_check_lists_rows_bounds_and_fractions() -> None:
 def test_bad_input(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         LinearProgram(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_far_corner_is_not_taken_for_infinity() -> None:
+    """Two rows that are nearly opposite meet at 2e8; without the small difference there is no limit."""
+    gains = torch.tensor([1.0, 1.0], dtype=torch.float64)
+    bounded = foresolve.LinearProgram(A_ub=[[1.0, -1.0], [-1.0, 1.0 + 1e-8]], b_ub=[1.0, 1.0])
+    torch.testing.assert_close(
+        bounded.solve(gains), torch.tensor([2e8 + 1, 2e8], dtype=torch.float64), rtol=1e-6, atol=0
+    )
+    open_ended = foresolve.LinearProgram(A_ub=[[1.0, -1.0], [-1.0, 1.0]], b_ub=[1.0, 1.0])
+    with pytest.raises(foresolve.UnboundedError):
+        open_ended.solve(gains)
+
+
+def test_rows_are_named_by_their_block() -> None:
+    problem = foresolve.LinearProgram(A_ub=np.eye(2), b_ub=[1.0, 1.0], A_eq=[[1.0, 1.0]], b_eq=[1.0])
+    assert [problem.row_name(i) for i in range(3)] == ["A_eq row 0", "A_ub row 0", "A_ub row 1"]
+    assert foresolve.BipartiteMatching(2, 2).row_name(3) == "A_ub row 3 (right 1)"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from foresolve.solvers.exact.scaling import COST_SCALE, cost_scale, equilibrate, power_of_two, scaled
+from foresolve.solvers.exact.scaling import COST_SCALE, cost_scale, equilibrate, power_of_two, scaled, units_of
 
 
 def is_power_of_two(values: np.ndarray) -> bool:
@@ -63,3 +63,22 @@ def test_empty_rows_and_explicit_zeros() -> None:
     scaling = equilibrate(matrix, 3)
     assert scaling.rows[0] == scaling.columns[0] == scaling.columns[2] == 1
     assert 0.5 <= scaling.matrix(matrix).data[1] <= 2.0
+
+
+def test_units_are_those_of_the_bounds_or_else_of_the_rows() -> None:
+    matrix = scipy.sparse.csr_array(np.array([[2.0, 1.0, 4.0, 0.0, 0.0]]))
+    lower = np.array([[-3e-9, 0.0, 0.0, 0.0, 0.0]])
+    upper = np.array([[1e-9, np.inf, 1e12, np.inf, 7.0]])
+    units = units_of(matrix, np.array([[8e-9]]), lower, upper)
+    np.testing.assert_allclose(units[[0, 1, 2, 4]], [3e-9, 8e-9, 2e-9, 7.0])
+    assert np.isnan(units[3])
+
+
+def test_variables_in_small_units_come_near_one_and_ordinary_ones_stay() -> None:
+    matrix = scipy.sparse.csr_array(np.array([[1.0, 2.0, 1.0]]))
+    scaling = equilibrate(matrix, 3, units=np.array([1e-11, 5.0, np.nan]))
+    assert scaling.needed
+    assert is_power_of_two(scaling.columns)
+    assert 0.5 < scaling.columns[0] / 1e-11 < 2.0
+    assert scaling.columns[1] == 1.0
+    assert (equilibrate(matrix, 3, np.ones(3), np.full(3, 1e-11)).columns == 1.0).all()

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 
 from foresolve.solvers.projection.active_set import face_at
+from foresolve.solvers.projection.cone import NormalCone
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.project import _farkas, project
 from foresolve.solvers.projection.rows import DenseRows
@@ -99,3 +100,27 @@ def test_thousands_of_programs_converge() -> None:
         point = instance.theta / (2 * instance.gamma)
         result = project(point, polytope(instance).numeric(), tol=1e-10, max_iter=100)
         assert (result.status == int(Status.CONVERGED)).all(), instance
+
+
+def test_an_instance_has_its_own_iterations_whatever_its_batch_needs() -> None:
+    """Cones of which one takes a hundred iterations: the others once got none of what it had used up."""
+    case = draw(140, n=7, m_eq=2, m_ub=6)
+    theta = torch.from_numpy(case.theta)
+    cone = NormalCone.at(case.problem().solve(theta), case.problem().polytope(torch.Size([3])))
+    point = theta.numpy() / np.linalg.norm(case.theta, axis=1, keepdims=True)
+    tangents = cone._tangents(torch.from_numpy(point))
+    together = project(point, tangents, tol=1e-10, max_iter=100)
+    for i in range(3):
+        alone = project(point[i : i + 1], tangents.select(np.array([i])), tol=1e-10, max_iter=100)
+        assert alone.status[0] == together.status[i] == int(Status.CONVERGED)
+        np.testing.assert_allclose(alone.face.x[0], together.face.x[i], atol=1e-12)
+
+
+def test_infeasibility_is_said_only_where_an_independent_solver_agrees() -> None:
+    rows, box = DenseRows(np.array([[1.0, 1.0]])), (np.zeros((1, 2)), np.ones((1, 2)))
+    empty = Polytope(rows, np.array([[-1.0]]), np.array([False]), *box)
+    point = np.array([[0.5, 0.5]])
+    for verdict, status in ((False, Status.INFEASIBLE), (True, None)):
+        result = project(point, empty, tol=1e-10, max_iter=100, is_feasible=lambda *_, verdict=verdict: verdict)
+        assert result.status[0] == int(status) if status is not None else result.status[0] != int(Status.INFEASIBLE)
+        assert result.status[0] != int(Status.CONVERGED)
