@@ -15,7 +15,7 @@ help:
 	@echo "test          the test suite            test-slow   the checks that take minutes"
 	@echo "test-cuda     what needs a GPU          test-durations   fails where a test over 5 s is not marked slow"
 	@echo "test-lowest   the test suite on the oldest versions that pyproject.toml allows"
-	@echo "stress        tens of thousands of random instances against exact references; about half an hour"
+	@echo "stress        tens of thousands of random instances against exact references; minutes"
 	@echo "coverage      the test suite, and how much of each floor it runs"
 	@echo "check         ruff, ruff format, pyright, tests"
 	@echo "bench-linear, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
