@@ -530,7 +530,9 @@ def test_contradicting_equalities_are_infeasible(seed: int) -> None:
 def test_running_out_of_iterations_warns_and_stays_finite() -> None:
     problem = foresolve.BipartiteMatching(6, 6)
     theta = torch.rand(3, 36, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
-    said = r"instances? .* after \d+ iterations \(max_iter=1\).*A_ub row \d+ .*is broken by .*Raise max_iter"
+    said = (
+        r"instances? .* after \d+ linear systems \(max_iter=1, used up\).*A_ub row \d+ .*is broken by .*Raise max_iter"
+    )
     with pytest.warns(foresolve.ConvergenceWarning, match=said):
         solution = QuadraticRelaxation(0.01, max_iter=1).solve(theta, problem)
     assert set(solution.status.tolist()) <= {0, 1}

@@ -173,3 +173,14 @@ def test_rows_are_named_by_their_block() -> None:
     problem = foresolve.LinearProgram(A_ub=np.eye(2), b_ub=[1.0, 1.0], A_eq=[[1.0, 1.0]], b_eq=[1.0])
     assert [problem.row_name(i) for i in range(3)] == ["A_eq row 0", "A_ub row 0", "A_ub row 1"]
     assert foresolve.BipartiteMatching(2, 2).row_name(3) == "A_ub row 3 (right 1)"
+
+
+def test_a_decision_does_not_depend_on_the_units_of_its_batch() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        rows, side = rng.integers(1, 4, (3, 5)).astype(float), rng.integers(2, 9, 3).astype(float)
+        sides = np.stack([side, side * 10.0 ** rng.integers(4, 9)])
+        gains = torch.ones(2, 5, dtype=torch.float64)
+        together = foresolve.LinearProgram(A_ub=rows, b_ub=sides).solve(gains)
+        alone = foresolve.LinearProgram(A_ub=rows, b_ub=side).solve(gains[0])
+        assert torch.equal(together[0], alone)

@@ -269,8 +269,10 @@ class _Attached(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
         search: _VertexSearch = ctx.search
         x = search.x
-        u = search.c - search.gamma[:, None] * search.omega.gradient(x)
-        vertices, used = spanning(search.vertices, search.weights > LIGHT, x, u, search.oracle)
+        slope = search.gamma[:, None] * search.omega.gradient(x)
+        size = search.c.abs().amax(-1) + slope.abs().amax(-1)
+        used = search.weights > LIGHT
+        vertices, used = spanning(search.vertices, used, x, search.c - slope, size, search.oracle)
         system = _System(search.omega, x, vertices, used)
         along = system.along(grads[0]) / search.gamma[:, None]
         return along, -(along * search.omega.gradient(x)).sum(-1), None

@@ -43,6 +43,7 @@ class Derivative:
 
     def __init__(self, tangent: Tangent, batch: torch.Size) -> None:
         self.tangent, self.batch = tangent, batch
+        self._told = tangent.error < 0  # instances that a warning has named
 
     def error(self) -> Tensor:
         """The largest error estimate of a product so far, in units of the incoming gradient, `(*batch,)`."""
@@ -50,21 +51,21 @@ class Derivative:
 
     def along(self, g: Array) -> Array:
         """As `Tangent.along`; warns where the product fails its check."""
-        return self._checked(self.tangent.along(g), g)
+        return self._checked(self.tangent.along(g))
 
     def split(self, g: Array) -> tuple[Array, Array]:
         """As `Tangent.split`; warns where the product fails its check."""
-        return self._checked(self.tangent.split(g), g)
+        return self._checked(self.tangent.split(g))
 
-    def _checked(self, product: Product, g: Array) -> Product:
-        # What comes in as NaN goes out as NaN, and is not the derivative's doing.
-        failed = ~(self.tangent.error <= NOTABLE) & namespace(g).isfinite(g).all(-1)
+    def _checked(self, product: Product) -> Product:
+        failed = (self.tangent.error > NOTABLE) & ~self._told
         if bool(failed.any()):
+            self._told = self._told | failed
             where = to_tensor(failed).nonzero().flatten().tolist()
             checks.warn(
                 f"the gradient of {checks.instance_names(where, self.batch)} is uncertain by up to "
-                f"{float(self.tangent.error.max()):.1e} of what it is made from: active rows nearly depend on each "
-                "other. Drop rows that nearly repeat others, or raise gamma",
+                f"{float(self.tangent.error[failed].max()):.1e} of what it is made from: active rows nearly depend on "
+                "each other. Drop rows that nearly repeat others, or raise gamma",
                 ConvergenceWarning,
             )
         return product

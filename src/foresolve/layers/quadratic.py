@@ -77,7 +77,7 @@ class QuadraticRelaxation(SmoothedLayer):
         """The same with duals, status, residuals, iterations and the number of free coordinates.
 
         `start`, an earlier solution for the same problem and batch, warm-starts the solve: hand each step's solution to
-        the next. Without it every call starts from scratch, so a batch always equals a loop.
+        the next. Without it every call starts from scratch, so a batch equals a loop wherever it converged.
         """
         self.check_problem(problem)
         return self._solve(checks.as_tensor("theta", theta), problem, start).solution()

@@ -25,7 +25,10 @@ def report(
         (status == int(kind)).nonzero().flatten().tolist()
         for kind in (Status.MAX_ITER, Status.ILL_CONDITIONED, Status.INFEASIBLE)
     )
-    infeasible = sorted(infeasible + [i for i in late + ill if not is_feasible(polytope.detach(), i)])
+    # Where all rows hold, x itself shows that there is a decision.
+    broken = to_tensor(result.face.broken).cpu().amax(-1) if polytope.rows.m else torch.zeros(len(status))
+    unclear = [i for i in late + ill if float(broken[i]) > tol]
+    infeasible = sorted(infeasible + [i for i in unclear if not is_feasible(polytope.detach(), i)])
     if infeasible:
         raise InfeasibleError(
             "no decision satisfies the constraints of {instances}. "
@@ -38,9 +41,9 @@ def report(
     if ill:
         worst = float(to_tensor(result.residual)[ill].max())
         checks.warn(
-            f"{checks.instance_names(ill, batch)}: ill-conditioned. Rounding of the data alone moves x by up to "
-            f"{worst:.1e} of its size. Raise gamma (theta / gamma is large against x), or drop rows that nearly repeat "
-            "others; `layer.solve(...).residual` has the figure of each instance",
+            f"{checks.instance_names(ill, batch)}: ill-conditioned. For all that one can tell, rounding of the data "
+            f"moves x by up to {worst:.1e} of its size. Raise gamma (theta / gamma is large against x), or drop rows "
+            "that nearly repeat others; `layer.solve(...).residual` has the figure of each instance",
             ConvergenceWarning,
         )
     return False
@@ -57,11 +60,13 @@ def _warn_of_late(
         what = f"{problem.row_name(row)} is broken by {broken[row]:.1e} of the size of its terms"
     else:
         what = "its rows hold, but no multipliers explain it"
-    exhausted = int(spent[late].max()) >= max_iter
+    exhausted = bool(to_tensor(result.exhausted)[late].any())
     checks.warn(
-        f"{checks.instance_names(late, batch)} did not reach tol={tol:g} after {int(spent[late].max())} iterations "
-        f"(max_iter={max_iter}). The best iterate is returned: residual {float(residual[worst]):.1e}"
+        f"{checks.instance_names(late, batch)} did not reach tol={tol:g} after {int(spent[late].max())} linear systems "
+        f"(max_iter={max_iter}{', used up' if exhausted else ''}). The best iterate is returned: residual "
+        f"{float(residual[worst]):.1e}"
         f"{f', worst in {checks.instance_names([worst], batch)}' if len(late) > 1 else ''}, where {what}. "
-        f"{'Raise max_iter or gamma' if exhausted else 'Raise gamma'}, or bring rows and bounds to similar sizes",
+        f"{'Raise max_iter or gamma' if exhausted else 'Raise gamma'}, drop rows that nearly repeat others, or bring "
+        "rows and bounds to similar sizes",
         ConvergenceWarning,
     )

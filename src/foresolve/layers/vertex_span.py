@@ -14,33 +14,38 @@ import torch
 from torch import Tensor
 
 SEED = 0x5BA7
-# The share of `u` that the random direction gets, what a vertex may lose under `u` and still be of the face, and the
-# share of the direction that it has to go.
+# The share of the terms of `u` that the random direction gets, what a vertex may lose under `u` and still be of the
+# face, and the share of the direction that it has to go.
 PUSH = 1e-5
 LOSS = 1e-9
 STRIDE = 1e-6
+# Of the terms of `u`: what their difference may be by rounding.
+NOISE = 1e-10
 
 Oracle = Callable[[Tensor, Tensor], Tensor]
 
 
-def spanning(vertices: Tensor, used: Tensor, x: Tensor, u: Tensor, oracle: Oracle) -> tuple[Tensor, Tensor]:
+def spanning(
+    vertices: Tensor, used: Tensor, x: Tensor, u: Tensor, size: Tensor, oracle: Oracle
+) -> tuple[Tensor, Tensor]:
     """More vertices `(B, K, n)`, and which of them count `(B, K)`, until they span the face of each `x` `(B, n)`.
 
-    `oracle(gains, index)` gives the best vertices of the instances `index`.
+    `size` `(B,)` is that of the terms of which `u` is the difference: inside the polytope `u` itself is their rounding,
+    and counts as zero. `oracle(gains, index)` gives the best vertices of the instances `index`.
     """
+    u, size = torch.where(u.abs() > NOISE * size[:, None], u, 0.0), size[:, None]
     generator = torch.Generator().manual_seed(SEED)
     live = torch.arange(len(x), device=x.device)
     for _ in range(x.shape[-1]):
         differences = (vertices[live] - x[live, None]) * used[live, :, None].to(x)
         direction = _across(differences, torch.randn(1, x.shape[-1], generator=generator, dtype=x.dtype).to(x))
-        unit = PUSH * u[live].abs().amax(-1, keepdim=True) / direction.abs().amax(-1, keepdim=True).clamp_min(1e-300)
+        unit = PUSH * size[live] / direction.abs().amax(-1, keepdim=True).clamp_min(1e-300)
         reached = torch.zeros(len(live), dtype=torch.bool, device=x.device)
         for sign in (1.0, -1.0):
             new = oracle(u[live] + sign * unit * direction, live)
             step = new - x[live]
-            size = (u[live].abs() * step.abs()).sum(-1)
             far = sign * (direction * step).sum(-1) > STRIDE * (direction.abs() * step.abs()).sum(-1)
-            found = far & ((u[live] * step).sum(-1) >= -LOSS * size)
+            found = far & ((u[live] * step).sum(-1) >= -LOSS * size[live, 0] * step.abs().sum(-1))
             vertices = torch.cat([vertices, vertices.new_zeros(len(vertices), 1, x.shape[-1])], 1)
             used = torch.cat([used, used.new_zeros(len(used), 1)], 1)
             vertices[live, -1], used[live, -1] = new, found

@@ -67,9 +67,9 @@ def test_empty_rows_and_explicit_zeros() -> None:
 
 def test_units_are_those_of_the_bounds_or_else_of_the_rows() -> None:
     matrix = scipy.sparse.csr_array(np.array([[2.0, 1.0, 4.0, 0.0, 0.0]]))
-    lower = np.array([[-3e-9, 0.0, 0.0, 0.0, 0.0]])
-    upper = np.array([[1e-9, np.inf, 1e12, np.inf, 7.0]])
-    units = units_of(matrix, np.array([[8e-9]]), lower, upper)
+    lower = np.array([-3e-9, 0.0, 0.0, 0.0, 0.0])
+    upper = np.array([1e-9, np.inf, 1e12, np.inf, 7.0])
+    units = units_of(matrix, np.array([8e-9]), lower, upper)
     np.testing.assert_allclose(units[[0, 1, 2, 4]], [3e-9, 8e-9, 2e-9, 7.0])
     assert np.isnan(units[3])
 

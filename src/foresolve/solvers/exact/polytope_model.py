@@ -170,22 +170,24 @@ class PolytopeModel:
         if self.current == instance:
             return
         rows, rhs = self.polytope.rows, self._own(self.polytope.rhs, instance)
-        if self.scaling is None or rows.batched:
-            matrix = rows.scipy(instance if rows.batched else 0)
-            self.scaling = equilibrate(matrix, rows.n, self.integer, self._units(matrix, instance))
-            row_bounds, bounds = self._row_bounds(rhs * self.scaling.rows), self._bounds(instance, self.scaling.columns)
-            self.highs.load(self.scaling.matrix(matrix), row_bounds, bounds, maximize=True, integer=self.integer)
+        matrix = rows.scipy(instance) if rows.batched else self._matrix
+        scaling = equilibrate(matrix, rows.n, self.integer, self._units(matrix, instance))
+        row_bounds, bounds = self._row_bounds(rhs * scaling.rows), self._bounds(instance, scaling.columns)
+        if rows.batched or self.scaling is None or not scaling.same_as(self.scaling):
+            self.highs.load(scaling.matrix(matrix), row_bounds, bounds, maximize=True, integer=self.integer)
         else:
-            self.highs.set_bounds(*self._bounds(instance, self.scaling.columns))
-            self.highs.set_row_bounds(*self._row_bounds(rhs * self.scaling.rows))
-        self.current = instance
+            self.highs.set_bounds(*bounds)
+            self.highs.set_row_bounds(*row_bounds)
+        self.current, self.scaling = instance, scaling
+
+    @cached_property
+    def _matrix(self) -> scipy.sparse.csr_array:
+        return self.polytope.rows.scipy()
 
     def _units(self, matrix: scipy.sparse.csr_array, instance: int) -> np.ndarray:
-        """Of the variables: those of the instance where each has its rows, else of all that share them."""
+        """Of the variables, by the instance's own numbers: a decision must not depend on the rest of its batch."""
         sides = (self.polytope.rhs, self.polytope.lower, self.polytope.upper)
-        if self.polytope.rows.batched:
-            return units_of(matrix, *(self._own(side, instance)[None] for side in sides))
-        return units_of(matrix, *sides)
+        return units_of(matrix, *(self._own(side, instance) for side in sides))
 
     @staticmethod
     def _own(array: np.ndarray, instance: int) -> np.ndarray:

@@ -32,7 +32,7 @@ TIGHT = {
 
 def refine(highs: HighsModel, program: Program, gains: np.ndarray, seconds: float | None) -> Outcome:
     """The decision of a linear program that holds in each row's own terms, by a model with the options `TIGHT`."""
-    units = units_of(program.matrix, program.rhs[None], program.lower[None], program.upper[None])
+    units = units_of(program.matrix, program.rhs, program.lower, program.upper)
     scaling = equilibrate(program.matrix, len(gains), units=units)
     rows, rhs = scaling.matrix(program.matrix), program.rhs * scaling.rows
     lower, upper = program.lower / scaling.columns, program.upper / scaling.columns

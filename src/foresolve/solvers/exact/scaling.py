@@ -42,6 +42,12 @@ class Scaling(NamedTuple):
     columns: np.ndarray
     needed: bool  # False where all factors are 1
 
+    def same_as(self, other: Scaling) -> bool:
+        """Whether all factors are the same."""
+        if not (self.needed or other.needed):
+            return True
+        return bool((self.rows == other.rows).all() and (self.columns == other.columns).all())
+
     def matrix(self, matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
         """`C'`."""
         if not self.needed:
@@ -53,12 +59,11 @@ class Scaling(NamedTuple):
 def units_of(matrix: scipy.sparse.csr_array, rhs: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """The sizes `(n,)` that the variables have, as far as their bounds tell, or else the rows; NaN where nothing does.
 
-    `rhs`, `lower` and `upper` are `(B, ...)`: what several instances share has one unit. A bound far beyond the reach
-    `|rhs_i / C_ij|` of every row is a number for "no limit".
+    A bound far beyond the reach `|rhs_i / C_ij|` of every row is a number for "no limit".
     """
-    largest = np.maximum(np.abs(lower).max(0), np.abs(upper).max(0))
+    largest = np.maximum(np.abs(lower), np.abs(upper))
     m, n = len(matrix.indptr) - 1, lower.shape[-1]
-    side = np.abs(rhs).max(0)[np.repeat(np.arange(m), np.diff(matrix.indptr))]
+    side = np.abs(rhs)[np.repeat(np.arange(m), np.diff(matrix.indptr))]
     sizes = np.abs(matrix.data)
     telling = (side > 0) & (sizes > 0)
     reach = np.full(n, np.inf)

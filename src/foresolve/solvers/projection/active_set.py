@@ -23,6 +23,11 @@ SNAPPED_STEPS = 3
 EXACT = 1e-13
 
 
+def exactness(tol: float) -> float:
+    """To what share of its terms a row holds on the right face."""
+    return max(EXACT, 1e-3 * tol)
+
+
 @dataclass(frozen=True)
 class Guess:
     """A guess of the solution's face: what is free, what is active, and where the rest is."""
@@ -52,7 +57,7 @@ class Face:
         On the right face rows hold to rounding; where they hold to `tol` only, nearly dependent rows may hide a
         wrong `x`.
         """
-        exact = (self.residual <= tol) & (namespace(self.x).amax(self.broken) <= EXACT)
+        exact = (self.residual <= tol) & (namespace(self.x).amax(self.broken) <= exactness(tol))
         return exact & ((self.rounding <= TRUSTED) | (self.of_input > TRUSTED))
 
     def select(self, index: Array) -> Face:

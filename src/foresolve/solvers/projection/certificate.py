@@ -4,9 +4,9 @@ With multipliers `y` of the rows, `x = clip(s - C'y, lower, upper)` is the proje
 with `y_i > 0` with equality, and `y >= 0` on inequalities. Two things are measured, each in its own units:
 
 - a row is broken by a share of its terms, `|C_i| |x| + |rhs_i|`;
-- multipliers that do not push, or pull the wrong way, move `x` by `|y_i| |C_i|`, and so does the difference between
-  `x` and `clip(s - C'y)`: with the rows exact, `x` is no farther from the projection than that. It is measured in
-  units of `x`, never of `s`.
+- multipliers that do not push, or pull the wrong way, move `x_j` by `sum_i |c_ij| |y_i|`, and so does the difference
+  between `x` and `clip(s - C'y)`: with the rows exact, `x` is about that far from the projection at most. It is
+  measured in units of `x`, never of `s`.
 
 `s_j - C_j'y` carries the rounding of its terms, `|s_j| + |C_j|'|y|`. The projection does not stretch distances, so that
 `x` is uncertain by no more than that, and only in the directions of its face and of what rounding could add to it: a
@@ -89,7 +89,7 @@ def certify(point: Array, polytope: Polytope, y: Array, t: Array, x: Array) -> C
     terms = magnitudes.apply(abs(x)) + abs(polytope.rhs)
     active = polytope.equality | (y * rows.weights > slack)
     amount = xp.at_least(xp.where(active, abs(slack), -slack), 0.0)
-    idle = xp.at_least(xp.amax(xp.where(active, 0.0, abs(y)) * rows.norms), 0.0)
+    idle = xp.at_least(xp.amax(magnitudes.adjoint(xp.where(active, 0.0, abs(y)))), 0.0)
     nearest = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
     apart = xp.at_least(xp.amax(abs(x - nearest) - rounding.of_t), 0.0)
     return Certificate(

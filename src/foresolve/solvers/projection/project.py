@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection import matching_kernel
-from foresolve.solvers.projection.active_set import EXACT, Face, Guess, face_at, face_without_rows, polish
+from foresolve.solvers.projection.active_set import Face, Guess, exactness, face_at, face_without_rows, polish
 from foresolve.solvers.projection.certificate import TRUSTED, certify, uncertainty
 from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem
 from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
@@ -33,6 +33,7 @@ class ProjectionResult:
     residual: the largest violation of the optimality conditions, and what else keeps `x` from being trusted; at most
         `tol` where the status is CONVERGED.
     iterations: linear systems factorized.
+    exhausted: whether all iterations of the interior point method were used up.
     """
 
     face: Face
@@ -40,6 +41,7 @@ class ProjectionResult:
     status: Array
     residual: Array
     iterations: Array
+    exhausted: Array
 
 
 def project(
@@ -100,7 +102,7 @@ def project(
             infeasible[index[keep]] = _proven_empty(set_.select(keep), state.y[keep], is_feasible)
         keep = keep[~infeasible[index[keep]]]
         index, state = index[keep], state.select(keep)
-    return _verified(point, polytope, face, system, infeasible, spent, tol)
+    return _verified(point, polytope, face, system, infeasible, spent, left <= 0, tol)
 
 
 def _limited(index: Array, state: InteriorState | None, left: Array) -> tuple[Array, InteriorState | None]:
@@ -116,6 +118,7 @@ def _verified(
     system: FaceSystem | None,
     infeasible: Array,
     spent: Array,
+    exhausted: Array,
     tol: float,
 ) -> ProjectionResult:
     """What can be said of the faces in the end.
@@ -130,13 +133,15 @@ def _verified(
     broken = xp.at_least(xp.amax(face.broken), ROUNDING)
     doubt = xp.maximum(doubt, xp.where(tangent.weakest < 1, broken / tangent.weakest, 0.0))
     # On the right face rows hold to rounding. Where they do not, it is not known what their weakest direction is.
-    doubt = xp.maximum(doubt, xp.where((broken > EXACT) & (face.residual <= tol), broken * (TRUSTED / EXACT), 0.0))
+    doubt = xp.maximum(
+        doubt, xp.where((broken > exactness(tol)) & (face.residual <= tol), broken * (TRUSTED / exactness(tol)), 0.0)
+    )
     doubtful = ~(doubt <= TRUSTED)
     status = xp.where(face.residual <= tol, int(Status.CONVERGED), int(Status.MAX_ITER))
     status = xp.where(doubtful, int(Status.ILL_CONDITIONED), status)
     status = xp.where(infeasible, int(Status.INFEASIBLE), status)
     residual = xp.where(doubtful, xp.maximum(face.residual, doubt), face.residual)
-    return ProjectionResult(face, tangent, status, residual, spent)
+    return ProjectionResult(face, tangent, status, residual, spent, exhausted)
 
 
 def _guess(polytope: Polytope, state: InteriorState) -> Guess:

@@ -62,7 +62,9 @@ class Tangent:
         return FaceSystem(self.polytope.rows, self.free, self.active, even=True)
 
     def _checked(self, landing: Landing) -> Landing:
-        self.error = namespace(landing.error).maximum(self.error, landing.error)
+        xp, error = namespace(self.error), landing.error
+        # What came in as NaN went out as NaN, which is not the tangent's doing.
+        self.error = xp.maximum(self.error, xp.where(xp.isnan(error), 0.0, error))
         return landing
 
     @cached_property
