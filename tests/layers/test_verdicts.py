@@ -130,11 +130,11 @@ def test_real_programs(name: str) -> None:
     problem = real(name)
     costs = problem.coefficients
     assert costs is not None
-    for layer in smoothings(problem):
+    for hardest, layer in zip((False, name == "greenbea"), smoothings(problem)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             solution = layer.solve(costs, problem)
-        if name == "greenbea" and not bool(solution.converged):
+        if hardest and not bool(solution.converged):  # with the small gamma it runs out of iterations, and says so
             assert any(issubclass(warning.category, foresolve.ConvergenceWarning) for warning in caught)
             continue
         assert bool(solution.converged)

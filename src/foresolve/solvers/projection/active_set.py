@@ -98,9 +98,9 @@ def face_without_rows(point: Array, polytope: Polytope) -> Face:
     free = (point > polytope.lower) & (point < polytope.upper)
     broken = xp.full_like(y, float("inf"))
     unknown = xp.full_like(x.sum(-1), float("inf"))
-    return Face(
-        y, free, xp.broadcast_like(polytope.equality, y), x, unknown, broken, unknown + 0.0, 0.0 * xp.real(unknown > 0)
-    )
+    # Each figure an array of its own: they are written to instance by instance.
+    figures = (unknown, broken, xp.full_like(unknown, float("inf")), xp.zeros_like(unknown))
+    return Face(y, free, xp.broadcast_like(polytope.equality, y), x, *figures)
 
 
 def newton_step(point: Array, polytope: Polytope, face: Face | Guess, snap: float = 0.0) -> tuple[Face, FaceSystem]:
