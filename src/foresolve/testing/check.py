@@ -62,8 +62,7 @@ def check_problem(
     decisions are feasible: passed
     """
     subject = problem() if isinstance(problem, type) else problem
-    if not isinstance(subject, Problem):
-        raise checks.fail("problem", "a Problem", type(subject).__name__)
+    _expect("problem", subject, Problem)
     kind = ProgramSuite if "rows" in subject.traits else ProblemSuite
     draw = _drawn(subject) if theta is None else rows(_examples(theta, subject), len(subject.theta_shape))
     suite = kind(subject, draw, best=best, any_gains=any_gains, tol=checks.positive("tol", tol), seed=seed)
