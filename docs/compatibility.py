@@ -15,6 +15,7 @@ from foresolve.problems import TRAITS
 
 LAYERS: tuple[type[layers.Layer], ...] = (
     layers.QuadraticRelaxation,
+    layers.WilderQuadratic,
     layers.MultilinearRelaxation,
     layers.WilderMultilinear,
     layers.PerturbedAdditive,

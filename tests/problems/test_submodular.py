@@ -16,7 +16,7 @@ from torch import Tensor
 import foresolve
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.layers.wilder import WilderMultilinear
+from foresolve.layers.wilder_multilinear import WilderMultilinear
 from foresolve.losses.lodl import LODL
 from foresolve.losses.score_function import ScoreFunction
 from foresolve.problems.submodular import SubmodularProblem

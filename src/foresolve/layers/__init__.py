@@ -10,7 +10,8 @@ from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicativ
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Combination, Duals, MultilinearSolution, Solution
-from foresolve.layers.wilder import WilderMultilinear
+from foresolve.layers.wilder_multilinear import WilderMultilinear
+from foresolve.layers.wilder_quadratic import WilderQuadratic
 from foresolve.solvers.status import Status
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "Solution",
     "Status",
     "WilderMultilinear",
+    "WilderQuadratic",
 ]

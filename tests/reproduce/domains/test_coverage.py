@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foresolve.layers.wilder import WilderMultilinear
+from foresolve.layers.wilder_multilinear import WilderMultilinear
 from foresolve.losses.decision import DecisionLoss
 from foresolve.models.mlp import MLP
 from foresolve.report.records import Config

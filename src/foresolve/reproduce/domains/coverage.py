@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from foresolve.data.dataset import DecisionDataset
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.smoothing import RelativeGamma
-from foresolve.layers.wilder import WilderMultilinear
+from foresolve.layers.wilder_multilinear import WilderMultilinear
 from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss

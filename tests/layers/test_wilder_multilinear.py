@@ -28,46 +28,77 @@ class TestConformance(LayerConformance):
         return [(problem(), draw_theta((4,), N, TARGETS, seed)) for seed in range(2)]
 
 
-def full_system(x: np.ndarray, theta: np.ndarray, v: np.ndarray, hessian: bool) -> np.ndarray:
-    """The gradient for one instance by the whole (3n + 1)-sized system and the whole cross derivative."""
+def products(x: np.ndarray, theta: np.ndarray, *items: int) -> np.ndarray:
+    """For each target, the probability that none of the other items reaches it."""
+    keep = [i for i in range(len(x)) if i not in items]
+    return np.prod(1 - x[keep, None] * theta[keep], axis=0)
 
-    def without(*items: int) -> np.ndarray:
-        keep = [i for i in range(N) if i not in items]
-        return np.prod(1 - x[keep, None] * theta[keep], axis=0)
 
-    gradient = np.array([theta[i] @ without(i) for i in range(N)])
-    cross = np.zeros((N, N, TARGETS))
-    curvature = np.zeros((N, N))
-    for i in range(N):
-        for j in range(N):
-            cross[i, j] = without(i) if i == j else -theta[i] * x[j] * without(i, j)
-            curvature[i, j] = 0.0 if i == j else -(theta[i] * theta[j]) @ without(i, j)
+def gradient_of(x: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    return np.array([theta[i] @ products(x, theta, i) for i in range(len(x))])
+
+
+def published_gradient(
+    x: np.ndarray, before: np.ndarray, theta: np.ndarray, k: int, v: np.ndarray, hessian: bool
+) -> np.ndarray:
+    """`v' dx / dtheta` of one instance by the whole published system, with all its right-hand sides.
+
+    The unknowns are the derivatives of x, of the multiplier of `sum x <= k`, of those of `x <= cap` and of those of
+    `-x <= 0`. Multipliers: that of the sum is the mean of the gradient over the coordinates strictly between 0 and cap,
+    0 if there is none; that of a coordinate at its cap, and that of a coordinate at zero alike, is its gradient less
+    that mean. The gradient in them is that of the iterate `before` the last step. 0.01 is added to the whole diagonal.
+    """
+    n, targets = theta.shape
+    cross = np.zeros((n, n, targets))
+    curvature = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            both = products(x, theta, i, j)
+            cross[i, j] = both if i == j else -theta[i] * x[j] * both
+            curvature[i, j] = 0.0 if i == j else -(theta[i] * theta[j]) @ both
+    earlier = gradient_of(before, theta)
     inside = (x > 0) & (x < CAP)
-    price = gradient[inside].mean() if inside.any() else 0.0
-    upper = np.where(x >= CAP, gradient - price, 0.0)
-    lower = np.where(x <= 0, price - gradient, 0.0)
-    multipliers = np.concatenate([[price], upper, lower])
-    values = np.concatenate([[x.sum() - K], x - CAP, -x])
-    slopes = np.concatenate([np.ones((1, N)), np.eye(N), -np.eye(N)])
+    mean = earlier[inside].mean() if inside.any() else 0.0
+    at_cap = np.where(np.abs(x - CAP) < 1e-6, earlier - mean, 0.0)
+    at_zero = np.where(x > 0, 0.0, earlier - mean)
+    multipliers = np.concatenate([[mean], at_cap, at_zero])
+    values = np.concatenate([[0.0], x - CAP, -x])
+    slopes = np.concatenate([np.ones((1, n)), np.eye(n), -np.eye(n)])
     top = np.concatenate([-curvature * hessian, slopes.T], axis=1)
-    bottom = np.concatenate([multipliers[:, None] * slopes, np.diag(values)], axis=1)
-    system = np.concatenate([top, bottom]) + RIDGE * np.eye(3 * N + 1)
-    right = np.concatenate([cross.reshape(N, -1), np.zeros((2 * N + 1, N * TARGETS))])
-    return (v @ np.linalg.solve(system, right)[:N]).reshape(N, TARGETS)
+    bottom = np.concatenate([np.diag(multipliers) @ slopes, np.diag(values)], axis=1)
+    system = np.concatenate([top, bottom]) + RIDGE * np.eye(3 * n + 1)
+    right = np.concatenate([cross.reshape(n, -1), np.zeros((2 * n + 1, n * targets))])
+    return (v @ np.linalg.solve(system, right)[:n]).reshape(n, targets)
 
 
 @pytest.mark.parametrize("hessian", [False, True])
-def test_the_gradient_is_that_of_the_whole_system(hessian: bool) -> None:
+@pytest.mark.parametrize(("n", "k"), [(7, 2), (30, 3), (30, 10)])
+def test_the_gradient_is_that_of_the_whole_published_system(n: int, k: int, hessian: bool) -> None:
     layer = foresolve.layers.WilderMultilinear(hessian=hessian)
-    theta = draw_theta((4,), N, TARGETS, 0).requires_grad_()
-    x = layer(theta, problem())
+    choice = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(n, k))
+    theta = draw_theta((4,), n, TARGETS, 0).requires_grad_()
+    x = layer(theta, choice)
+    before = foresolve.layers.WilderMultilinear(steps=layer.steps - 1)(theta.detach(), choice)
     v = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
     (x * v).sum().backward()
     assert theta.grad is not None
+    assert bool((x == 0).any())  # both kinds of bounds must be seen
+    assert bool((x == CAP).any())
     for b in range(4):
-        # x(S) = k to rounding, which the ridge does not see
-        expected = full_system(x[b].detach().numpy(), theta[b].detach().numpy(), v[b].numpy(), hessian)
+        point, parameters = x[b].detach().numpy(), theta[b].detach().numpy()
+        expected = published_gradient(point, before[b].numpy(), parameters, k, v[b].numpy(), hessian)
         np.testing.assert_allclose(theta.grad[b].numpy(), expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
+
+
+def test_coordinates_at_zero_keep_the_sign_of_their_gradient() -> None:
+    """What learning depends on: more of an item that is not taken pulls it up, if only a little."""
+    n, k = 30, 3
+    choice = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(n, k))
+    theta = draw_theta((), n, TARGETS, 0).requires_grad_()
+    x = foresolve.layers.WilderMultilinear()(theta, choice)
+    item = int((x == 0).nonzero()[0])
+    (gradient,) = torch.autograd.grad(x[item], theta)
+    assert bool((gradient[item] > 0).all())
 
 
 def test_the_ascent_is_torch_sgd_with_a_projection() -> None:

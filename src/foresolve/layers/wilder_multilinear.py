@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -34,8 +34,22 @@ class WilderMultilinear(Layer):
         + \text{ridge} \cdot I \right) \begin{pmatrix} dx \\ d\lambda \end{pmatrix} =
         \begin{pmatrix} \frac{\partial}{\partial \theta} \nabla_x F \, d\theta \\ 0 \end{pmatrix}
 
-    is solved for `dx`. Without the Hessian (the published one keeps a single target, which is close to none) the ridge
-    alone makes the system regular, and on the coordinates between the bounds the result is nearly that of
+    is solved for `dx`. **The multipliers are the published ones, not those of the KKT conditions.** With `price` the
+    mean of the gradient `grad F` over the coordinates between the bounds (0 where there is none), they are `price` for
+    the sum, and `grad_i F - price` for a coordinate at a bound, *either* bound. By stationarity (`grad F` is the sum of
+    the multipliers times `G`) that of `-x_i <= 0` would be `price - grad_i F`, which is positive at a maximum. But the
+    ridge stands where the system of the KKT conditions has a zero: eliminating `d lambda` leaves
+
+    .. math:: \left( \text{ridge} - \frac{\lambda_i}{\text{ridge}} \right) dx_i
+
+    on the diagonal of a coordinate at a bound. A multiplier of 1 then gives -99.99, and the derivative of every
+    coordinate at zero is turned around; the published -1 gives 100.01, a small derivative of the right sign. Where few
+    coordinates are between the bounds, those at zero are nearly all that is left of the gradient, and learning depends
+    on this sign. The multipliers come from the gradient *before* the last ascent step, everything else from the point
+    after it, as published.
+
+    Without the Hessian (the published one keeps a single target, which is close to none) the ridge alone makes the
+    system regular, and on the coordinates between the bounds the result is nearly that of
     `MultilinearRelaxation(gamma=ridge / 2)` with `H = 0`, taken at a point that is not its solution: right in sign for
     most coordinates, wrong in size. Finite differences do not agree with it. Use `MultilinearRelaxation` unless you
     want the published numbers.
@@ -88,23 +102,23 @@ class WilderMultilinear(Layer):
         ascent = f"steps={self.steps}, rate={self.rate}, momentum={self.momentum}"
         return f"{ascent}, cap={self.cap}, ridge={self.ridge}, hessian={self.hessian}"
 
-    def _ascend(self, theta: Tensor, function: SetFunction, matroid: Matroid) -> Tensor:
+    def _ascend(self, theta: Tensor, function: SetFunction, matroid: Matroid) -> _Ascent:
         """SGD with Nesterov momentum, as torch has it, and a projection after each step."""
         x = theta.new_zeros(theta.shape[0], matroid.n)
-        return climb(_Nesterov(self, theta, function, matroid), (x, torch.zeros_like(x)), self.steps)[0]
+        return climb(_Nesterov(self, theta, function, matroid), _Ascent(x, x, x), self.steps)
 
-    def _adjoint(self, x: Tensor, local: Local, v: Tensor) -> Tensor:
+    def _adjoint(self, ascent: _Ascent, local: Local, v: Tensor) -> Tensor:
         """`w` with `v' dx = w' d(grad F)`.
 
         Without `d lambda` it reads `(D - c 1 1' - H) dx = d(grad F)`, with `c = lambda_sum / ridge` and `D` the ridge,
         less `lambda / ridge` at a bound. The matrix is symmetric; without `H` it is inverted by Sherman and Morrison.
         """
+        x, gradient = ascent.x, ascent.gradient
         inside = (x > 0) & (x < self.cap)
         count = inside.sum(-1, keepdim=True)
-        price = torch.where(inside, local.gradient, 0.0).sum(-1, keepdim=True) / count.clamp_min(1)
-        excess = local.gradient - price
-        bound = torch.where(x >= self.cap, excess, torch.where(x <= 0, -excess, 0.0))
-        diagonal, c = self.ridge - bound / self.ridge, price / self.ridge
+        price = torch.where(inside, gradient, 0.0).sum(-1, keepdim=True) / count.clamp_min(1)
+        multiplier = torch.where(inside, 0.0, gradient - price)
+        diagonal, c = self.ridge - multiplier / self.ridge, price / self.ridge
         if not self.hessian:
             ones = (1 / diagonal).sum(-1, keepdim=True)
             return (v + c * (v / diagonal).sum(-1, keepdim=True) / (1 - c * ones)) / diagonal
@@ -114,7 +128,15 @@ class WilderMultilinear(Layer):
         return torch.stack([torch.linalg.solve(a, b) for a, b in zip(matrix, v)]) if len(v) else v
 
 
-class _Nesterov(Step[tuple[Tensor, Tensor]]):
+class _Ascent(NamedTuple):
+    """Points and velocities `(B, n)`, and the gradient from which the last step was taken."""
+
+    x: Tensor
+    velocity: Tensor
+    gradient: Tensor
+
+
+class _Nesterov(Step[_Ascent]):
     """A step of points and velocities."""
 
     def __init__(self, layer: WilderMultilinear, theta: Tensor, function: SetFunction, matroid: Matroid) -> None:
@@ -122,23 +144,23 @@ class _Nesterov(Step[tuple[Tensor, Tensor]]):
         self.segments = Segments.of(np.zeros(matroid.n), 1).to(theta.device)
         self.total = theta.new_tensor([matroid.rank])
 
-    def __call__(self, state: tuple[Tensor, Tensor], k: int) -> tuple[Tensor, Tensor]:
-        (x, velocity), layer = state, self.layer
-        gradient = self.function.local(x, self.theta).gradient
-        velocity = layer.momentum * velocity + gradient
-        goal = x + layer.rate * (gradient + layer.momentum * velocity)
+    def __call__(self, state: _Ascent, k: int) -> _Ascent:
+        layer = self.layer
+        gradient = self.function.local(state.x, self.theta).gradient
+        velocity = layer.momentum * state.velocity + gradient
+        goal = state.x + layer.rate * (gradient + layer.momentum * velocity)
         _, x = waterfill(goal, torch.full_like(goal, layer.cap), self.segments, self.total)
-        return x, velocity
+        return _Ascent(x, velocity, gradient)
 
 
 class _Recipe(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, theta: Tensor, layer: WilderMultilinear, function: SetFunction, matroid: Matroid) -> Tensor:
-        x = layer._ascend(theta, function, matroid)
-        ctx.layer, ctx.local, ctx.x = layer, function.local(x, theta), x
-        return x.clone()  # a copy: the node must not hold its own output
+        ascent = layer._ascend(theta, function, matroid)
+        ctx.layer, ctx.ascent, ctx.local = layer, ascent, function.local(ascent.x, theta)
+        return ascent.x.clone()  # a copy: the node must not hold its own output
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
-        return ctx.local.cross(ctx.layer._adjoint(ctx.x, ctx.local, grads[0])), None, None, None
+        return ctx.local.cross(ctx.layer._adjoint(ctx.ascent, ctx.local, grads[0])), None, None, None
