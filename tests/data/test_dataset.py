@@ -197,6 +197,17 @@ class TestBatches:
         assert single.decisions.sum(-1).tolist() == [1.0] * 20
         assert data.decisions.sum(-1).tolist() == [2.0] * 20
 
+    def test_with_features(self) -> None:
+        data = top_k_data().solve()
+        twin = data.with_features({"a": torch.ones(20, 7), "b": np.zeros((20, 2))})
+        assert twin.features["a"].shape == (20, 7)
+        assert twin.features["b"].dtype == torch.float32
+        assert twin.decisions is data.decisions
+        assert twin.problem is data.problem
+        assert data.features.shape == (20, 3)
+        with pytest.raises(InvalidInputError, match=r"`features` must be as long as `theta` \(20 instances\); got 3"):
+            data.with_features(torch.ones(3, 2))
+
     def test_repr(self) -> None:
         data = top_k_data()
         assert repr(data).startswith("DecisionDataset(20 instances, features (3,), theta (5,), TopK(")

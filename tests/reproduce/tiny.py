@@ -19,7 +19,7 @@ from foresolve.data.generated.shortest_path import shortest_path_data
 from foresolve.problems.base import Problem
 from foresolve.report.records import Config, Record
 from foresolve.reproduce.domains.matching import with_words
-from foresolve.reproduce.domains.methods import Method, NetworkMethod
+from foresolve.reproduce.domains.methods import Method, NetworkMethod, RecipeMethod
 from foresolve.reproduce.domains.registry import DOMAINS
 from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs, work
 from foresolve.reproduce.runs.plan import plan
@@ -62,8 +62,9 @@ def _shortened(methods: Callable[[Config], dict[str, Method]], epochs: int, conf
     table = methods(config)
     for name, method in table.items():
         if isinstance(method, NetworkMethod):
-            draws = None if method.draws is None else DRAWS
-            table[name] = replace(method, epochs=min(method.epochs, epochs), draws=draws)
+            table[name] = replace(method, epochs=min(method.epochs, epochs))
+        if isinstance(method, RecipeMethod) and method.draws is not None:
+            table[name] = replace(method, draws=DRAWS)
     return table
 
 

@@ -17,7 +17,7 @@ from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.batch import Batch
 from foresolve.data.best import failure, load_decisions, save_decisions, solve_all
 from foresolve.data.fingerprint import fingerprint
-from foresolve.data.inputs import as_table, first_table, map_tables
+from foresolve.data.inputs import as_table, first_table, map_tables, table_for
 from foresolve.data.loader import Loader
 from foresolve.data.splits import random_order, split_sizes
 from foresolve.errors import ForesolveWarning
@@ -82,14 +82,14 @@ class DecisionDataset(Dataset[Batch]):
         if len(truth) == 0:
             raise checks.fail("theta", "at least one instance", f"shape {tuple(truth.shape)}", "The data set is empty")
         checks.same_device("theta", truth, device)
-        self.features = map_tables(lambda part: _of_length("features", part, truth, device), features)
+        self.features = map_tables(lambda part: table_for("features", part, truth, device), features)
         self.theta = problem.check_theta(truth)
         self.problem = problem
         self._check_batch()
-        self.labels = {name: _of_length("labels", table, truth, device) for name, table in (labels or {}).items()}
+        self.labels = {name: table_for("labels", table, truth, device) for name, table in (labels or {}).items()}
         self.cache = None if cache is None else Path(cache)
         self._decisions = None if decisions is None else self._decided(decisions)
-        self._values = None if values is None else _of_length("values", values, truth, device).to(truth)
+        self._values = None if values is None else table_for("values", values, truth, device).to(truth)
         if self._values is not None and self._values.ndim != 1:
             raise checks.fail("values", f"({len(self)},)", str(tuple(self._values.shape)))
 
@@ -105,7 +105,7 @@ class DecisionDataset(Dataset[Batch]):
             raise checks.fail("theta", "one instance of the problem per entry (N, *shape)", taken)
 
     def _decided(self, decisions: Any) -> Tensor:
-        table = _of_length("decisions", decisions, self.theta, self.theta.device).to(self.theta)
+        table = table_for("decisions", decisions, self.theta, self.theta.device).to(self.theta)
         n = self.problem.n
         if table.ndim != 2 or (n is not None and table.shape[1] != n):
             width = "n" if n is None else str(n)
@@ -171,6 +171,12 @@ class DecisionDataset(Dataset[Batch]):
         twin = copy.copy(self)
         DecisionDataset.__init__(twin, self.features, self.theta, problem, labels=self.labels)
         twin.skipped = ()
+        return twin
+
+    def with_features(self, features: Any) -> Self:
+        """The same instances, and what is known of their decisions, with other features."""
+        twin = copy.copy(self)
+        twin.features = map_tables(lambda part: table_for("features", part, self.theta, self.theta.device), features)
         return twin
 
     def to(self, device: torch.device | str) -> Self:
@@ -288,10 +294,3 @@ class DecisionDataset(Dataset[Batch]):
             f"{type(self).__name__}({len(self)} instances, features {shape}, theta {tuple(self.theta.shape[1:])}, "
             f"{self.problem!r}, decisions {known})"
         )
-
-
-def _of_length(name: str, value: Any, theta: Tensor, device: torch.device) -> Tensor:
-    table = as_table(name, value, device)
-    if len(table) != len(theta):
-        raise checks.fail(name, f"as long as `theta` ({len(theta)} instances)", f"{len(table)}")
-    return table

@@ -33,6 +33,14 @@ def as_table(name: str, value: Any, device: torch.device) -> Tensor:
     return table
 
 
+def table_for(name: str, value: Any, theta: Tensor, device: torch.device) -> Tensor:
+    """`value` as a table with an entry for each instance of `theta`."""
+    table = as_table(name, value, device)
+    if len(table) != len(theta):
+        raise checks.fail(name, f"as long as `theta` ({len(theta)} instances)", f"{len(table)}")
+    return table
+
+
 def map_tables(function: Callable[[Any], Any], value: Any) -> Any:
     """`function` of every array in a dict or tuple of arrays, or of `value` itself."""
     if isinstance(value, dict):

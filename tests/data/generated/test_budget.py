@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.budget import budget_data
+from foresolve.data.generated.budget import budget_data, channel_features
 from foresolve.errors import InvalidInputError
 
 RATINGS = Path(os.environ.get("FORESOLVE_DATA", "")) / "movietweetings-100k" / "ratings.dat"
@@ -158,3 +158,21 @@ def test_movietweetings() -> None:
     assert edges.any(2).sum() > 0.8 * 5 * 100
     assert (edges.any(1).sum(1) > 200).all()
     assert same(data, budget_data(5, edges=str(RATINGS), seed=0))
+
+
+def test_the_features_of_the_published_code() -> None:
+    """Three layers with the default weights and biases of torch, a ReLU behind each, no scale."""
+    text = budget_data(5, channels=40, customers=80, features=30, seed=1)
+    code = budget_data(5, channels=40, customers=80, features=30, recipe="code", seed=1)
+    assert code.features.shape == text.features.shape
+    assert bool((code.features >= 0).all())
+    torch.manual_seed(0)
+    sizes = ((80, 80), (80, 80), (80, 30))
+    layers = [part for n, m in sizes for part in (torch.nn.Linear(n, m), torch.nn.ReLU())]
+    with torch.no_grad():
+        expected = torch.nn.Sequential(*layers)(code.theta)
+    assert code.features.mean() == pytest.approx(expected.mean().item(), rel=0.5)
+    assert (code.features == 0).float().mean() == pytest.approx((expected == 0).float().mean().item(), abs=0.2)
+    assert torch.equal(channel_features(code.theta, features=30, recipe="code", seed=1), code.features)
+    with pytest.raises(InvalidInputError, match="recipe"):
+        budget_data(1, recipe="paper")  # type: ignore[arg-type]

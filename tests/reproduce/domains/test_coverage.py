@@ -8,7 +8,7 @@ from foresolve.losses.decision import DecisionLoss
 from foresolve.models.mlp import MLP
 from foresolve.report.records import Config
 from foresolve.reproduce.domains import coverage, matching
-from foresolve.reproduce.domains.methods import NetworkMethod
+from foresolve.reproduce.domains.methods import BestMethod, ForestMethod, RecipeMethod
 from foresolve.reproduce.domains.networks import Rectified
 from foresolve.reproduce.domains.registry import DOMAINS
 from reproduce import tiny
@@ -55,15 +55,44 @@ def test_annealing_ends_with_weak_smoothing(annealing: object, ratio: float) -> 
 
 
 def test_recipes_of_the_paper() -> None:
-    """Single instances, a fixed number of steps, one setting, the published layer, no validation."""
-    for domain in ("budget", "recommendation"):
+    """A fixed number of steps on what is drawn, the published layer; minibatches of movies in two-stage training."""
+    steps = {"budget": (40, 4001), "recommendation": (400, 2000)}
+    for domain, (through_layer, two_stage) in steps.items():
         table = DOMAINS[domain].methods(Config(domain, "paper", ks=(5, 10)))
         for name in ("NN1-Decision", "NN2-Decision", "NN1-2Stage", "NN2-2Stage"):
             method = table[name]
-            assert isinstance(method, NetworkMethod)
-            assert (method.batch_size, method.validate, len(method.settings)) == (1, False, 1)
+            assert isinstance(method, RecipeMethod)
+            assert method.lr == 1e-3
             assert isinstance(method.layer(), WilderMultilinear)
-            loss = method.loss(method.settings[0])
-            assert isinstance(loss, DecisionLoss) == name.endswith("Decision")
+            decision = name.endswith("Decision")
+            assert method.draws == (through_layer if decision else two_stage)
+            loss = method.loss()
+            assert isinstance(loss, DecisionLoss) == method.per_k == decision
+            assert method.carried == (decision and domain == "budget")
             if isinstance(loss, DecisionLoss):
                 assert isinstance(loss.layer, WilderMultilinear)
+            minibatch = None if decision or domain == "budget" else method.minibatch
+            assert (None if method.minibatch is None else method.minibatch.size) == (minibatch and 10)
+        forest, best = table["RF-2Stage"], table["OPT"]
+        assert isinstance(forest, ForestMethod)
+        assert isinstance(best, BestMethod)
+        assert forest.layer is best.layer is WilderMultilinear
+
+
+def test_the_rate_of_the_code_stands_beside_that_of_the_text() -> None:
+    table = DOMAINS["recommendation"].methods(Config("recommendation", "paper", ks=(5,)))
+    for name in ("NN1-Decision", "NN2-Decision"):
+        judged, beside = table[name], table[f"{name} (code rate)"]
+        assert isinstance(judged, RecipeMethod)
+        assert isinstance(beside, RecipeMethod)
+        assert (judged.lr, beside.lr) == (1e-3, 1e-4)
+        assert (beside.draws, beside.logits) == (judged.draws, judged.logits)
+
+
+def test_items_are_instances_of_their_own() -> None:
+    data = tiny.data("budget")
+    positions = torch.tensor([7, 0, 3])
+    batch = coverage.items(data[[4]], positions)
+    assert torch.equal(batch.features[:, 0], data.features[4, positions])
+    assert torch.equal(batch.theta[:, 0], data.theta[4, positions])
+    assert tuple(batch.problem.solve(batch.theta).shape) == (3, 1)

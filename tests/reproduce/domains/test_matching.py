@@ -6,10 +6,13 @@ import pytest
 import torch
 
 from foresolve.errors import ForesolveError
+from foresolve.layers.quadratic import QuadraticRelaxation
+from foresolve.layers.wilder_quadratic import WilderQuadratic
+from foresolve.losses.decision import DecisionLoss
 from foresolve.models.similarity import CosinePairs
 from foresolve.report.records import Config
 from foresolve.reproduce.domains import matching
-from foresolve.reproduce.domains.methods import RuleMethod
+from foresolve.reproduce.domains.methods import NetworkMethod, RecipeMethod, RuleMethod
 from foresolve.reproduce.domains.networks import Calibrated, EvenRows
 from foresolve.reproduce.runs.jobs import InstanceCache
 from foresolve.reproduce.runs.plan import plan
@@ -110,3 +113,38 @@ def test_the_published_citations() -> None:
     assert 39.5 < data.values.mean() < 41.5
     assert 17.5 < by_rule(matching.DOMAIN, data, config, "TF-IDF") < 20
     assert 2.3 < by_chance(matching.DOMAIN, data) < 2.9
+
+
+def test_the_recipe_of_the_paper() -> None:
+    table = matching.methods(Config("matching", "paper"))
+    for name, kind in (("NN2-Decision", WilderQuadratic), ("NN2-Decision (exact layer)", QuadraticRelaxation)):
+        method = table[name]
+        assert isinstance(method, NetworkMethod)
+        assert (method.epochs, method.batch_size, method.validate) == (12, 1, False)
+        assert method.settings == ({"lr": 1e-4},)
+        loss = method.loss(method.settings[0])
+        assert isinstance(loss, DecisionLoss)
+        assert isinstance(loss.layer, kind)
+        assert loss.layer.gamma == 0.1
+        model = method.model(tiny.data("matching"), generator(), 0.05)
+        assert model.config()["hidden"] == 500  # type: ignore[operator]
+    soft = table["NN2-Decision"]
+    assert isinstance(soft, NetworkMethod)
+    assert soft.anneal is not None
+    curvature = soft.anneal({})["curvature"]  # type: ignore[index]
+    assert [curvature(epoch / 11) for epoch in range(12)] == pytest.approx([0.1 * 0.8**epoch for epoch in range(12)])
+    two_stage = table["NN2-2Stage"]
+    assert isinstance(two_stage, RecipeMethod)
+    assert two_stage.minibatch is not None
+    assert (two_stage.epochs, two_stage.draws, two_stage.minibatch.size, two_stage.lr) == (2, None, 100, 1e-3)
+
+
+def test_pairs_are_instances_of_their_own() -> None:
+    data = tiny.data("matching")
+    positions = torch.tensor([13, 0, 63])  # of 8 x 8
+    batch = matching.single_pairs(data[[2]], positions)
+    assert torch.equal(batch.features["left"][:, 0], data.features["left"][2, [1, 0, 7]])
+    assert torch.equal(batch.features["right"][:, 0], data.features["right"][2, [5, 0, 7]])
+    assert torch.equal(batch.theta[:, 0], data.theta[2, positions])
+    model = matching.network(2, hidden=5)(data, generator(), 0.05)
+    torch.testing.assert_close(model(batch.features)[:, 0], model(data[[2]].features)[0, positions])

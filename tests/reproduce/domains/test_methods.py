@@ -22,9 +22,8 @@ def test_adam_decays_where_the_setting_says_so() -> None:
 
 
 def test_only_networks_with_a_training_for_each_budget_depend_on_it() -> None:
-    shared = coverage.drawn(1, MSE(), "relu", draws=3)
-    through = coverage.drawn(1, None, "relu", draws=3)
-    assert not depends_on_k(shared)
-    assert depends_on_k(through)
+    assert not depends_on_k(coverage.by_recipe(1, "relu", loss=MSE(), draws=3))
+    assert depends_on_k(coverage.by_recipe(1, "relu", draws=3))
+    assert not depends_on_k(coverage.by_recipe(1, "relu", draws=3, carried=True))  # one chain of budgets
     rule = RuleMethod(lambda data: budget.longest_features)
     assert not any(map(depends_on_k, (ForestMethod(coverage.forest(True)), rule, RandomMethod(), BestMethod())))

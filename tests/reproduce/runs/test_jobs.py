@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from foresolve.report.records import Job
-from foresolve.reproduce.domains.methods import ForestMethod, NetworkMethod, RuleMethod
+from foresolve.reproduce.domains.methods import ForestMethod, NetworkMethod, RecipeMethod, RuleMethod
 from foresolve.reproduce.domains.registry import DOMAINS, published
 from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs
 from foresolve.reproduce.runs.plan import plan
@@ -40,6 +40,8 @@ def test_one_job_for_each_budget_where_training_depends_on_it() -> None:
 
 def test_two_stage_networks_of_the_paper_are_trained_once() -> None:
     config = plan("budget", protocol="paper", splits=1, methods=["NN1-Decision", "NN1-2Stage"])
+    assert [job.ks for job in list_jobs(config)] == [(5, 10, 20), (5, 10, 20)]
+    config = plan("recommendation", protocol="paper", splits=1, methods=["NN1-Decision", "NN1-2Stage"])
     assert [job.ks for job in list_jobs(config)] == [(5,), (10,), (20,), (5, 10, 20)]
 
 
@@ -117,10 +119,16 @@ def test_the_protocol_of_the_paper(domain: str) -> None:
     for (_, name, _), record in tiny.done(config).items():
         assert math.isfinite(record.value)
         method = table[name]
+        assert record.validation is None or isinstance(method, RuleMethod)
         if isinstance(method, NetworkMethod):
-            assert record.validation is None
             assert record.fractional is not None
             assert (record.setting,) == method.settings
+        if isinstance(method, RecipeMethod):
+            assert record.fractional is not None
+            assert record.setting == {"lr": method.lr}
+        if name == "OPT" and domain != "matching":
+            assert record.fractional is not None
+            assert record.fractional != record.value
 
 
 @pytest.mark.usefixtures("small")
@@ -139,6 +147,20 @@ def test_numbers_do_not_depend_on_what_was_done_before(domain: str) -> None:
         assert fewer == {key: record for key, record in first.items() if key[2] in config.ks[1:]}
     alone = tiny.done(tiny.config(domain, methods=methods[1:2], splits=1))
     assert alone.items() <= first.items()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("domain", published())
+def test_numbers_of_the_recipe_do_not_depend_on_what_was_done_before(domain: str) -> None:
+    methods = ["NN1-Decision", "NN2-2Stage", "RF-2Stage", "OPT"]
+    wanted = {"methods": methods, "protocol": "paper"}
+    ks = [3, 6, 11] if DOMAINS[domain].info.ks else None  # 6 and 11 are carried on from 5, and 11 from 10
+    config = tiny.config(domain, **wanted, ks=ks)
+    first = tiny.done(config)
+    assert tiny.done(config, backwards=True) == first
+    for k in config.ks:
+        alone = tiny.done(tiny.config(domain, **wanted, ks=[k]))
+        assert alone == {key: record for key, record in first.items() if key[2] == k}
 
 
 @pytest.mark.usefixtures("small")

@@ -16,6 +16,7 @@ import pytest
 from foresolve import ForesolveError
 from foresolve.report.records import Config, Job, JobResult, Record
 from foresolve.reproduce.runs.engines import Engine, JobError, LocalEngine
+from foresolve.reproduce.runs.fingerprint import code_fingerprint
 from foresolve.reproduce.runs.run import Run, RunStopped, run, run_all
 from reproduce import toys
 
@@ -219,6 +220,57 @@ def test_several_runs_share_an_engine(tmp_path: Path) -> None:
     assert [finished.config for finished in runs] == configs
     assert [len(finished.records) for finished in runs] == [6, 12]
     assert steps[-1][:2] == (9, 9)
+
+
+def test_machines_share_a_run(tmp_path: Path) -> None:
+    """Each does a part of the splits; one takes over what the others did."""
+    config = toys.config(splits=5)
+    folders = [tmp_path / name for name in ("first", "second", "third")]
+    for i, folder in enumerate(folders, 1):
+        part = go(config, folder, part=(i, 3))
+        assert {record.split for record in part.records} == {s for s in range(5) if s % 3 == i - 1}
+    whole = go(config, tmp_path / "whole")
+    merged = go(config, folders[2], merge=folders[:2])
+    assert timeless(merged.records) == timeless(whole.records)
+    assert merged.pictures().keys() == whole.pictures().keys()
+    assert [session["jobs"] for session in merged.sessions] == [3, 6, 6]
+    again = go(config, folders[2], merge=folders[:2])
+    assert (again.records, again.sessions) == (merged.records, merged.sessions)
+
+
+def test_the_rest_of_a_merged_run_is_done(tmp_path: Path) -> None:
+    small = go(toys.config(splits=1), tmp_path / "small")
+    grown = go(toys.config(splits=2), tmp_path / "grown", merge=[small.folder])
+    assert len(grown.records) == 12
+    assert [session["jobs"] for session in grown.sessions] == [3, 3]
+
+
+def test_only_parts_of_the_same_run_are_merged(tmp_path: Path) -> None:
+    other = go(toys.config(seed=1), tmp_path / "seed")
+    with pytest.raises(ForesolveError, match="another `seed`: expected 1; got 0"):
+        go(toys.config(), tmp_path / "a", merge=[other.folder])
+    larger = go(toys.config(splits=3), tmp_path / "larger")
+    with pytest.raises(ForesolveError, match="another `splits`: expected 3 or more; got 2"):
+        go(toys.config(), tmp_path / "a", merge=[larger.folder])
+    elsewhere = go(replace(toys.config(), domain="elsewhere"), tmp_path / "domain")
+    with pytest.raises(ForesolveError, match=r"`merge` must be a folder of a run of toy \(exact\)"):
+        go(toys.config(), tmp_path / "a", merge=[elsewhere.folder])
+    assert go(toys.config(), tmp_path / "a").records  # what was refused is not locked
+
+
+def test_code_that_changed_does_not_add_to_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = go(toys.config(), tmp_path)
+    assert before.codes == {code_fingerprint()}
+    monkeypatch.setattr("foresolve.reproduce.runs.run.code_fingerprint", lambda: "another")
+    assert go(toys.config(), tmp_path).records == before.records  # nothing to add
+    with pytest.raises(ForesolveError, match=rf"another version of the code \({code_fingerprint()}; this is another\)"):
+        go(toys.config(splits=3), tmp_path)
+
+
+@pytest.mark.parametrize("part", [(0, 2), (3, 2), (1, 0)])
+def test_parts_that_are_none_are_refused(part: tuple[int, int], tmp_path: Path) -> None:
+    with pytest.raises(ForesolveError, match="`part` must be"):
+        go(toys.config(), tmp_path, part=part)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +28,7 @@ from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.matroids.laminar import UniformMatroid
 
 MOST_LIKELY = 0.2
-LAYERS = 5
+Recipe = Literal["text", "code"]
 
 # P(edge) = min(1, DENSITY a_u b_v), a Weibull(SHAPE) and b lognormal(SPREAD), each of mean 1: a random graph with given
 # expected degrees. The mean row and its decline with k (9.69 / 5 > 18.92 / 10 > 36.13 / 20) fix DENSITY and SPREAD, the
@@ -48,6 +48,7 @@ def budget_data(
     features: int | None = None,
     edges: str | Path | Any = None,
     columns: tuple[int, int] = (0, 1),
+    recipe: Recipe = "text",
     seed: Seed = 0,
 ) -> DecisionDataset:
     """Choose `k` channels that reach the most customers, on a random graph or on parts of one's own.
@@ -64,6 +65,9 @@ def budget_data(
     features: how many a channel has; as many as there are customers by default.
     edges: pairs `(channel, customer)`, or a text file, as for `read_edges`. Edges that occur several times count once.
     columns: where channel and customer stand in the file.
+    recipe: of the random network behind the features. "text": five layers, as the paper says, with Gaussian weights and
+        no biases, the last one linear, and one scale for all features. "code": three, as the paper's published code
+        has them, with torch's default weights and biases, a ReLU behind each, and no scale.
     seed: of all randomness, a number or a generator on the CPU.
 
     Returns
@@ -90,8 +94,39 @@ def budget_data(
         pairs = read_edges(edges, columns) if isinstance(edges, str | Path) else as_pairs(edges)
         draw = partial(_part_of, _bipartite(pairs, channels, customers), channels, customers, generator)
     problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(channels, k))
-    theta, rows = _instances(draw, count, (channels, customers, width), generator)
-    return DecisionDataset(rows, theta, problem)
+    describe = _network(recipe, customers, width, generator)
+    theta = torch.empty(count, channels, customers)
+    for i in range(count):
+        theta[i] = MOST_LIKELY * torch.rand(channels, customers, generator=generator) * draw()
+    return DecisionDataset(_described(theta, describe, recipe), theta, problem)
+
+
+def channel_features(theta: Tensor, *, features: int | None = None, recipe: Recipe = "text", seed: Seed = 0) -> Tensor:
+    """Features `(N, channels, features)` of channels from `theta` `(N, channels, customers)`, by a random network.
+
+    Parameters
+    ----------
+    features: how many a channel has; as many as there are customers by default.
+    recipe, seed: as for `budget_data`.
+    """
+    customers = theta.shape[-1]
+    width = checks.positive_int("features", customers if features is None else features)
+    describe = _network(recipe, customers, width, as_generator("seed", seed, cpu=True))
+    return _described(theta, describe, recipe)
+
+
+def _described(theta: Tensor, describe: Callable[[Tensor], Tensor], recipe: Recipe) -> Tensor:
+    features = torch.stack([describe(instance) for instance in theta])
+    if recipe == "code":
+        return features
+    scale = features.square().mean().sqrt()  # one number for all: comparisons between rows stay what they are
+    return features / scale if scale > 0 else features
+
+
+def _network(recipe: Recipe, inputs: int, outputs: int, generator: torch.Generator) -> Callable[[Tensor], Tensor]:
+    """A random network; rows of `theta` in, features out."""
+    checks.one_of("recipe", recipe, get_args(Recipe))
+    return (_gaussian_network if recipe == "text" else _default_network)(inputs, outputs, generator)
 
 
 def _random_graph(channels: int, customers: int, generator: torch.Generator) -> Tensor:
@@ -123,21 +158,32 @@ def _bipartite(pairs: Sequence[tuple[Any, Any]], channels: int, customers: int) 
     return sp.csr_array((np.ones(len(pairs), dtype=bool), places), shape=(len(left), len(right)))
 
 
-def _instances(
-    edges: Callable[[], Tensor], count: int, sizes: tuple[int, int, int], generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """Probabilities on the edges of a new graph for each instance, and the features of its channels."""
-    channels, customers, width = sizes
-    widths = [customers] * LAYERS + [width]
+def _gaussian_network(inputs: int, outputs: int, generator: torch.Generator) -> Callable[[Tensor], Tensor]:
+    """Five layers; the last one is linear."""
+    widths = [inputs] * 5 + [outputs]
     # Mean squares survive a layer with these weights (He et al. 2015); without biases a row's scale survives them all.
-    weights = [math.sqrt(2.0 / n) * torch.randn(n, m, generator=generator) for n, m in pairwise(widths)]
-    theta = torch.empty(count, channels, customers)
-    features = torch.empty(count, channels, width)
-    for i in range(count):
-        theta[i] = MOST_LIKELY * torch.rand(channels, customers, generator=generator) * edges()
-        hidden = theta[i]
-        for weight in weights[:-1]:
+    *weights, last = (math.sqrt(2.0 / n) * torch.randn(n, m, generator=generator) for n, m in pairwise(widths))
+
+    def describe(hidden: Tensor) -> Tensor:
+        for weight in weights:
             hidden = (hidden @ weight).relu_()
-        features[i] = hidden @ weights[-1]
-    scale = features.square().mean().sqrt()  # one number for all: comparisons between rows stay what they are
-    return theta, features / scale if scale > 0 else features
+        return hidden @ last
+
+    return describe
+
+
+def _default_network(inputs: int, outputs: int, generator: torch.Generator) -> Callable[[Tensor], Tensor]:
+    """Three layers with the default weights and biases of `nn.Linear`, a ReLU behind each."""
+    bound = inputs**-0.5
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.empty(*shape).uniform_(-bound, bound, generator=generator)
+
+    layers = [(uniform(m, inputs), uniform(m)) for m in (inputs, inputs, outputs)]
+
+    def describe(hidden: Tensor) -> Tensor:
+        for weight, bias in layers:
+            hidden = torch.nn.functional.linear(hidden, weight, bias).relu_()
+        return hidden
+
+    return describe

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
+from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.smoothing import RelativeGamma
@@ -16,7 +19,7 @@ from foresolve.models.forest import RandomForest
 from foresolve.models.mlp import MLP
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
-from foresolve.reproduce.domains.methods import NetworkMethod, Setting
+from foresolve.reproduce.domains.methods import YARDSTICKS, BestMethod, Method, RecipeMethod, Setting
 from foresolve.reproduce.domains.networks import Rectified, start_at
 from foresolve.schedules import geometric
 from foresolve.sets.matroids.laminar import UniformMatroid
@@ -70,27 +73,25 @@ def through_layer(setting: Setting) -> Loss:
     return DecisionLoss(MultilinearRelaxation(RelativeGamma(setting["gamma"])))
 
 
-def through_recipe(setting: Setting) -> Loss:
-    """The value of the published layer's decision."""
-    return DecisionLoss(WilderMultilinear())
-
-
 def annealing(setting: Setting) -> Schedule:
     """From strong to weak smoothing."""
     ratio = geometric(setting["gamma"], setting["gamma"] / 10)
     return lambda progress: RelativeGamma(ratio(progress))  # type: ignore[return-value]
 
 
-def drawn(layers: int, loss: Loss | None, head: str, *, draws: int, lr: float = 1e-3) -> NetworkMethod:
-    """As published: single instances drawn at random, Adam, no validation; without a loss, through the recipe."""
-    return NetworkMethod(
-        network(layers, head),
-        through_recipe if loss is None else lambda setting: loss,
-        WilderMultilinear,
-        ({"lr": lr},),
-        epochs=1,
-        batch_size=1,
-        per_k=loss is None,
-        draws=draws,
-        validate=False,
-    )
+def by_recipe(layers: int, head: str, *, loss: Loss | None = None, **how: Any) -> RecipeMethod:
+    """As published: single instances, Adam; without a loss of predictions, through the published layer."""
+    make = (lambda: DecisionLoss(WilderMultilinear())) if loss is None else (lambda: loss)
+    return RecipeMethod(network(layers, head), make, WilderMultilinear, per_k=loss is None, **how)
+
+
+def items(batch: Batch, positions: Tensor) -> Batch:
+    """Items of a single instance, each as an instance of its own."""
+    problem = batch.problem
+    assert isinstance(problem, SubmodularProblem)
+    features, theta = (table[0, positions.to(table.device)].unsqueeze(1) for table in (batch.features, batch.theta))
+    return Batch(features, theta, SubmodularProblem(problem.function, UniformMatroid(1, 1)))
+
+
+TEN_STEPS: dict[str, Method] = {**YARDSTICKS, "OPT": BestMethod(WilderMultilinear)}
+"""The yardsticks of the published recipe: the best decision is also that of its layer for the true parameters."""

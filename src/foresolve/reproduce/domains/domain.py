@@ -48,6 +48,8 @@ class Domain:
     data: makes the instances of a config, generated or from the files in `config.data`.
     methods: the rows of the table, by name, in its order. Cheap: models are made later.
     problem: `problem(data, k)` for a budget, where there are budgets; all share features and parameters.
+    features: `features(config, data, split)`, where each split has features of its own; `None` as a result, or in place
+        of the function, for those of `data`.
     random: `random(problem, count, generator)`: decisions `(count, n)` by chance alone.
     table: parameters `(B, ...)` as `(B, rows, columns)` for the figures; by default those that are such tables already.
     real: where there are real data; `None` for a domain that is always generated.
@@ -59,6 +61,7 @@ class Domain:
     data: Callable[[Config], DecisionDataset]
     methods: Callable[[Config], dict[str, Method]]
     problem: Callable[[DecisionDataset, int], Problem] | None = None
+    features: Callable[[Config, DecisionDataset, int], Tensor | None] | None = None
     random: Callable[[Problem, int, torch.Generator], Tensor] = best_for_noise
     table: Callable[[Tensor], Tensor] | None = None
     real: RealData | None = None

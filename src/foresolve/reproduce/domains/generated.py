@@ -120,5 +120,5 @@ def _methods(linear: bool):
 DOMAINS = (
     Domain(PATHS, _paths, _methods(linear=True)),
     Domain(KNAPSACKS, _knapsacks, _methods(linear=True)),
-    Domain(FACILITIES, _facilities, _methods(linear=False), budgeted, random_sets, largest_k=SITES),
+    Domain(FACILITIES, _facilities, _methods(linear=False), budgeted, random=random_sets, largest_k=SITES),
 )

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.layers.base import Layer
 from foresolve.learning.options import Schedule
@@ -36,8 +37,6 @@ class NetworkMethod:
     folds: 1 for a validation part of the training instances, whose best epoch's weights are kept; more for
         cross-validation, after which the chosen setting is trained on all training instances for the chosen number of
         epochs: for domains with few instances.
-    per_k: whether there is a training for each budget, or one for all.
-    draws: in place of epochs over the training data, so many instances drawn with replacement.
     validate: whether there is a validation part at all; without, there must be one setting.
     """
 
@@ -49,19 +48,64 @@ class NetworkMethod:
     batch_size: int
     patience: int | None = None
     optimizer: Callable[[nn.Module, Setting], torch.optim.Optimizer] = adam
-    anneal: Callable[[Setting], Schedule] | None = None
+    anneal: Callable[[Setting], Schedule | Mapping[str, Schedule]] | None = None
     folds: int = 1
-    per_k: bool = True
-    draws: int | None = None
     validate: bool = True
 
 
 @dataclass(frozen=True)
+class Minibatch:
+    """Steps on some rows of an instance's parameters (movies, pairs) instead of all of them.
+
+    Attributes
+    ----------
+    size: how many rows; what is left over of an instance is not used.
+    take: from a batch of one instance and positions, the rows there, each as an instance of its own.
+    """
+
+    size: int
+    take: Callable[[Batch, Tensor], Batch]
+
+
+@dataclass(frozen=True)
+class RecipeMethod:
+    """A network trained as the paper's published code does it: a fixed number of steps of Adam, nothing chosen.
+
+    Attributes
+    ----------
+    model, layer: as in `NetworkMethod`.
+    loss: made anew for each training.
+    lr: of Adam.
+    draws: single training instances drawn with replacement; `None` for `epochs` passes over all of them.
+    minibatch: the rows of a step; `None` for whole instances.
+    per_k: whether there is a training for each budget, or one for all.
+    carried: whether the network of a budget is trained further from that of the next smaller one among the domain's, by
+        a new optimizer. What a budget's network is depends on that budget alone: smaller ones are trained for it.
+    logits: whether the published cross-entropy takes predictions for logits, which puts one more sigmoid around them.
+    """
+
+    model: Callable[[DecisionDataset, torch.Generator, float], nn.Module]
+    loss: Callable[[], Loss]
+    layer: Callable[[], Layer]
+    lr: float = 1e-3
+    draws: int | None = None
+    epochs: int = 1
+    minibatch: Minibatch | None = None
+    per_k: bool = True
+    carried: bool = False
+    logits: bool = False
+
+
+@dataclass(frozen=True)
 class ForestMethod:
-    """A baseline with a fit of its own, such as a random forest; all training instances are used."""
+    """A baseline with a fit of its own, such as a random forest; all training instances are used.
+
+    `layer` makes fractional decisions, and `logits` is that of `RecipeMethod`.
+    """
 
     model: Callable[[DecisionDataset, int], Baseline]
     layer: Callable[[], Layer] | None = None
+    logits: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,10 +124,15 @@ class RandomMethod:
 
 @dataclass(frozen=True)
 class BestMethod:
-    """The decisions for the true parameters: exact for linear problems, greedy for submodular ones."""
+    """The decisions for the true parameters: exact for linear problems, greedy for submodular ones.
+
+    With a `layer`, its fractional decisions for them stand beside: the best that a perfect prediction would get.
+    """
+
+    layer: Callable[[], Layer] | None = None
 
 
-Method = NetworkMethod | ForestMethod | RuleMethod | RandomMethod | BestMethod
+Method = NetworkMethod | RecipeMethod | ForestMethod | RuleMethod | RandomMethod | BestMethod
 
 YARDSTICKS: dict[str, Method] = {"Random": RandomMethod(), "OPT": BestMethod()}
 """What the others are measured against, the last rows of every table: chance and the truth."""
@@ -91,4 +140,6 @@ YARDSTICKS: dict[str, Method] = {"Random": RandomMethod(), "OPT": BestMethod()}
 
 def depends_on_k(method: Method) -> bool:
     """Whether each budget is a job of its own."""
-    return isinstance(method, NetworkMethod) and method.per_k
+    if isinstance(method, RecipeMethod):
+        return method.per_k and not method.carried  # what is carried on is one chain
+    return isinstance(method, NetworkMethod)

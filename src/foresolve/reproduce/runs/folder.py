@@ -13,6 +13,8 @@ import importlib
 import json
 import os
 import platform
+import secrets
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from io import BytesIO
@@ -27,6 +29,7 @@ from foresolve._base.files import write_bytes, write_text
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, Job, JobResult, Record
 from foresolve.reproduce.runs.engines import Engine, JobError, cores, job_name
+from foresolve.reproduce.runs.fingerprint import code_fingerprint
 from foresolve.reproduce.runs.folder_lock import FolderLock
 
 MAY_GROW = ("splits", "ks", "methods")
@@ -111,28 +114,48 @@ class Run:
                     pictures[method] = dict(arrays)
         return pictures
 
+    @property
+    def codes(self) -> set[str]:
+        """The versions of the code that the records are of."""
+        return {session.get("code", "unknown") for session in self.sessions if session["jobs"]}
+
+    def absorb(self, folder: Path | str) -> int:
+        """Take over what was done elsewhere for the same config, or for a part of it; how many records that adds.
+
+        Of what both have done, this folder's own records stay.
+        """
+        self._check_writable()
+        other = Run.read(folder)
+        check_same(self.config, other.config, Path(folder))
+        new = [record for record in other.records if record.key not in self._records]
+        if not new:
+            return 0
+        known = self.pictures()
+        for method, picture in other.pictures().items():
+            if method not in known:
+                self._write_picture(method, picture)
+        self._append(new)
+        self.sessions += [session for session in other.sessions if session not in self.sessions]
+        self._write_json("sessions.json", self.sessions)
+        return len(new)
+
     def begin_session(self, engine: Engine) -> None:
         """Note that jobs are about to be done."""
-        self.sessions.append({**environment(), **engine.about, "jobs": 0, "seconds": 0.0})
+        identity = {"id": secrets.token_hex(8)}  # two machines may differ in nothing else
+        self.sessions.append({**identity, **environment(), **engine.about, "jobs": 0, "seconds": 0.0})
 
     def add(self, job: Job, outcome: JobResult, seconds: float = 0.0) -> None:
         """Keep the result of a job; on return it is on the disk. `seconds` is added to the session's."""
-        if self._lock is None:
-            raise ForesolveError(f"the run in {self.folder} was opened to be read. Use `Run.open` to add to it")
+        self._check_writable()
         keys = {(record.domain, *record.key) for record in outcome.records}
         if keys != {(job.domain, job.split, job.method, k) for k in job.ks}:
             raise JobError(f"the job ({job_name(job)}) gave records of other jobs: {sorted(keys, key=repr)}")
-        try:
-            text = "".join(json.dumps(record.to_dict(), allow_nan=False) + "\n" for record in outcome.records)
-        except (TypeError, ValueError) as error:
-            raise JobError(f"the job ({job_name(job)}) gave a record that JSON cannot hold: {error}") from error
         if outcome.picture:  # before the records: a job with records is complete
             self._write_picture(job.method, outcome.picture)
-        with open(self.folder / "records.jsonl", "ab") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        self._records |= {record.key: record for record in outcome.records}
+        try:
+            self._append(outcome.records)
+        except (TypeError, ValueError) as error:
+            raise JobError(f"the job ({job_name(job)}) gave a record that JSON cannot hold: {error}") from error
         if self.sessions:
             self.sessions[-1]["jobs"] += 1
             self.sessions[-1]["seconds"] = round(self.sessions[-1]["seconds"] + seconds, 3)
@@ -164,6 +187,19 @@ class Run:
         if (self.folder / "sessions.json").exists():
             self.sessions = _read_json(self.folder / "sessions.json")
         self._records = {record.key: record for record in read_records(self.folder / "records.jsonl", repair=repair)}
+
+    def _check_writable(self) -> None:
+        if self._lock is None:
+            raise ForesolveError(f"the run in {self.folder} was opened to be read. Use `Run.open` to add to it")
+
+    def _append(self, records: Sequence[Record]) -> None:
+        """Keep records; on return they are on the disk."""
+        text = "".join(json.dumps(record.to_dict(), allow_nan=False) + "\n" for record in records)
+        with open(self.folder / "records.jsonl", "ab") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        self._records |= {record.key: record for record in records}
 
     def _write_json(self, name: str, document: Any) -> None:
         write_text(self.folder / name, json.dumps(document, indent=1) + "\n")
@@ -218,12 +254,13 @@ def read_records(path: Path, *, repair: bool) -> list[Record]:
 
 
 def environment() -> dict[str, str]:
-    """Versions, machine and date."""
+    """Versions, a fingerprint of the code, machine and date."""
     versions = {
         name: str(importlib.import_module(name).__version__) for name in ("foresolve", "torch", "numpy", "scipy")
     }
     return {
         **versions,
+        "code": code_fingerprint(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpus": str(cores()),

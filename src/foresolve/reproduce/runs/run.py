@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from foresolve._base.checks import fail
 from foresolve._base.files import write_text
+from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, Job
 from foresolve.reproduce.runs.engines import Engine, JobError, Task, Work, job_name
+from foresolve.reproduce.runs.fingerprint import code_fingerprint
 from foresolve.reproduce.runs.folder import Run
 from foresolve.reproduce.runs.jobs import list_jobs, work
 
@@ -36,6 +39,8 @@ def run_all(
     engine: Engine,
     progress: Progress | None = None,
     *,
+    part: tuple[int, int] = (1, 1),
+    merge: Sequence[Path | str] = (),
     work: Work = work,
     jobs: Callable[[Config], list[Job]] = list_jobs,
 ) -> list[Run]:
@@ -48,8 +53,13 @@ def run_all(
     ----------
     wanted: configs, and the folders of their runs.
     progress: called with the number of finished jobs, of all jobs, and the name of the last one.
+    part: `(i, n)` for the i-th of n parts of the splits, so that n machines can share the work.
+    merge: folders of the same runs, done elsewhere, whose records are taken over first; each goes to the run of its
+        domain and protocol.
     work, jobs: what does a job, and what lists them.
     """
+    if not 1 <= part[0] <= part[1]:
+        raise fail("part", "(i, n) with 1 <= i <= n", str(part))
     runs: list[Run] = []
     try:
         tasks: list[tuple[Run, Job]] = []
@@ -57,14 +67,42 @@ def run_all(
         for config, folder in wanted:
             opened = Run.open(folder, config)
             runs.append(opened)
-            planned = jobs(config)
+        _merge(runs, merge)
+        for opened in runs:
+            planned = [job for job in jobs(opened.config) if job.split % part[1] == part[0] - 1]
             total += len(planned)
-            tasks += [(opened, left) for job in planned if (left := opened.missing(job))]
+            left = [left for job in planned if (left := opened.missing(job))]
+            if left:
+                _check_code(opened, len(left))
+            tasks += [(opened, job) for job in left]
         _work_off(tasks, total, engine, work, progress or (lambda done, total, label: None))
     finally:
         for opened in runs:
             opened.close()
     return runs
+
+
+def _merge(runs: Sequence[Run], folders: Sequence[Path | str]) -> None:
+    """Take over the records of other folders, each in the run of its domain and protocol."""
+    targets = {(run.config.domain, run.config.protocol): run for run in runs}
+    for folder in folders:
+        config = Run.read(folder).config
+        target = targets.get((config.domain, config.protocol))
+        if target is None:
+            names = ", ".join(f"{domain} ({protocol})" for domain, protocol in targets)
+            raise fail("merge", f"a folder of a run of {names}", f"{folder}: {config.domain} ({config.protocol})")
+        target.absorb(folder)
+
+
+def _check_code(run: Run, left: int) -> None:
+    """Refuse to add jobs of one version of the code to records of another."""
+    others = run.codes - {code_fingerprint()}
+    if others:
+        raise ForesolveError(
+            f"{run.folder} holds records of another version of the code ({', '.join(sorted(others))}; this is "
+            f"{code_fingerprint()}), and {left} jobs are left. Continue with that version, or start over with another "
+            "folder (--out)"
+        )
 
 
 def _work_off(tasks: Sequence[tuple[Run, Job]], total: int, engine: Engine, work: Work, progress: Progress) -> None:

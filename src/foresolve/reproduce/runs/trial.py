@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,21 +16,29 @@ from foresolve.layers.base import Layer
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
+from foresolve.learning.options import Schedule
+from foresolve.learning.prediction import inference, predict
 from foresolve.learning.report import Report
+from foresolve.models.reference import Baseline
 from foresolve.report.records import Config, Job, Record
 from foresolve.reproduce.domains.domain import Domain
 from foresolve.reproduce.domains.methods import (
     BestMethod,
     ForestMethod,
+    Method,
     NetworkMethod,
     RandomMethod,
+    RecipeMethod,
     RuleMethod,
     Setting,
 )
+from foresolve.reproduce.runs.measures import published_measures
+from foresolve.reproduce.runs.recipe import follow
 
 TEST, VALIDATION = 0.2, 0.2  # of all instances, and of the others
 # What each stream of random numbers is for; a seed, a purpose and a split make a generator.
 FOREST, SPLIT, CHANCE, DRAWS, WEIGHTS, TRAINING = 0, 1, 2, 3, 4, 5
+PREDICTED = nn.Identity()  # the model of instances whose features are predictions
 
 
 @dataclass(frozen=True)
@@ -75,39 +83,59 @@ class Trial:
         self.methods = domain.methods(config)
         self.split = Split.draw(count, self._stream(SPLIT))
         self.picture: dict[str, np.ndarray] = {}
-        self._fitted: tuple[Any, Setting] | None = None
+        self._forest: Baseline | None = None
+        self._carried: tuple[tuple[int | None, ...], nn.Module] | None = None  # budgets so far, and the network
 
     def score(self, data: DecisionDataset, k: int | None) -> Record:
         """Train on instances under a budget, where that is to be done, and decide on the test instances."""
         method, test = self.methods[self.job.method], data.subset(self.split.test)
         optimum = float(test.values.double().mean())
         blank = Record(self.config.domain, self.job.split, self.job.method, k, optimum, None, optimum)
-        if isinstance(method, BestMethod):
-            return blank
         if isinstance(method, RandomMethod):
             return replace(blank, value=self._by_chance(method, test))
+        if isinstance(method, BestMethod):
+            return replace(blank, fractional=self._fractional(method.layer, test.with_features(test.theta)))
+        validation: float | None = None
+        setting: Setting = {}
         if isinstance(method, RuleMethod):
-            model, setting, layer = method.model(data), {}, None
-            validation = self._report(model, data.subset(self._held_out), metrics=False).value
+            model = method.model(data)
+            held_out = data.subset(self._held_out)
+            validation = self._report(held_out.with_features(self._predict(model, held_out))).value
         elif isinstance(method, ForestMethod):
-            model, setting, layer = self._grown(method, data), {}, method.layer
-            validation = None
+            model = self._grown(method, data)
+        elif isinstance(method, RecipeMethod):
+            model, setting = self._by_recipe(method, data, k), {"lr": method.lr}
         else:
             model, setting, validation = self._trained(method, data)
-            layer = method.layer
-        report = self._report(model, test)
-        fractional = None if layer is None else self._report(model, test, layer(), metrics=False).value
-        self._draw(model, test, k)
+        theta_hat = self._predict(model, test)
+        predicted = test.with_features(theta_hat)
+        report = self._report(predicted, metrics=self.config.protocol == "exact")
+        self._draw(theta_hat, test, k)
         return replace(
             blank,
             value=report.value,
-            fractional=fractional,
+            fractional=None if isinstance(method, RuleMethod) else self._fractional(method.layer, predicted),
             validation=validation,
-            mse=report.mse,
-            cross_entropy=report.cross_entropy,
-            auc=report.auc,
             setting=dict(setting),
+            **self._measures(method, report, theta_hat, test),
         )
+
+    def _measures(
+        self, method: Method, report: Report, theta_hat: Tensor, test: DecisionDataset
+    ) -> dict[str, float | None]:
+        """Of the predictions, as the protocol has them."""
+        if self.config.protocol == "exact":
+            return {"mse": report.mse, "cross_entropy": report.cross_entropy, "auc": report.auc}
+        logits = isinstance(method, RecipeMethod | ForestMethod) and method.logits
+        return {**published_measures(theta_hat, test.theta, logits=logits)}
+
+    def _predict(self, model: Any, data: DecisionDataset) -> Tensor:
+        """Once for all that looks at it: a forest takes its time."""
+        with inference(model):
+            return predict(model, data.features).to(data.theta.device)
+
+    def _fractional(self, layer: Callable[[], Layer] | None, predicted: DecisionDataset) -> float | None:
+        return None if layer is None else self._report(predicted, layer()).value
 
     @property
     def _held_out(self) -> Tensor:
@@ -115,9 +143,9 @@ class Trial:
         folded = any(isinstance(method, NetworkMethod) and method.folds > 1 for method in self.methods.values())
         return self.split.train if folded else self.split.valid
 
-    def _report(self, model: Any, data: DecisionDataset, layer: Layer | None = None, metrics: bool = True) -> Report:
-        device = self.config.device if isinstance(model, nn.Module) else None
-        return evaluate(model, data, layer, metrics=metrics, bootstrap=0, device=device)
+    def _report(self, predicted: DecisionDataset, layer: Layer | None = None, metrics: bool = False) -> Report:
+        """What decisions by predictions are worth."""
+        return evaluate(PREDICTED, predicted, layer, metrics=metrics, bootstrap=0, device=self.config.device)
 
     def _by_chance(self, method: RandomMethod, test: DecisionDataset) -> float:
         source = self._stream(CHANCE)
@@ -127,20 +155,16 @@ class Trial:
             total += float(test.problem.objective(x.to(test.theta), test.theta).double().mean())
         return total / method.draws
 
-    def _grown(self, method: ForestMethod, data: DecisionDataset) -> nn.Module:
-        if self._fitted is None:
-            model = method.model(data, self._seed(FOREST))
-            self._fitted = model.fit(data.subset(self.split.train)), {}
-        return self._fitted[0]
+    def _grown(self, method: ForestMethod, data: DecisionDataset) -> Baseline:
+        if self._forest is None:
+            self._forest = method.model(data, self._seed(FOREST)).fit(data.subset(self.split.train))
+        return self._forest
 
     def _trained(self, method: NetworkMethod, data: DecisionDataset) -> tuple[Any, Setting, float | None]:
         """The network of the best setting, the setting, and its validation value."""
         if not method.validate:
-            if self._fitted is None or method.per_k:
-                setting = method.settings[0]
-                model = self._fit(method, setting, data, self._drawn(method, data), None, method.epochs)[0]
-                self._fitted = model, setting
-            return self._fitted[0], self._fitted[1], None
+            setting, train = method.settings[0], data.subset(self.split.train)
+            return self._fit(method, setting, data, train, None, method.epochs)[0], setting, None
         if method.folds > 1:
             value, setting = self._cross_validated(method, data)
             train = data.subset(self.split.train)
@@ -150,7 +174,7 @@ class Trial:
         for setting in method.settings:
             part = data.subset(self.split.part)
             model, history = self._fit(method, setting, data, part, valid, method.epochs)
-            value = self._report(model, valid, metrics=False).value
+            value = self._report(valid.with_features(self._predict(model, valid))).value
             if best is None or value > best[0]:
                 best = value, model, {**setting, "epochs": (history.best_epoch or 0) + 1}
         assert best is not None
@@ -176,11 +200,19 @@ class Trial:
         assert best is not None
         return best
 
-    def _drawn(self, method: NetworkMethod, data: DecisionDataset) -> DecisionDataset:
-        train = self.split.train
-        if method.draws is None:
-            return data.subset(train)
-        return data.subset(train[torch.randint(len(train), (method.draws,), generator=self._stream(DRAWS))])
+    def _by_recipe(self, method: RecipeMethod, data: DecisionDataset, k: int | None) -> nn.Module:
+        """The network of a budget; what was trained for the last one is where it starts, or all that there is to do."""
+        smaller = [budget for budget in self.domain.info.ks if k is not None and budget < k]
+        stages = (*(smaller if method.carried else ()), k) if method.per_k else (None,)
+        if self._carried is None or stages[: len(self._carried[0])] != self._carried[0]:
+            mean = float(data.theta[self.split.train].double().mean())
+            self._carried = (), method.model(data, self._stream(WEIGHTS), mean).to(self.config.device)
+        done, model = self._carried
+        for stage in stages[len(done) :]:
+            train = self.domain.at(data, stage).subset(self.split.train)
+            follow(method, model, train, self._stream(DRAWS, stage or 0))
+        self._carried = stages, model
+        return model
 
     def _fit(
         self,
@@ -207,23 +239,19 @@ class Trial:
             raise KeyboardInterrupt
         return model, history
 
-    def _stream(self, purpose: int) -> torch.Generator:
-        return generator(self.config.seed, purpose, self.job.split)
+    def _stream(self, purpose: int, *more: int) -> torch.Generator:
+        return generator(self.config.seed, purpose, self.job.split, *more)
 
     def _seed(self, purpose: int) -> int:
         return self._stream(purpose).initial_seed() % 2**31
 
-    def _draw(self, model: Any, test: DecisionDataset, k: int | None) -> None:
+    def _draw(self, theta_hat: Tensor, test: DecisionDataset, k: int | None) -> None:
         """What the figures need, for the first split and their budget."""
         wanted = self.domain.info.table2_k
         budget = wanted if wanted in self.config.ks else (*self.config.ks, None)[0]
         truth = self.domain.tables(test.theta)
         if self.job.split or k != budget or truth is None:
             return
-        if isinstance(model, nn.Module):
-            model.cpu().eval()
-        with torch.no_grad():
-            theta_hat = model(test.features)
         true, predicted = (_array(theta.reshape(truth.shape)) for theta in (truth, theta_hat))
         self.picture = {
             "theta": true[0],
@@ -237,5 +265,7 @@ def _array(theta: Tensor) -> np.ndarray:
     return theta.detach().float().cpu().numpy()
 
 
-def _shortened(schedule: Callable[[float], Any], share: float) -> Callable[[float], Any]:
+def _shortened(schedule: Schedule | Mapping[str, Schedule], share: float) -> Schedule | dict[str, Schedule]:
+    if isinstance(schedule, Mapping):
+        return {name: lambda progress, each=each: each(progress * share) for name, each in schedule.items()}
     return lambda progress: schedule(progress * share)

@@ -1,0 +1,30 @@
+"""Which version of the code made a record: records of two versions are not means over the same thing."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from pathlib import Path
+
+import foresolve
+
+# They show and check numbers, and make none.
+ASIDE = ("report", "cli", "testing")
+DIGITS = 12
+
+
+@functools.cache
+def code_fingerprint() -> str:
+    """That of this package, as it was when first asked for."""
+    return fingerprint_of(Path(foresolve.__file__).parent)
+
+
+def fingerprint_of(root: Path) -> str:
+    """The first digits of the sha256 of all source files of a package that numbers can depend on."""
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root)
+        if path.suffix in (".py", ".cu") and name.parts[0] not in ASIDE:
+            content = path.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:DIGITS]
