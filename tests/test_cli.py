@@ -117,7 +117,81 @@ def test_all_makes_a_folder_for_each_domain_and_one_report(planner: Planner, tmp
     assert "here/all-paper-quick/report.html" in result.stdout
 
 
-def test_the_same_command_goes_on(planner: Planner) -> None:
+def test_both_protocols_make_two_runs_and_one_report(planner: Planner) -> None:
+    result = invoke("reproduce", "budget", "--protocol", "both", "--out", "here")
+    assert result.exit_code == 0, result.output
+    assert [(domain, asked["protocol"]) for domain, asked in planner.asked] == [
+        ("budget", "paper"),
+        ("budget", "exact"),
+    ]
+    for protocol in ("paper", "exact"):
+        assert Run.read(f"here/budget-{protocol}").config.protocol == protocol
+        assert Path(f"here/budget-{protocol}/figures/values.svg").is_file()
+        assert f"The budget (protocol {protocol}, generated data, 2 splits)" in result.stdout
+    assert result.stdout.rstrip().endswith("Report: here/budget-both/report.html")
+    assert {path.name for path in Path("here/budget-both/tables").iterdir()} >= {"reproduced.csv", "claims.csv"}
+    text = Path("here/budget-both/report.html").read_text()
+    assert "<h2>The budget (protocol paper)</h2>" in text
+    assert "<h2>The budget (protocol exact)</h2>" in text
+
+
+def test_both_protocols_of_all_resume_what_is_there(planner: Planner) -> None:
+    assert invoke("reproduce", "matching", "--protocol", "paper", "--quick").exit_code == 0
+    before = Path("foresolve-runs/matching-paper-quick/records.jsonl").read_bytes()
+    result = invoke("reproduce", "all", "--protocol", "both", "--quick")
+    assert result.exit_code == 0, result.output
+    assert Path("foresolve-runs/matching-paper-quick/records.jsonl").read_bytes() == before
+    runs = {path.name for path in Path("foresolve-runs").iterdir()}
+    assert runs == {f"{name}-{end}-quick" for name in PAPER for end in ("paper", "exact")} | {"all-both-quick"}
+    assert "Report: foresolve-runs/all-both-quick/report.html" in result.stdout
+
+
+def test_each_protocol_takes_the_methods_that_it_has(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = {"paper": ("NN1-Decision", "NN1-2Stage"), "exact": ("NN1-Decision", "Random")}
+    one = replace(DOMAINS["budget"], methods=lambda config: dict.fromkeys(tables[config.protocol]))
+    monkeypatch.setitem(DOMAINS, "budget", one)
+
+    def asked(methods: str) -> list[tuple[str, tuple[str, ...]]]:
+        planner.asked.clear()
+        result = invoke("reproduce", "budget", "--protocol", "both", "--methods", methods, "--out", methods)
+        assert result.exit_code == 0, result.output
+        return [(others["protocol"], others["methods"]) for _, others in planner.asked]
+
+    assert asked("NN1-Decision,NN1-2Stage") == [("paper", ("NN1-Decision", "NN1-2Stage")), ("exact", ("NN1-Decision",))]
+    assert asked("Random") == [("exact", ("Random",))]
+    result = invoke("reproduce", "budget", "--protocol", "both", "--methods", "Random,chess", "--out", "z")
+    words = " ".join(result.stderr.replace("│", " ").split())
+    assert result.exit_code == 2
+    assert (
+        "Invalid value for '--methods': must be among those of budget: NN1-Decision, NN1-2Stage, Random; got" in words
+    )
+    assert not Path("z").exists()
+
+
+def test_a_domain_that_is_not_in_the_paper_has_one_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = invoke("reproduce", "knapsack", "--protocol", "both", "--quick")
+    words = " ".join(result.stderr.replace("│", " ").split())
+    assert result.exit_code == 2
+    assert "Invalid value for '--protocol'" in words
+    assert "which is not in the paper" in words
+
+
+def test_the_terminal_answers_whether_it_reproduced(planner: Planner) -> None:
+    result = invoke("reproduce", "budget", "--k", "5,10,20")
+    titles = ("Table 1", "Table 2", "Did it reproduce?", "The paper's claims", "Report:")
+    places = [result.stdout.index(title) for title in titles]
+    assert places == sorted(places)
+    assert "not reproduced" in result.stdout  # NN1-Decision has 3.0 here, the paper 49.18
+    answers = Path("foresolve-runs/budget-exact/tables/claims.csv").read_text()
+    assert ",holds (protocol exact only)" in answers  # NN1-2Stage is behind NN1-Decision
+    assert ",unknown" in answers  # there is no forest
+    quick = invoke("reproduce", "budget", "--quick")
+    assert "Did it reproduce?" not in quick.stdout
+    assert "The paper's claims" not in quick.stdout
+
+
+def test_the_same_command_resumes(planner: Planner) -> None:
     command = ("reproduce", "matching", "--out", "x")
     assert invoke(*command).exit_code == 0
     before = Path("x/records.jsonl").read_bytes()

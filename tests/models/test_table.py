@@ -47,6 +47,21 @@ def test_pairs_are_those_of_the_matching_and_chunks_change_nothing(monkeypatch: 
     torch.testing.assert_close(baseline({"left": a, "right": b}), expected)
 
 
+def test_rows_may_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, drawn = item_data(), torch.tensor([5, 0, 7])
+    everything = Memory().fit(data)
+    monkeypatch.setattr(Memory, "sample", lambda self, count: drawn)
+    part = Memory().fit(data)
+    assert torch.equal(part.rows, everything.rows[drawn])
+    assert torch.equal(part.outputs, everything.outputs[drawn])
+
+
+def test_the_table_is_a_copy() -> None:
+    data = top_k_data()
+    data = DecisionDataset(data.features.double(), data.theta.double(), data.problem)
+    assert Memory().fit(data).rows.data_ptr() != data.features.data_ptr()
+
+
 def test_integer_features_give_predictions_of_the_default_dtype() -> None:
     data = top_k_data()
     counts = DecisionDataset((10 * data.features).long(), data.theta, data.problem)

@@ -14,6 +14,7 @@ from matplotlib.colors import to_rgba
 from foresolve.errors import InvalidInputError, MissingExtraError
 from foresolve.report.figures import (
     BLUE,
+    ORANGE,
     draw,
     heat_maps,
     out_weights,
@@ -24,7 +25,7 @@ from foresolve.report.figures import (
     value_chart,
     write_figures,
 )
-from reproduce.fakes import fake_run, picture
+from reproduce.fakes import fake_run, picture, record
 
 METHODS = ("NN2-2Stage", "NN2-Decision")
 
@@ -101,6 +102,19 @@ def test_the_chart_has_means_intervals_and_published_figures() -> None:
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()][:2] == ["NN1-Decision", "NN2-Decision"]
     quick = value_chart(fake_run("budget", quick=True, splits=2))
     assert len(quick.axes[0].get_lines()) == len(lines) - 6  # the paper has six rows
+
+
+def test_variants_are_drawn_like_the_training_that_they_vary() -> None:
+    run = fake_run(splits=2)
+    more = [
+        record(i, name, 3.0 + i) for i in range(2) for name in ("NN2-2Stage (2 epochs)", "NN2-Decision (exact layer)")
+    ]
+    axis = value_chart(replace(run, records=[*run.records, *more])).axes[0]
+    colors = dict.fromkeys([BLUE, ORANGE])
+    for color, name in zip((ORANGE, BLUE), ("NN2-2Stage (2 epochs)", "NN2-Decision (exact layer)")):
+        height = [text.get_text() for text in axis.get_yticklabels()].index(name)
+        colors[color] = {line.get_color() for line in axis.get_lines() if list(line.get_ydata()) == [height]}
+    assert colors == {BLUE: {BLUE}, ORANGE: {ORANGE}}
 
 
 def test_svg_is_sound_repeatable_and_its_names_are_its_own(pictures: dict[str, dict[str, np.ndarray]]) -> None:

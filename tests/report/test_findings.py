@@ -11,10 +11,13 @@ from foresolve.report.findings import (
     headline,
     limits,
     shortfalls,
+    two_stage_gaps,
 )
-from foresolve.report.published import PaperComparison, Published
+from foresolve.report.published import Published
 from foresolve.report.summary import Difference, Estimate
+from foresolve.report.verdicts import Comparison
 from foresolve.report.view import RunView
+from report.views import published_run
 from reproduce.fakes import fake_run
 
 
@@ -41,7 +44,7 @@ def test_differences_in_words() -> None:
         "A-Decision is behind A-2Stage by 1.20 [0.90, 1.50]."
     ]
     assert difference_sentences([difference(0.1, -0.2, 0.4)]) == [
-        "A-Decision and A-2Stage are not told apart: +0.10 [-0.20, +0.40]."
+        "There is no significant difference between A-Decision and A-2Stage: +0.10 [-0.20, +0.40]."
     ]
     assert difference_sentences([difference(0.1, None, None)]) == [
         "A-Decision minus A-2Stage: +0.10; one split has no interval."
@@ -61,14 +64,14 @@ def test_budgets_with_one_verdict_share_a_sentence() -> None:
 def test_published_figures_in_words() -> None:
     def sentence(mean: float, half: float | None) -> str:
         low, high = (None, None) if half is None else (mean - half, mean + half)
-        comparison = PaperComparison(Estimate(mean, low, high, 30), Published(6.15, 0.38))
-        return comparison_sentences([("NN2-Decision", None, comparison)])[0]
+        comparison = Comparison("NN2-Decision", None, None, Estimate(mean, low, high, 30), Published(6.15, 0.38))
+        return comparison_sentences([comparison])[0]
 
-    assert sentence(5.0, 0.1) == "NN2-Decision is below the published figure by 1.15 (5.00 ± 0.10 against 6.15 ± 0.38)."
-    assert sentence(8.0, 0.1) == "NN2-Decision is above the published figure by 1.85 (8.00 ± 0.10 against 6.15 ± 0.38)."
-    assert sentence(6.0, 0.1) == (
-        "NN2-Decision is not told apart from the published figure (6.00 ± 0.10 against 6.15 ± 0.38)."
+    assert sentence(5.0, 0.1) == (
+        "NN2-Decision does not reproduce the published figure: it is below by 1.15 (5.00 ± 0.10 against 6.15 ± 0.38)."
     )
+    assert sentence(8.0, 0.1) == "NN2-Decision is above the published figure by 1.85 (8.00 ± 0.10 against 6.15 ± 0.38)."
+    assert sentence(6.0, 0.1) == "NN2-Decision reproduces the published figure (6.00 ± 0.10 against 6.15 ± 0.38)."
     assert sentence(6.0, None).endswith("(6.00 against 6.15 ± 0.38): one split has no interval.")
 
 
@@ -76,7 +79,10 @@ def test_shortfalls_come_and_go_with_the_numbers() -> None:
     run = fake_run()
     assert not any("published" in text for text in shortfalls(run))
     worse = shifted(run, "NN2-Decision", -3.0)
-    assert any(text.startswith("NN2-Decision is below the published figure by 3.0") for text in shortfalls(worse))
+    assert any(
+        text.startswith("NN2-Decision does not reproduce the published figure: it is below by 3.0")
+        for text in shortfalls(worse)
+    )
     assert any(text.startswith("NN2-Decision is behind NN2-2Stage") for text in shortfalls(worse))
     better = shifted(shifted(run, "NN2-Decision", 20.0), "NN1-Decision", 1.0)
     assert shortfalls(better) == []
@@ -95,12 +101,12 @@ def test_limits() -> None:
     assert limits(fake_run(data="somewhere")) == []
     assert limits(fake_run()) == ["The data are generated, not the paper's."]
     assert "--quick" in limits(fake_run(quick=True, data="somewhere"))[0]
-    assert "nothing can be told apart" in limits(fake_run(splits=1, data="somewhere"))[0]
+    assert "no difference can be called significant" in limits(fake_run(splits=1, data="somewhere"))[0]
     assert limits(fake_run(splits=3, data="somewhere"))[0].startswith("3 splits are few")
 
 
 def test_random_decisions_tell_whether_data_are_alike() -> None:
-    assert alikeness(fake_run())[0].startswith("Random is not told apart from the published figure (2.4")
+    assert alikeness(fake_run())[0].startswith("Random reproduces the published figure (2.4")
     assert alikeness(shifted(fake_run(), "Random", 3.0))[0].startswith("Random is above the published figure")
     assert alikeness(fake_run(quick=True)) == []
 
@@ -111,3 +117,27 @@ def test_the_headline_names_the_best_of_what_is_learned() -> None:
     assert sentences[1].startswith("The largest mean of what is learned is NN2-Decision's, 6.1")
     assert "15.3 % of the best decisions known" in sentences[1]
     assert "TF-IDF 18.7" in sentences[1]
+
+
+def test_shares_say_what_they_are_of() -> None:
+    run = fake_run("budget", protocol="paper")
+    assert "% of the best decisions known)" in headline(run)[1]
+    steps = [replace(r, fractional=0.95 * r.value) if r.method == "OPT" else r for r in run.records]
+    sentence = headline(replace(run, records=steps))[1]
+    assert sentence.startswith("The largest mean of what is learned at k = 5 is NN1-Decision's, 49.5")
+    assert "(100.1 % of the best by the same ten steps); beside it Random 9.7" in sentence
+
+
+def test_two_stage_rows_far_from_the_published_ones_are_named_with_the_reason() -> None:
+    assert two_stage_gaps(published_run("budget")) == []
+    means = {("NN1-2Stage", 5): 49.0, ("NN1-2Stage", 10): 45.63 * 1.14, ("NN1-2Stage", 20): 99.0}
+    means |= {("RF-2Stage", 5): 40.0, ("NN1-Decision", 5): 20.0}
+    above, forest = two_stage_gaps(published_run("budget", "exact", means=means))
+    assert above.startswith("NN1-2Stage is above the published figure by 53 % at k = 5 (49.00 ± ")
+    assert " and 60 % at k = 20 (99.00 ± " in above
+    assert "k = 10" not in above
+    assert "Likely: Settings and epochs were chosen on validation instances;" in above
+    assert forest.startswith("RF-2Stage is below the published figure by 18 % at k = 5")
+    assert "Likely: " in forest
+    (wide,) = two_stage_gaps(published_run("matching", data="d", means={("NN1-2Stage", None): 3.5}))
+    assert wide.endswith("Both intervals allow for it.")

@@ -16,6 +16,7 @@ EVIL = '<script>alert("x & y")</script>'
     [
         html.paragraph(EVIL),
         html.bullets([EVIL, "second"]),
+        html.numbered([EVIL, "second"]),
         html.code(EVIL),
         html.figure("<svg/>", EVIL),
         html.folded(EVIL, [html.paragraph(EVIL)]),

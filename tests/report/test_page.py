@@ -14,7 +14,8 @@ from foresolve.report import page
 from foresolve.report.page import command, report_html, write_report
 from foresolve.report.tables import table1, table2
 from foresolve.report.view import RunView
-from reproduce.fakes import fake_run
+from report.views import published_run
+from reproduce.fakes import INFOS, fake_run
 
 VOID = {"meta", "br"}
 
@@ -105,7 +106,7 @@ def test_differences_are_said_plainly(html: str) -> None:
     text = "".join(read(html).text)
     assert "NN2-Decision is ahead of NN2-2Stage by 2." in text
     assert "NN1-Decision is behind NN1-2Stage by 0." in text
-    assert "Chosen and TF-IDF are not told apart: +0.00 [+0.00, +0.00]." in text
+    assert "There is no significant difference between Chosen and TF-IDF: +0.00 [+0.00, +0.00]." in text
     assert "Chosen on validation data: TF-IDF in 30 of 30 splits." in text
     assert "No learned method reaches the heuristic TF-IDF" in text
 
@@ -154,3 +155,61 @@ def test_pages_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_protocols_are_all_explained() -> None:
     assert set(page.PROTOCOLS) == {"exact", "paper"}
+
+
+def headings(html: str) -> list[str]:
+    return re.findall("<h2>(.*?)</h2>", html)
+
+
+def test_the_page_begins_with_whether_it_reproduced_and_the_claims() -> None:
+    means = {("NN1-2Stage", 5): 54.0, ("NN1-2Stage", 10): 59.0}
+    runs = [published_run("budget"), published_run("budget", "exact", means=means)]
+    html = report_html(runs)
+    document = read(html)
+    assert len(document.ids) == len(set(document.ids))
+    assert headings(html) == [
+        "Did it reproduce?", "The paper&#x27;s claims", "In short", "Where it falls short", "What was run",
+        "Budget allocation (protocol paper)", "Budget allocation (protocol exact)", "Versions",
+    ]  # fmt: skip
+    text = "".join(document.text)
+    assert "Protocol paper: 23 of 23 figures reproduced. Protocol exact: 21 of 23 figures reproduced, 2 above." in text
+    assert "Budget allocation (protocol paper): 23 of 23 figures reproduced." in text
+    assert "holds only against untuned two-stage networks" in text
+    assert "at least 1.37 times" in text
+    assert "Budget allocation (protocol exact): NN1-2Stage is above the published figure by 68 % at k = 5" in text
+    assert "Budget allocation (protocol paper): NN1-2Stage is" not in text
+    assert "Two-stage networks are stopped in time." in text
+
+
+def test_what_cannot_be_compared_says_so() -> None:
+    quick = report_html([fake_run(splits=2, quick=True)])
+    assert headings(quick)[:2] == ["Did it reproduce?", "In short"]
+    assert page.NOT_COMPARABLE in quick
+    run = fake_run(splits=2)
+    elsewhere = replace(
+        run,
+        config=replace(run.config, domain="shelf"),
+        records=[replace(record, domain="shelf") for record in run.records],
+    )
+    assert headings(report_html([elsewhere]))[0] == "In short"
+    assert "protocol exact)" not in report_html([elsewhere])
+
+
+def test_sessions_are_listed() -> None:
+    session = {"date": "2026-11-16T10:00:00+00:00", "platform": "Linux", "cpus": "8", "torch": "2.9.0"}
+    session |= {"code": "ab12cd", "engine": "local", "workers": 4, "jobs": 12, "seconds": 60.0}
+    run = fake_run(splits=2)
+    text = "".join(read(report_html([replace(run, sessions=[session])])).text)
+    assert "local x 4" in text
+    assert "All records come from one version of the code, ab12cd." in text
+    assert "Sessions" not in report_html([run])
+
+
+def test_details_have_the_share_of_every_row() -> None:
+    run = fake_run("budget", protocol="paper", splits=3)
+    assert INFOS["budget"].fractional
+    assert "the best decisions known</td>" in report_html([run])
+    steps = [replace(r, fractional=0.95 * r.value) if r.method == "OPT" else r for r in run.records]
+    html = report_html([replace(run, records=steps)])
+    assert html.count("<td>the best by the same ten steps</td>") == len(run.rows)
+    assert "dashed: the best by the same ten steps." in html

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from foresolve.report.published import DOMAINS, TABLE1, TABLE2, PaperComparison, Published, accuracy, quality
-from foresolve.report.summary import Estimate
+from foresolve.report.published import DOMAINS, TABLE1, TABLE2, Published, accuracy, quality
 
 
 def test_every_entry_is_there() -> None:
@@ -43,18 +40,3 @@ def test_what_is_not_published() -> None:
     assert quality("matching", "TF-IDF", None) is None
     assert quality("budget", "NN1-Decision", 7) is None
     assert accuracy("budget", "Random", "mse") is None
-
-
-def test_verdicts_follow_the_combined_half_widths() -> None:
-    paper = Published(10.0, 0.3)
-
-    def verdict(mean: float) -> str:
-        return PaperComparison(Estimate(mean, mean - 0.4, mean + 0.4, 30), paper).verdict
-
-    assert verdict(10.51) == "above"
-    assert verdict(9.49) == "below"
-    assert verdict(10.49) == verdict(9.51) == "not told apart"
-    comparison = PaperComparison(Estimate(9.0, 8.6, 9.4, 30), paper)
-    assert math.isclose(comparison.margin or 0, 0.5)
-    assert math.isclose(comparison.difference, -1.0)
-    assert PaperComparison(Estimate(9.0, None, None, 1), paper).verdict == "unknown"

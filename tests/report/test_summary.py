@@ -96,6 +96,28 @@ def test_pairs() -> None:
     ]
 
 
+def test_variants_are_held_against_the_two_stage_training_of_their_architecture() -> None:
+    methods = ["NN1-Decision (code rate)", "NN2-Decision (soft-backward)", "NN1-2Stage", "NN2-2Stage",
+               "NN2-2Stage (2 epochs)", "Most rated (all)"]  # fmt: skip
+    assert pairs(methods, ["Most rated (all)"]) == [
+        ("NN1-Decision (code rate)", "NN1-2Stage"),
+        ("NN2-Decision (soft-backward)", "NN2-2Stage"),
+        ("NN2-2Stage (2 epochs)", "NN2-2Stage"),
+    ]
+
+
+def test_the_best_by_steps_is_that_of_the_same_splits() -> None:
+    records = [record(i, "OPT", 40.0, fractional=10.0 * (i + 1)) for i in range(3)]
+    records += [record(i, "A", 5.0, fractional=4.0) for i in range(2)]
+    records += [record(i, "B", 5.0, fractional=4.0) for i in range(4)]  # one split more than OPT
+    a, b, opt = summary(records)
+    assert a.ascent == pytest.approx(15.0)
+    assert a.share("paper") == pytest.approx(4 / 15)
+    assert (a.share(), a.by_steps("paper"), a.by_steps("exact")) == (pytest.approx(5 / 40), True, False)
+    assert (b.ascent, b.by_steps("paper"), b.share("paper")) == (None, False, pytest.approx(4 / 40))
+    assert opt.share("paper") == pytest.approx(1.0)
+
+
 def test_differences_are_paired() -> None:
     rng = np.random.default_rng(0)
     luck = rng.normal(scale=10, size=12)
@@ -120,5 +142,5 @@ def test_rounding_noise_does_not_decide() -> None:
     records = [r for i in range(5) for r in (record(i, "A-Decision", 0.1 + 0.2), record(i, "A-2Stage", 0.3))]
     (difference,) = differences(records)
     assert difference.estimate.mean == 0
-    assert difference.verdict == "not told apart"
+    assert difference.verdict == "no significant difference"
     assert differences(records[:2])[0].verdict == "unknown"

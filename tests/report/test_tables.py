@@ -12,8 +12,10 @@ from rich.console import Console
 
 from foresolve._base.table import Table
 from foresolve.errors import InvalidInputError
+from foresolve.report.formats import number
 from foresolve.report.table import BlockTable
-from foresolve.report.tables import RunView, difference_table, number, table1, table2, write_tables
+from foresolve.report.tables import difference_table, table1, table2, write_tables
+from foresolve.report.view import RunView
 from reproduce.fakes import fake_run, record
 
 DOMAINS = ("budget", "matching", "recommendation")
@@ -157,7 +159,7 @@ def test_differences(runs: list[RunView]) -> None:
     verdicts = {(x["domain"], x["method"], x["k"]): x["verdict"] for x in lines(table)}
     assert verdicts["budget", "NN1-Decision", "5"] == "ahead"
     assert verdicts["matching", "NN1-Decision", ""] == "behind"
-    assert verdicts["matching", "Chosen", ""] == "not told apart"
+    assert verdicts["matching", "Chosen", ""] == "no significant difference"
 
 
 def test_markdown_is_a_table_of_even_width(runs: list[RunView]) -> None:
@@ -205,6 +207,44 @@ def test_records_of_another_domain_are_refused() -> None:
 def test_files(runs: list[RunView], tmp_path: Path) -> None:
     paths = write_tables(runs, tmp_path / "tables")
     assert sorted(path.name for path in paths) == sorted(
-        f"{name}.{ending}" for name in ("table1", "table2", "differences") for ending in ("csv", "md")
+        f"{name}.{ending}"
+        for name in ("table1", "table2", "differences", "reproduced", "claims")
+        for ending in ("csv", "md")
     )
     assert paths[0].read_text(encoding="utf-8") == table1(runs).csv()
+
+
+def test_variants_stand_beside_the_row_that_is_judged() -> None:
+    run = fake_run(splits=3)
+    name = "NN2-Decision (exact layer)"
+    more = [record(split, name, 30.0 + split) for split in range(3)]
+    varied = replace(
+        run, records=[*run.records, *more], config=replace(run.config, methods=(*run.config.methods, name))
+    )
+    assert varied.learned(name)
+    table = table1([varied])
+    text, note, bold = entry(table, 0, name, 0)
+    assert text.startswith("31.00")
+    assert (note, bold) == ("", True)  # the largest mean of what is learned
+    assert not entry(table, 0, "NN2-Decision", 0)[2]
+    assert f"{name} - NN2-2Stage" in methods(difference_table([varied]).blocks[0])
+
+
+def by_steps(run: RunView) -> RunView:
+    """With the best by ten steps beside the best decisions known."""
+    return replace(run, records=[replace(r, fractional=0.9 * r.value) if r.method == "OPT" else r for r in run.records])
+
+
+def test_shares_are_of_the_best_figure_that_is_shown() -> None:
+    run = by_steps(fake_run("budget", protocol="paper"))
+    best = {row.k: row.shown("paper").mean for row in run.rows if row.method == "OPT"}
+    assert best[5] == pytest.approx(0.9 * 52, abs=0.3)
+    for line, row in zip(lines(table1([run])), run.rows, strict=True):
+        assert float(line["share"]) == pytest.approx(row.shown("paper").mean / best[row.k])
+        assert line["share_of"] == "the best by the same ten steps"
+    assert "OPT there is the same layer on the true theta" in table1([run]).caption
+    for other in (fake_run("budget", protocol="paper"), by_steps(fake_run("budget")), fake_run(protocol="paper")):
+        for line, row in zip(lines(table1([other])), other.rows, strict=True):
+            assert float(line["share"]) == row.shown(other.scored).mean / row.optimum.mean
+            assert line["share_of"] == "the best decisions known"
+        assert "OPT there" not in table1([other]).caption

@@ -28,6 +28,7 @@ class Protocol(StrEnum):
 
     EXACT = "exact"
     PAPER = "paper"
+    BOTH = "both"
 
 
 class EngineName(StrEnum):
@@ -83,7 +84,7 @@ def add_reproduce(app: "Typer") -> None:
             typer.Option(help="Folder of real data.", show_default=f"{DATA}, else generated; quick: generated"),
         ] = None,
         protocol: Annotated[
-            Protocol, typer.Option(help="The best we can, or the recipe of the paper.")
+            Protocol, typer.Option(help="The best we can, the recipe of the paper, or both.")
         ] = Protocol.EXACT,
         quick: Annotated[bool, typer.Option("--quick", help="Small instances, few splits: minutes.")] = False,
         methods: Annotated[
@@ -134,15 +135,17 @@ def _reproduce(domain: str, wanted: dict[str, Any], out: Path | None, engine: "E
     import typer
     from rich.console import Console
 
-    from foresolve.report import tables
+    from foresolve.report.claims import claims_table
+    from foresolve.report.tables import table1, table2
+    from foresolve.report.verdicts import reproduced_table
     from foresolve.reproduce.domains import registry
     from foresolve.reproduce.runs.publish import publish, view
     from foresolve.reproduce.runs.run import RunStopped, run_all
 
     console = Console()
     names = registry.published() if domain == ALL else (domain,)
-    configs = [_plan(name, wanted, domain == ALL) for name in names]
-    places, report_folder = _places(domain, configs, out)
+    configs = [config for name in names for config in _plans(name, wanted, domain == ALL)]
+    places, report_folder = _places(domain, wanted["protocol"], configs, out)
     for config in configs:
         console.print(_summary(config), highlight=False, soft_wrap=True)
     try:
@@ -153,10 +156,30 @@ def _reproduce(domain: str, wanted: dict[str, Any], out: Path | None, engine: "E
         raise typer.Exit(130) from None
     views = [view(run, registry.find_domain(run.config.domain).info) for run in runs]
     path = publish(views, places, report_folder)
-    for table in (tables.table1(views), tables.table2(views)):
+    for table in (make(views) for make in (table1, table2, reproduced_table, claims_table)):
         if table.blocks:
             console.print(table.rich())
     console.print(f"Report: {path}", highlight=False, soft_wrap=True)
+
+
+def _plans(name: str, wanted: dict[str, Any], one_of_many: bool) -> list["Config"]:
+    """The configs of a domain: one, or one for each protocol, with those of the methods asked for that it has."""
+    from foresolve._base.checks import fail
+    from foresolve.report.records import Config
+    from foresolve.reproduce.domains.registry import find_domain
+
+    if wanted["protocol"] != Protocol.BOTH:
+        return [_plan(name, wanted, one_of_many)]
+    both = [{**wanted, "protocol": protocol.value} for protocol in (Protocol.PAPER, Protocol.EXACT)]
+    if wanted["methods"] is None:
+        return [_plan(name, each, one_of_many) for each in both]
+    tables = [find_domain(name).methods(Config(name, each["protocol"], quick=wanted["quick"])) for each in both]
+    known = list(dict.fromkeys(method for table in tables for method in table))
+    for method in wanted["methods"]:
+        if method not in known:
+            raise _usage_error(fail("methods", f"among those of {name}: {', '.join(known)}", repr(method)), wanted)
+    shares = [tuple(method for method in wanted["methods"] if method in table) for table in tables]
+    return [_plan(name, {**each, "methods": share}, one_of_many) for each, share in zip(both, shares) if share]
 
 
 def _plan(name: str, wanted: dict[str, Any], one_of_many: bool) -> "Config":
@@ -190,14 +213,14 @@ def _usage_error(error: InvalidInputError, given: dict[str, Any]) -> Exception:
     return typer.BadParameter(str(error)[name.end() :], param_hint=_hint(name[1]))
 
 
-def _places(domain: str, configs: Sequence["Config"], out: Path | None) -> tuple[list[Path], Path]:
-    """The folder of each run, and that of the report over them."""
-    tail = f"-{configs[0].protocol}" + ("-quick" if configs[0].quick else "")
-    if domain == ALL:
-        base = out or RUNS
-        return [base / f"{config.domain}{tail}" for config in configs], base / f"{ALL}{tail}"
-    folder = out or RUNS / f"{domain}{tail}"
-    return [folder], folder
+def _places(domain: str, protocol: str, configs: Sequence["Config"], out: Path | None) -> tuple[list[Path], Path]:
+    """The folder of each run, and that of the report over them: the same where there is one run only."""
+    quick = "-quick" if configs[0].quick else ""
+    if domain != ALL and protocol != Protocol.BOTH:
+        folder = out or RUNS / f"{domain}-{protocol}{quick}"
+        return [folder], folder
+    base = out or RUNS
+    return [base / f"{c.domain}-{c.protocol}{quick}" for c in configs], base / f"{domain}-{protocol}{quick}"
 
 
 def _summary(config: "Config") -> str:

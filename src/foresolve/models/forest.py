@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.randomness import Seed
 from foresolve.errors import ForesolveError
-from foresolve.models.table import CHUNK, TableBaseline
+from foresolve.models.table import TableBaseline
+
+WALKERS = 2**18  # rows times trees at once: their positions are a few megabytes
+STILL_WALKING = 0.75  # below this share, those who have arrived are left out
 
 
 class RandomForest(TableBaseline):
@@ -26,23 +32,28 @@ class RandomForest(TableBaseline):
     trees: the number of trees.
     multi_output: one forest for all outputs of a row, or one for each of them.
     max_rows: the most rows to grow from, drawn at random; a table of pairs can be large.
+    projections: grow on so many random combinations of a forest's outputs, where it has more; its leaves hold the means
+        of the outputs themselves. What a split costs grows with the number of outputs; combinations keep the squared
+        distances between rows, up to chance (Joly, Geurts and Wehenkel, 2014). By default, on the outputs.
     seed: `random_state` of the forests; a `torch.Generator`, or torch's global one for `None`, draws that number.
     options: further arguments of `RandomForestRegressor`, for example `{"max_depth": 5}`.
     """
 
+    # Leaves are numbered after all other nodes: leaf i is node len(left) + i.
     _buffers_of_fit = ("roots", "left", "right", "feature", "threshold", "value")
     roots: Tensor  # (forests, trees)
-    left: Tensor  # (nodes,); a leaf is its own child
+    left: Tensor  # (nodes that are no leaves,), the numbers of their children
     right: Tensor
     feature: Tensor
     threshold: Tensor
-    value: Tensor  # (nodes, outputs of a forest)
+    value: Tensor  # (leaves, outputs of a forest)
 
     def __init__(
         self,
         trees: int = 100,
         multi_output: bool = True,
         max_rows: int | None = None,
+        projections: int | None = None,
         seed: Seed | None = 0,
         options: dict[str, Any] | None = None,
         fitted: dict[str, Any] | None = None,
@@ -52,66 +63,93 @@ class RandomForest(TableBaseline):
             "trees": checks.positive_int("trees", trees),
             "multi_output": bool(multi_output),
             "max_rows": None if max_rows is None else checks.positive_int("max_rows", max_rows),
+            "projections": None if projections is None else checks.positive_int("projections", projections),
             "seed": _number(seed),
             "options": dict(options or {}),
         }
+        criterion = self._config["options"].get("criterion", "squared_error")
+        if projections is not None and criterion != "squared_error":
+            # Random combinations keep squared distances, in the mean, and nothing else.
+            raise checks.fail("options", 'with the criterion "squared_error" for projections', repr(criterion))
+
+    def sample(self, count: int) -> Tensor | None:
+        most, seed = self._config["max_rows"], self._config["seed"]
+        if most is None or count <= most:
+            return None
+        return torch.from_numpy(np.random.default_rng(seed).choice(count, most, replace=False))
 
     def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
-        ensemble = need("sklearn.ensemble", "a random forest", "learn")
-        config = self._config
-        x, y = rows.cpu().numpy(), outputs.cpu().numpy()  # as scikit-learn calls them
-        if config["max_rows"] is not None and len(x) > config["max_rows"]:
-            drawn = np.random.default_rng(config["seed"]).choice(len(x), config["max_rows"], replace=False)
-            x, y = x[drawn], y[drawn]
-        parts = [y] if config["multi_output"] else [y[:, i : i + 1] for i in range(y.shape[1])]
-        trees = []
-        for part in parts:
-            forest = ensemble.RandomForestRegressor(config["trees"], random_state=config["seed"], **config["options"])
-            forest.fit(x, part.ravel() if part.shape[1] == 1 else part)
-            trees += [tree.tree_ for tree in forest.estimators_]
-        sizes = [tree.node_count for tree in trees]
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        node = np.arange(sum(sizes))
-
-        def joined(name: str) -> np.ndarray:
-            return np.concatenate([getattr(tree, name) for tree in trees])
-
-        leaf, offset = joined("children_left") < 0, np.repeat(starts, sizes)
-        arrays = {
-            "roots": starts.reshape(len(parts), -1),
-            "left": np.where(leaf, node, joined("children_left") + offset),
-            "right": np.where(leaf, node, joined("children_right") + offset),
-            "feature": np.where(leaf, 0, joined("feature")),
-            "threshold": joined("threshold"),
-            "value": joined("value")[:, :, 0],
-        }
-        for name, array in arrays.items():
+        x, y = rows.float().cpu().numpy(), outputs.cpu().numpy()  # as scikit-learn calls them, and wants them
+        parts = [y] if self._config["multi_output"] else [y[:, i : i + 1] for i in range(y.shape[1])]
+        grown = [self._grow(x, part) for part in parts]
+        trees = [tree for forest, _ in grown for tree in forest]
+        value = np.empty((sum(tree.n_leaves for tree in trees), parts[0].shape[1]))
+        filled = 0
+        for means in chain.from_iterable(leaves for _, leaves in grown):  # no second copy: 200 MB for 500 outputs
+            value[filled : filled + len(means)] = means
+            filled += len(means)
+        nodes = _numbered(trees) | {"value": value}
+        nodes["roots"] = nodes["roots"].reshape(len(parts), -1)
+        for name, array in nodes.items():
             setattr(self, name, torch.from_numpy(np.ascontiguousarray(array)).to(rows.device))
 
+    def _grow(self, x: np.ndarray, y: np.ndarray) -> tuple[list[Any], Iterator[np.ndarray]]:
+        """The trees of one forest, and the outputs of their leaves, in order."""
+        ensemble = need("sklearn.ensemble", "a random forest", "learn")
+        seed, directions = self._config["seed"], self._config["projections"]
+        forest = ensemble.RandomForestRegressor(self._config["trees"], random_state=seed, **self._config["options"])
+        target = y
+        if directions is not None and directions < y.shape[1]:
+            drawn = np.random.default_rng([seed, directions]).standard_normal((y.shape[1], directions))
+            target = y @ drawn / np.sqrt(y.shape[1])  # impurities are those of the outputs, in the mean
+        forest.fit(x, target.ravel() if target.shape[1] == 1 else target)
+        trees = [tree.tree_ for tree in forest.estimators_]
+        if target is y:
+            return trees, (tree.value[tree.children_left < 0, :, 0] for tree in trees)
+        samples = zip(trees, forest.apply(x).T, forest.estimators_samples_, strict=True)
+        return trees, (_leaf_means(tree, places, rows, y) for tree, places, rows in samples)
+
     def predict_table(self, rows: Tensor) -> Tensor:
+        inner, leaves = len(self.left), len(self.value)
+        least = int(self.feature.max()) + 1 if inner else 0
+        if rows.shape[1] < least:  # a walk would read the next row's numbers
+            raise checks.fail("features", f"of at least {least} numbers a row", str(rows.shape[1]))
+        # Who has arrived at a leaf stays there, as its own child, until those who walk are separated from the others.
+        leaf = torch.arange(inner, inner + leaves, device=self.left.device)
+        children = torch.stack([torch.cat([self.right, leaf]), torch.cat([self.left, leaf])], 1).flatten()
+        feature, threshold = (nn.functional.pad(column, (0, leaves)) for column in (self.feature, self.threshold))
         forests, trees = self.roots.shape
-        rows = rows.float().double()  # scikit-learn compares features in single precision
-        means = []
-        for part in rows.split(max(1, CHUNK // (forests * trees))):
-            node = self.roots.reshape(1, -1).expand(len(part), -1)
-            while True:
-                goes_left = part.gather(1, self.feature[node]) <= self.threshold[node]
-                child = torch.where(goes_left, self.left[node], self.right[node])
-                if torch.equal(child, node):
-                    break
-                node = child
-            mean = torch.stack([self.value[leaf].mean(1) for leaf in node.split(trees, 1)], 1)
-            means.append(mean.flatten(1))
-        return torch.cat(means)
+        size = max(1, WALKERS // (forests * trees))
+        means = self.value.new_empty(len(rows), forests, self.value.shape[1])
+        for part, mean in zip(rows.split(size), means.split(size), strict=True):
+            node = self._walk(part, children, feature, threshold).reshape(-1, trees) - inner
+            mean.copy_(nn.functional.embedding_bag(node, self.value, mode="mean").view_as(mean))
+        return means.flatten(1)
+
+    def _walk(self, rows: Tensor, children: Tensor, feature: Tensor, threshold: Tensor) -> Tensor:
+        """The leaf of each row `(R, d)` in each tree, `(R * trees,)`."""
+        numbers = rows.float().flatten()  # scikit-learn compares features in single precision
+        at = self.roots.flatten().repeat(len(rows))
+        node, walking = at.clone(), torch.arange(len(at), device=at.device)
+        start = walking // self.roots.numel() * rows.shape[1]  # of a row in `numbers`
+        while len(walking):
+            goes_left = numbers.take(start + feature.take(at)) <= threshold.take(at)
+            at = children.take(2 * at + goes_left)
+            going = (at < len(self.left)).nonzero().squeeze(1)
+            if len(going) < STILL_WALKING * len(at):
+                node[walking] = at
+                walking, at, start = walking[going], at[going], start[going]
+        return node
 
     def validate(self) -> None:
-        node = torch.arange(len(self.left), device=self.left.device)
+        inner, leaves = len(self.left), len(self.value)
+        node = torch.arange(inner, device=self.left.device)
         sound = (
             self.roots.ndim == 2
             and self.roots.numel() > 0
-            and len({len(b) for name, b in self._fitted_buffers() if name != "roots"}) == 1
-            and bool(((self.roots >= 0) & (self.roots < len(node))).all())
-            and all(bool(((side >= node) & (side < len(node))).all()) for side in (self.left, self.right))
+            and all(len(column) == inner for column in (self.right, self.feature, self.threshold))
+            and bool(((self.roots >= 0) & (self.roots < inner + leaves)).all())
+            and all(bool(((side > node) & (side < inner + leaves)).all()) for side in (self.left, self.right))
             and bool((self.feature >= 0).all())
         )  # children come after their parents: no walk goes round in circles
         if not sound:
@@ -142,6 +180,36 @@ class ScikitLearn(TableBaseline):
     def predict_table(self, rows: Tensor) -> Tensor:
         outputs = np.asarray(self.fitted.predict(rows.cpu().numpy()), dtype=np.float64)
         return torch.from_numpy(outputs).reshape(len(rows), -1).to(rows.device)
+
+
+def _numbered(trees: list[Any]) -> dict[str, np.ndarray]:
+    """Roots of trees of scikit-learn, and the children, features and thresholds of nodes that are no leaves."""
+
+    def joined(name: str) -> np.ndarray:
+        return np.concatenate([getattr(tree, name) for tree in trees])
+
+    sizes = [tree.node_count for tree in trees]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    offset, leaf = np.repeat(starts, sizes), joined("children_left") < 0
+    inner = ~leaf
+    number = np.where(leaf, inner.sum() + np.cumsum(leaf), np.cumsum(inner)) - 1
+    return {
+        "roots": number[starts],
+        "left": number[(joined("children_left") + offset)[inner]],
+        "right": number[(joined("children_right") + offset)[inner]],
+        "feature": joined("feature")[inner].astype(np.int64),
+        "threshold": joined("threshold")[inner],
+    }
+
+
+def _leaf_means(tree: Any, places: np.ndarray, drawn: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Means of outputs `(R, o)` over the rows drawn for a tree, in each of its leaves; `places` are the rows' nodes."""
+    leaf = tree.children_left < 0
+    times = np.bincount(drawn, minlength=len(y)).astype(np.float64)
+    number = (np.cumsum(leaf) - 1)[places]
+    weight = np.bincount(number, times, minlength=int(leaf.sum()))
+    members = sp.csr_array((times / weight[number], (number, np.arange(len(y)))), shape=(len(weight), len(y)))
+    return members @ y
 
 
 def _number(seed: Seed | None) -> int:

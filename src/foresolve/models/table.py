@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
@@ -26,8 +27,12 @@ class TableBaseline(Baseline):
     def fit(self, train: Any) -> Self:
         features, theta = train.features, train.theta
         layout, shape = layout_of(features, theta)
-        table = torch.cat([rows for _, rows in _rows(features, layout, len(theta))])
-        self.fit_table(table.double(), theta.detach().reshape(len(table), -1).double())
+        table = _joined([rows for _, rows in _rows(features, layout, len(theta))])
+        outputs = theta.detach().reshape(len(table), -1)
+        drawn = self.sample(len(table))
+        if drawn is not None:  # before the conversion: doubles of all rows may take a gigabyte
+            table, outputs = table[drawn.to(table.device)], outputs[drawn.to(outputs.device)]
+        self.fit_table(table.to(torch.float64, copy=True), outputs.double())
         self._fitted = {"layout": layout, "shape": list(shape)}
         return self
 
@@ -38,8 +43,12 @@ class TableBaseline(Baseline):
             self.predict_table(rows.double()).reshape(size, *_between(features, layout), *shape)
             for size, rows in _rows(features, layout, len(first))
         ]
-        theta = torch.cat(outputs).to(float_dtype(first))
+        theta = _joined(outputs).to(float_dtype(first))
         return theta.flatten(1, 2) if layout == "pair" else theta
+
+    def sample(self, count: int) -> Tensor | None:
+        """Positions of the rows to learn from, of `count`; `None` for all."""
+        return None
 
     @abstractmethod
     def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
@@ -78,6 +87,11 @@ def float_dtype(table: Tensor) -> torch.dtype:
     return table.dtype if table.is_floating_point() else torch.get_default_dtype()
 
 
+def _joined(parts: list[Tensor]) -> Tensor:
+    """One after the other; a single part is not copied."""
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
 def _between(features: Any, layout: str) -> tuple[int, ...]:
     """The dimensions between the instance and its outputs."""
     if layout == "pair":
@@ -89,8 +103,8 @@ def _between(features: Any, layout: str) -> tuple[int, ...]:
 def _rows(features: Any, layout: str, count: int) -> Iterator[tuple[int, Tensor]]:
     """The number of instances and their rows `(R, d)`, a part at a time."""
     if layout != "pair":
-        rows = features.reshape(-1, features.shape[-1]) if layout == "item" else features.reshape(count, -1)
-        yield count, rows
+        lead = features.ndim - 1 if layout == "item" else 1
+        yield count, features.reshape(math.prod(features.shape[:lead]), math.prod(features.shape[lead:]))
         return
     a, b = pair(features)
     numbers = a.shape[1] * b.shape[1] * (a.shape[2] + b.shape[2])

@@ -16,7 +16,7 @@ import numpy as np
 from foresolve._base import files
 from foresolve._base.checks import fail
 from foresolve._base.extras import need
-from foresolve.report.summary import CHOSEN, OPT, RANDOM, TWO_STAGE
+from foresolve.report.summary import CHOSEN, OPT, RANDOM, two_stage
 from foresolve.report.view import RunView
 
 if TYPE_CHECKING:
@@ -111,13 +111,12 @@ def out_weights(pictures: Mapping[str, Picture], *, rows: str) -> Figure:
     figure = _figure((3.6 * len(pictures), 3.4))
     axes = figure.subplots(1, len(pictures), squeeze=False).ravel()
     for axis, (method, picture) in zip(axes, pictures.items()):
-        true, predicted = np.ravel(picture["true_weight"]), np.ravel(picture["predicted_weight"])
-        if true.shape != predicted.shape:
-            raise fail(f"predicted_weight of {method}", f"{true.shape}, as true_weight", str(predicted.shape))
+        true, predicted = weights(picture, method)
         many = len(true) > MOST_VECTOR_POINTS
         axis.scatter(true, predicted, s=5, alpha=0.25 if many else 0.5, color=_color(method), linewidths=0,
                      rasterized=many)  # fmt: skip
-        axis.set_title(f"{method}: {_r2_text(true, predicted)}")
+        r2 = r_squared(true, predicted)
+        axis.set_title(f"{method}: " + ("all equal" if r2 is None else f"r² = {r2:.2f}"))
         axis.set_xlabel(f"true out-weight of {rows}")
         axis.set_ylabel("predicted out-weight")
     return figure
@@ -141,6 +140,14 @@ def value_chart(run: RunView) -> Figure:
     axes[0].set_yticks(range(len(methods)), methods)
     axes[0].set_ylim(len(methods) - 0.5, -0.5)
     return figure
+
+
+def weights(picture: Picture, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """The true and the predicted row sums of all test instances, flat, in double precision."""
+    true, predicted = (np.ravel(picture[f"{name}_weight"]).astype(np.float64) for name in ("true", "predicted"))
+    if true.shape != predicted.shape:
+        raise fail(f"predicted_weight of {method}", f"{true.shape}, as true_weight", str(predicted.shape))
+    return true, predicted
 
 
 def r_squared(true: np.ndarray, predicted: np.ndarray) -> float | None:
@@ -190,7 +197,7 @@ def _figure(size: tuple[float, float]) -> Any:
 def _color(method: str) -> str:
     if method in (CHOSEN, RANDOM, OPT):
         return GRAY
-    return ORANGE if method.endswith(TWO_STAGE) else BLUE
+    return ORANGE if two_stage(method) else BLUE
 
 
 def _value_line(axis: Axes, run: RunView, method: str, k: int | None, height: int) -> None:
@@ -204,8 +211,3 @@ def _value_line(axis: Axes, run: RunView, method: str, k: int | None, height: in
         axis.plot([ours.mean], [height], "o", color=color, markersize=5)
     if paper is not None:
         axis.plot([paper.mean], [height], "D", markerfacecolor="none", markeredgecolor="#222222", markersize=6)
-
-
-def _r2_text(true: np.ndarray, predicted: np.ndarray) -> str:
-    value = r_squared(true.astype(np.float64), predicted.astype(np.float64))
-    return "all equal" if value is None else f"r² = {value:.2f}"

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 from foresolve.report import published
-from foresolve.report.published import PaperComparison
-from foresolve.report.summary import CHOSEN, OPT, RANDOM, Difference, chosen
-from foresolve.report.tables import digits, number, signed
+from foresolve.report.formats import at, best_words, digits, listed, number
+from foresolve.report.published import Verdict
+from foresolve.report.summary import CHOSEN, NO_DIFFERENCE, OPT, RANDOM, Difference, chosen, two_stage
+from foresolve.report.tables import signed
+from foresolve.report.verdicts import Comparison, comparisons
 from foresolve.report.view import RunView
 
 FEW = 10  # splits, below which the percentile bootstrap is known to be too narrow
-
-
-def comparisons(run: RunView) -> Iterator[tuple[str, int | None, PaperComparison]]:
-    """Every method and budget that the paper has a figure for, ours beside it."""
-    for row in run.rows:
-        paper = run.published(row.method, row.k)
-        if paper is not None:
-            yield row.method, row.k, PaperComparison(row.shown(run.scored), paper)
+FAR = 15  # percent of a published figure, above which a two-stage row is named with the likely reason
 
 
 def difference_sentences(differences: Iterable[Difference], places: int = 2) -> list[str]:
@@ -29,41 +24,59 @@ def difference_sentences(differences: Iterable[Difference], places: int = 2) -> 
         groups.setdefault((difference.method, difference.reference, difference.verdict), []).append(difference)
     sentences: list[str] = []
     for (method, reference, verdict), group in groups.items():
-        sizes = _listed([f"{_size(difference, places)}{_at(difference.k)}" for difference in group])
+        sizes = listed([f"{_size(difference, places)}{at(difference.k)}" for difference in group])
         match verdict:
             case "ahead":
                 sentences.append(f"{method} is ahead of {reference} by {sizes}.")
             case "behind":
                 sentences.append(f"{method} is behind {reference} by {sizes}.")
-            case "not told apart":
-                sentences.append(f"{method} and {reference} are not told apart: {sizes}.")
+            case "no significant difference":
+                sentences.append(f"There is no significant difference between {method} and {reference}: {sizes}.")
             case _:
                 sentences.append(f"{method} minus {reference}: {sizes}; one split has no interval.")
     return sentences
 
 
-def comparison_sentences(figures: Iterable[tuple[str, int | None, PaperComparison]], places: int = 2) -> list[str]:
-    """Ours beside the published figures in words; budgets with the same verdict share a sentence."""
-    groups: dict[tuple[str, str], list[tuple[int | None, PaperComparison]]] = {}
-    for method, k, comparison in figures:
-        groups.setdefault((method, comparison.verdict), []).append((k, comparison))
+def comparison_sentences(compared: Iterable[Comparison], places: int = 2) -> list[str]:
+    """Ours beside the published figures of Table 1 in words; budgets with the same verdict share a sentence."""
+    groups: dict[tuple[str, Verdict], list[Comparison]] = {}
+    for comparison in compared:
+        groups.setdefault((comparison.method, comparison.verdict), []).append(comparison)
     sentences: list[str] = []
     for (method, verdict), group in groups.items():
-        parts: list[str] = []
-        for k, comparison in group:
-            ours = number(comparison.ours.mean, comparison.ours.half, places)
-            paper = number(comparison.published.mean, comparison.published.half, places)
-            gap = f"by {abs(comparison.difference):.{places}f}"
-            both = f"({ours} against {paper})"
-            parts.append(f"{gap}{_at(k)} {both}" if verdict in ("above", "below") else f"{_at(k)} {both}".strip())
+        both = [f"{at(c.k)} ({_both(c, places)})".strip() for c in group]
+        gaps = listed([f"by {abs(c.difference):.{places}f}{at(c.k)} ({_both(c, places)})" for c in group])
         match verdict:
-            case "above" | "below":
-                sentences.append(f"{method} is {verdict} the published figure {_listed(parts)}.")
-            case "not told apart":
-                sentences.append(f"{method} is not told apart from the published figure {_listed(parts)}.")
+            case "above" | "better":
+                sentences.append(f"{method} is above the published figure {gaps}.")
+            case "not reproduced":
+                sentences.append(f"{method} does not reproduce the published figure: it is below {gaps}.")
+            case "reproduced":
+                sentences.append(f"{method} reproduces the published figure {listed(both)}.")
             case _:
-                sentences.append(f"{method} beside the published figure {_listed(parts)}: one split has no interval.")
+                sentences.append(f"{method} beside the published figure {listed(both)}: one split has no interval.")
     return sentences
+
+
+def two_stage_gaps(run: RunView) -> list[str]:
+    """Two-stage rows that are far from the published ones, in either direction, with the likely reason."""
+    groups: dict[tuple[str, str, tuple[str, ...]], list[Comparison]] = {}
+    for c in quality(run):
+        if two_stage(c.method) and abs(c.percent) > FAR:
+            groups.setdefault((c.method, "above" if c.percent > 0 else "below", c.reasons), []).append(c)
+    sentences: list[str] = []
+    for (method, side, reasons), group in groups.items():
+        gaps = listed([f"{abs(c.percent):.0f} %{at(c.k)} ({_both(c, digits(run))})" for c in group])
+        within = all(c.verdict == "reproduced" for c in group)
+        why = "Both intervals allow for it." if within else "No reason is known."
+        likely = f"Likely: {' '.join(reasons)}" if reasons else why
+        sentences.append(f"{method} is {side} the published figure by {gaps}. {likely}")
+    return sentences
+
+
+def quality(run: RunView) -> list[Comparison]:
+    """The comparisons of Table 1."""
+    return [comparison for comparison in comparisons(run) if comparison.measure is None]
 
 
 def headline(run: RunView) -> list[str]:
@@ -84,15 +97,15 @@ def choices(run: RunView) -> list[str]:
     sentences: list[str] = []
     for k, counter in counts.items():
         times = ", ".join(f"{method} in {count}" for method, count in counter.most_common())
-        sentences.append(f"Chosen on validation data{_at(k)}: {times} of {sum(counter.values())} splits.")
+        sentences.append(f"Chosen on validation data{at(k)}: {times} of {sum(counter.values())} splits.")
     return sentences
 
 
 def shortfalls(run: RunView) -> list[str]:
     """All that falls short of the paper, of two-stage training or of a heuristic, and what limits the figures."""
     places = digits(run)
-    below = (figure for figure in comparisons(run) if figure[0] != RANDOM and _below(figure[2]))
-    behind = (d for d in run.differences if d.verdict in ("behind", "not told apart") or _maybe_behind(d))
+    below = (comparison for comparison in quality(run) if comparison.method != RANDOM and _below(comparison))
+    behind = (d for d in run.differences if d.verdict in ("behind", NO_DIFFERENCE) or _maybe_behind(d))
     return [*comparison_sentences(below, places), *difference_sentences(behind, places), *_below_heuristics(run)]
 
 
@@ -104,16 +117,14 @@ def limits(run: RunView) -> list[str]:
     if run.config.data is None and run.config.domain in published.DOMAINS:
         sentences.append("The data are generated, not the paper's.")
     if run.config.splits < 2:
-        sentences.append("One split has no interval: nothing can be told apart.")
+        sentences.append("One split has no interval: no difference can be called significant.")
     elif run.config.splits < FEW:
         sentences.append(
             f"{run.config.splits} splits are few: bootstrapped intervals are then too narrow, and verdicts only a hint."
         )
     for row in run.rows:
         if row.method != CHOSEN and row.value.splits < run.config.splits:
-            sentences.append(
-                f"{row.method}{_at(row.k)}: {row.value.splits} of {run.config.splits} splits are finished."
-            )
+            sentences.append(f"{row.method}{at(row.k)}: {row.value.splits} of {run.config.splits} splits are finished.")
     missing = [method for method in run.config.methods if method not in run.methods]
     if missing:
         sentences.append(f"Without any finished split: {', '.join(missing)}.")
@@ -122,12 +133,17 @@ def limits(run: RunView) -> list[str]:
 
 def alikeness(run: RunView) -> list[str]:
     """How our data compare with the paper's, by the value of random decisions, which depends on nothing else."""
-    return comparison_sentences((figure for figure in comparisons(run) if figure[0] == RANDOM), digits(run))
+    return comparison_sentences((c for c in quality(run) if c.method == RANDOM), digits(run))
 
 
-def _below(comparison: PaperComparison) -> bool:
-    """Told to be below, or merely smaller where there is no interval to tell by."""
-    return comparison.verdict == "below" or (comparison.verdict == "unknown" and comparison.difference < 0)
+def _below(comparison: Comparison) -> bool:
+    """Not reproduced, or merely smaller where there is no interval to judge by."""
+    return comparison.verdict == "not reproduced" or (comparison.verdict == "unknown" and comparison.difference < 0)
+
+
+def _both(comparison: Comparison, places: int) -> str:
+    ours, paper = comparison.ours, comparison.published
+    return f"{number(ours.mean, ours.half, places)} against {number(paper.mean, paper.half, places)}"
 
 
 def _maybe_behind(difference: Difference) -> bool:
@@ -147,10 +163,10 @@ def _best(run: RunView, k: int | None) -> str | None:
         if (reference := run.row(name, k)) is not None
     ]
     share = row.share(protocol)
-    near = "" if share is None else f" ({100 * share:.1f} % of the best decisions known)"
+    near = "" if share is None else f" ({100 * share:.1f} % of {best_words(row.by_steps(protocol))})"
     beside = f"; beside it {', '.join(dict.fromkeys(references))}" if references else ""
     ours = row.shown(protocol)
-    return f"The largest mean of what is learned{_at(k)} is {row.method}'s, {ours.mean:.{places}f}{near}{beside}."
+    return f"The largest mean of what is learned{at(k)} is {row.method}'s, {ours.mean:.{places}f}{near}{beside}."
 
 
 def _below_heuristics(run: RunView) -> list[str]:
@@ -167,7 +183,7 @@ def _below_heuristics(run: RunView) -> list[str]:
             learned, heuristic = best.shown(protocol).mean, row.value.mean
             if learned < heuristic:
                 sentences.append(
-                    f"No learned method reaches the heuristic {name}{_at(k)}: {best.method} has "
+                    f"No learned method reaches the heuristic {name}{at(k)}: {best.method} has "
                     f"{learned:.{places}f}, {name} {heuristic:.{places}f}."
                 )
     return sentences
@@ -180,12 +196,3 @@ def _size(difference: Difference, places: int) -> str:
         return signed(difference, places).text
     low, high = sorted((abs(gap.low or 0.0), abs(gap.high or 0.0)))
     return f"{abs(gap.mean):.{places}f} [{low:.{places}f}, {high:.{places}f}]"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _at(k: int | None) -> str:
-    return "" if k is None else f" at k = {k}"

@@ -15,7 +15,8 @@ svg { width: 100%; height: auto; }
 figure { margin: 1.5rem 0; } figure svg { width: auto; max-width: 100%; }
 figcaption, .note { color: #555; font-size: .9rem; }
 .aside { display: block; color: #777; font-size: .85em; font-weight: normal; }
-.wide { overflow-x: auto; } .figures td { white-space: nowrap; }
+.wide { overflow-x: auto; } .figures td { white-space: nowrap; } .words th, .words td { text-align: left; }
+caption { text-align: left; font-weight: bold; padding: 1rem 0 .3rem; }
 pre { background: #f5f5f5; padding: .6rem; white-space: pre-wrap; }
 details { margin: 1rem 0; } summary { cursor: pointer; } td { vertical-align: top; }
 """
@@ -29,6 +30,11 @@ def paragraph(text: str) -> str:
 def bullets(texts: Sequence[str]) -> str:
     """A list of plain text."""
     return "<ul>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in texts) + "\n</ul>"
+
+
+def numbered(texts: Sequence[str]) -> str:
+    """A list of plain text with numbers from 1; nothing where it is empty."""
+    return "<ol>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in texts) + "\n</ol>" if texts else ""
 
 
 def code(text: str) -> str:

@@ -1,4 +1,4 @@
-"""One page of HTML about one or more runs: what was run, the tables, the figures, and what falls short."""
+"""One page of HTML about one or more runs: whether they reproduce the paper, what was run, tables and figures."""
 
 from __future__ import annotations
 
@@ -13,24 +13,28 @@ from foresolve._base.progress import duration
 from foresolve._base.table import Table
 from foresolve.errors import MissingExtraError
 from foresolve.report import figures, findings, html, published, tables
+from foresolve.report.claims import answers, claims_table
+from foresolve.report.formats import best_words, budget, digits
+from foresolve.report.sessions import one_code, session_table
 from foresolve.report.summary import OPT
 from foresolve.report.table import BlockTable
+from foresolve.report.verdicts import RULE, count, reproduced_table, tallies
 from foresolve.report.view import RunView
 
 TITLE = "Decision-focused against two-stage training"
 IDEA = (
     "In each domain a model sees features and predicts the unknown parameters theta of a decision problem, a solver "
     "decides by the prediction, and the decision is scored under the true theta. Two-stage training fits the "
-    "predictions to theta; decision-focused training maximises what the decisions are worth, through a layer that "
+    "predictions to theta; decision-focused training maximizes what the decisions are worth, through a layer that "
     "stands in for the solver and has a gradient. Names: NN1 and NN2 are networks with one and two layers, RF a random "
-    "forest; -Decision and -2Stage say how they were trained; Random decides by chance, OPT is the best decision known "
-    "under the truth, and Chosen takes in each split the method that did best on validation instances."
+    "forest; -Decision and -2Stage say how they were trained, brackets behind a name how a variant differs; Random "
+    "decides by chance, OPT is the best decision known under the truth, and Chosen takes in each split the method that "
+    "did best on validation instances."
 )
 READING = (
     "A value is the mean over random splits of the mean over test instances. Its interval is a 95 % percentile "
     "bootstrap over splits; splits share instances, so it covers the choice of the split and of initial weights, not "
-    "that of the data. A published figure and ours are told apart where they differ by more than their half widths "
-    "combined, sqrt(h1^2 + h2^2)."
+    "that of the data."
 )
 PROTOCOLS = {
     "exact": (
@@ -40,14 +44,18 @@ PROTOCOLS = {
     ),
     "paper": (
         "Protocol paper: the published recipe. In the two coverage domains decisions are those of the layer "
-        "(fractional), which need not be feasible choices; methods without a layer are scored on rounded ones. "
-        "Matchings are exact."
+        "(fractional), which need not be feasible choices; methods without a layer are scored on rounded ones, and "
+        "OPT, where it has a fractional figure, is the best by the same ten ascent steps. Matchings are exact."
     ),
 }
+NOT_COMPARABLE = (
+    "Quick runs have smaller instances or models than the paper, and runs without records have no figures: neither can "
+    "be compared with what was published. A run without --quick answers this."
+)
 RULES = (
-    "Listed by rule: learned methods below the published figure, trainings that are behind their two-stage reference "
-    "or not told apart from it, choices that are behind a heuristic or not told apart from it, and heuristics that no "
-    "learned method reaches."
+    "Listed by rule: learned methods that do not reproduce the published figure, trainings that are behind their "
+    "two-stage reference or not significantly ahead of it, choices that are behind a heuristic or not significantly "
+    "ahead of it, and heuristics that no learned method reaches."
 )
 
 
@@ -59,10 +67,11 @@ def write_report(runs: Sequence[RunView], path: Path) -> Path:
 def report_html(runs: Sequence[RunView]) -> str:
     """The page as text; it needs no other file and no network."""
     sections = [
+        *_reproduced(runs),
         ("In short", _short(runs)),
         ("Where it falls short", _short_of(runs)),
         ("What was run", _run(runs)),
-        *((run.info.title, _domain(run)) for run in runs),
+        *((run.name, _domain(run)) for run in runs),
         ("Versions", _versions(runs)),
     ]
     return html.page(TITLE, sections)
@@ -84,11 +93,32 @@ def command(run: RunView) -> str:
     return shlex.join(words)
 
 
+def _reproduced(runs: Sequence[RunView]) -> list[tuple[str, list[str]]]:
+    """The two sections about the paper's figures and its claims; none where no run is of the paper's domains."""
+    if not any(run.config.domain in published.DOMAINS for run in runs):
+        return []
+    table, claims = reproduced_table(runs), claims_table(runs)
+    if not table.blocks:
+        return [(table.title, [html.paragraph(NOT_COMPARABLE)])]
+    lines = tallies(runs)
+    pieces = [f"<p><b>{escape(count(runs))}</b></p>", *([html.bullets(lines)] if len(lines) > 1 else [])]
+    gaps = [f"{run.name}: {sentence}" for run in runs for sentence in findings.two_stage_gaps(run)]
+    pieces += [html.scrolled(block.html("figures")) for block in table.blocks]
+    pieces += [f'<p class="note">{escape(RULE)}</p>', html.numbered(table.notes)]
+    if gaps:
+        pieces += [html.paragraph(f"Two-stage rows that are more than {findings.FAR} % from the published ones:")]
+        pieces += [html.bullets(gaps)]
+    rules = [f"{answer.claim.quote}: {answer.claim.words}" for answer in answers(runs)]
+    told = [html.scrolled(block.html("words")) for block in claims.blocks]
+    told += [f'<p class="note">{escape(claims.caption)}</p>', html.folded("The rules", [html.bullets(rules)])]
+    return [(table.title, pieces), (claims.title, told)]
+
+
 def _short(runs: Sequence[RunView]) -> list[str]:
     pieces: list[str] = []
     for run in runs:
         sentences = findings.headline(run)
-        pieces += [html.subheading(run.info.title), html.bullets(sentences or ["There are no records yet."])]
+        pieces += [html.subheading(run.name), html.bullets(sentences or ["There are no records yet."])]
     return pieces
 
 
@@ -96,7 +126,7 @@ def _short_of(runs: Sequence[RunView]) -> list[str]:
     pieces = [html.paragraph(RULES)]
     for run in runs:
         sentences = findings.shortfalls(run) or ["Nothing, by these rules."]
-        pieces += [html.subheading(run.info.title), html.bullets([*sentences, *findings.limits(run)])]
+        pieces += [html.subheading(run.name), html.bullets([*sentences, *findings.limits(run)])]
     return pieces
 
 
@@ -112,13 +142,16 @@ def _run(runs: Sequence[RunView]) -> list[str]:
         ("device", [run.config.device for run in runs]),
         ("duration", [duration(run.seconds) for run in runs]),
     ]
-    headers = ["setting", *(run.info.title for run in runs)]
+    headers = ["setting", *(run.name for run in runs)]
     pieces = [html.paragraph(text) for text in (IDEA, READING, *(PROTOCOLS[p] for p in protocols))]
     if any(run.config.domain in published.DOMAINS for run in runs):
         pieces.append(html.paragraph(f"The paper, and the published figures: {published.CITATION}"))
     pieces += [html.scrolled(Table(headers, [(name, *values) for name, values in settings]).html())]
     pieces += [html.paragraph("To get these figures again:")]
-    return [*pieces, html.code("\n".join(dict.fromkeys(command(run) for run in runs)))]
+    pieces += [html.code("\n".join(dict.fromkeys(command(run) for run in runs)))]
+    if any(run.sessions for run in runs):
+        pieces += [html.subheading("Sessions"), html.scrolled(session_table(runs).html("words"))]
+    return [*pieces, *map(html.paragraph, filter(None, [one_code(runs)]))]
 
 
 def _domain(run: RunView) -> list[str]:
@@ -130,7 +163,7 @@ def _domain(run: RunView) -> list[str]:
         pieces += [html.subheading("Beside the published figures"), *_published(run)]
     if run.differences:
         pieces += _table(tables.difference_table([run]))
-        sentences = findings.difference_sentences(run.differences, tables.digits(run))
+        sentences = findings.difference_sentences(run.differences, digits(run))
         pieces.append(html.folded("The same in words", [html.bullets(sentences)]))
     accuracy = tables.table2([run])
     if accuracy.blocks:
@@ -140,8 +173,8 @@ def _domain(run: RunView) -> list[str]:
 
 
 def _published(run: RunView) -> list[str]:
-    learned = (figure for figure in findings.comparisons(run) if run.learned(figure[0]))
-    sentences = findings.comparison_sentences(learned, tables.digits(run))
+    learned = (comparison for comparison in findings.quality(run) if run.learned(comparison.method))
+    sentences = findings.comparison_sentences(learned, digits(run))
     alike = findings.alikeness(run)
     pieces = [html.bullets(sentences)] if sentences else []
     if alike:
@@ -153,8 +186,9 @@ def _figures(run: RunView) -> list[str]:
     two_stage, decision = run.info.figure_methods
     k = "" if run.accuracy_k is None else f" (k = {run.accuracy_k})"
     diamonds = " Diamonds: published figures." if run.comparable else ""
+    best = best_words(any(row.by_steps(run.scored) for row in run.rows))
     captions = {
-        "values": f"Table 1 as a chart: mean and 95 % interval; dashed: the best decisions known.{diamonds}",
+        "values": f"Table 1 as a chart: mean and 95 % interval; dashed: {best}.{diamonds}",
         "heat-maps": (
             f"Figure 1{k}: theta of one test instance, as it is and as {two_stage} and {decision} predict it; dark is "
             f"high, each map on its own scale. {run.info.rows.capitalize()} are in the order of their true row sums."
@@ -177,26 +211,25 @@ def _details(run: RunView) -> str:
     rows = [
         (
             row.method,
-            tables.budget(row.k),
-            "" if (share := row.share()) is None else f"{100 * share:.1f} %",
+            budget(row.k),
+            "" if (share := row.share(run.scored)) is None else f"{100 * share:.1f} %",
+            best_words(row.by_steps(run.scored)),
             str(row.value.splits),
             "" if row.method == OPT else f"{row.seconds:.1f}",
         )
         for row in run.rows
     ]
-    return html.scrolled(
-        Table(("method", "k", "share of the best (rounded)", "splits", "seconds a split"), rows).html()
-    )
+    return html.scrolled(Table(("method", "k", "share", "of", "splits", "seconds a split"), rows).html())
 
 
 def _versions(runs: Sequence[RunView]) -> list[str]:
     names = list(dict.fromkeys(name for run in runs for name in run.versions))
     rows = [(name, *(str(run.versions.get(name, "")) for run in runs)) for name in names]
-    pieces = [html.scrolled(Table(("", *(run.info.title for run in runs)), rows).html())]
-    files = [(run.info.title, name, digest) for run in runs for name, digest in run.config.files.items()]
+    pieces = [html.scrolled(Table(("", *(run.name for run in runs)), rows).html())]
+    files = [(run.name, name, digest) for run in runs for name, digest in run.config.files.items()]
     if files:
         pieces += [html.subheading("Files that were read")]
-        pieces += [html.scrolled(Table(("domain", "file", "sha256"), files).html())]
+        pieces += [html.scrolled(Table(("run", "file", "sha256"), files).html())]
     return pieces
 
 

@@ -7,18 +7,16 @@ bootstrapped 95 % interval. The paper has no heuristics, no best decisions and n
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 from foresolve.report.records import Measure
-from foresolve.report.summary import Estimate
 
 CITATION = (
     "B. Wilder, B. Dilkina, M. Tambe: Melding the Data-Decisions Pipeline: Decision-Focused Learning for "
     "Combinatorial Optimization. AAAI 2019, Tables 1 and 2."
 )
-Verdict = Literal["above", "below", "not told apart", "unknown"]
+Verdict = Literal["reproduced", "above", "better", "not reproduced", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -27,35 +25,6 @@ class Published:
 
     mean: float
     half: float
-
-
-@dataclass(frozen=True)
-class PaperComparison:
-    """Our estimate beside the published figure.
-
-    The two come from different splits, so they are taken as independent: they are told apart where their distance is
-    more than `margin = sqrt(h1^2 + h2^2)`, the half widths combined.
-    """
-
-    ours: Estimate
-    published: Published
-
-    @property
-    def difference(self) -> float:
-        return self.ours.mean - self.published.mean
-
-    @property
-    def margin(self) -> float | None:
-        """`None` where our estimate has no interval."""
-        return None if self.ours.half is None else math.hypot(self.ours.half, self.published.half)
-
-    @property
-    def verdict(self) -> Verdict:
-        if self.margin is None:
-            return "unknown"
-        if abs(self.difference) <= self.margin:
-            return "not told apart"
-        return "above" if self.difference > 0 else "below"
 
 
 def quality(domain: str, method: str, k: int | None) -> Published | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -17,6 +17,7 @@ TWO_STAGE = "2Stage"
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 TIE = 1e-9  # two ways of adding up the same numbers differ by less than this share of them
 Basis = Literal["rounded", "fractional"]
+NO_DIFFERENCE = "no significant difference"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class MethodSummary:
     Attributes
     ----------
     value, fractional, optimum: of the records; `fractional` is `None` unless every split has one.
+    ascent: the mean of the fractional decisions of "OPT" in the same splits, the best by the same steps; `None` unless
+        every split has one.
     measures: those of the predictions that at least one split has.
     seconds: the mean of a split.
     """
@@ -50,12 +53,19 @@ class MethodSummary:
     value: Estimate
     fractional: Estimate | None
     optimum: Estimate
+    ascent: float | None
     measures: dict[Measure, Estimate]
     seconds: float
 
     def share(self, protocol: Protocol = "exact") -> float | None:
-        """The mean that is shown, as a share of the mean of the best decisions known, where that is positive."""
-        return self.shown(protocol).mean / self.optimum.mean if self.optimum.mean > 0 else None
+        """The mean that is shown, as a share of that of the best decisions (see `by_steps`) where it is positive."""
+        ascent = self.ascent if protocol == "paper" else None
+        best = self.optimum.mean if ascent is None else ascent
+        return self.shown(protocol).mean / best if best > 0 else None
+
+    def by_steps(self, protocol: Protocol) -> bool:
+        """Whether `share` is of the best by the same ascent steps, not of the best decisions known."""
+        return protocol == "paper" and self.ascent is not None
 
     def shown(self, protocol: Protocol) -> Estimate:
         """What a table shows: feasible decisions, or under the paper's protocol fractional ones where there are any."""
@@ -77,13 +87,13 @@ class Difference:
     basis: Basis
 
     @property
-    def verdict(self) -> Literal["ahead", "behind", "not told apart", "unknown"]:
+    def verdict(self) -> Literal["ahead", "behind", "no significant difference", "unknown"]:
         """By whether the interval lies on one side of zero."""
         if self.estimate.low is None or self.estimate.high is None:
             return "unknown"
         if self.estimate.low > 0:
             return "ahead"
-        return "behind" if self.estimate.high < 0 else "not told apart"
+        return "behind" if self.estimate.high < 0 else NO_DIFFERENCE
 
 
 def estimate(sample: Iterable[float], *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
@@ -118,7 +128,8 @@ def summary(records: Sequence[Record], methods: Sequence[str] = (), *, seed: int
         groups.setdefault((record.method, record.k), []).append(record)
     order = {method: i for i, method in enumerate(_order(known, methods))}
     keys = sorted(groups, key=lambda key: (order[key[0]], key[1] or 0))
-    return [_row(groups[key], seed) for key in keys]
+    best = {(r.k, r.split): r.fractional for r in known if r.method == OPT and r.fractional is not None}
+    return [_row(groups[key], best, seed) for key in keys]
 
 
 def chosen(records: Sequence[Record], methods: Sequence[str] = ()) -> list[Record]:
@@ -143,20 +154,33 @@ def chosen(records: Sequence[Record], methods: Sequence[str] = ()) -> list[Recor
     return choices
 
 
+def plain(method: str) -> str:
+    """The name without what a variant adds to it.
+
+    >>> plain("NN1-Decision (code rate)")
+    'NN1-Decision'
+    """
+    return method.partition(" (")[0]
+
+
+def two_stage(method: str) -> bool:
+    """Whether it is trained to predict, by its name; variants too."""
+    return plain(method).endswith(f"-{TWO_STAGE}")
+
+
 def pairs(methods: Sequence[str], heuristics: Sequence[str]) -> list[tuple[str, str]]:
     """Method and reference of every difference that is looked at.
 
-    Each way of training against the two-stage training of the same architecture (what stands before the last hyphen),
-    and the method chosen on validation data against each heuristic.
+    Each way of training against the two-stage training of the same architecture (what stands before the last hyphen of
+    the name), its variants too, and the method chosen on validation data against each heuristic.
 
     >>> pairs(["NN1-Decision", "NN1-2Stage", "TF-IDF", "Chosen"], ["TF-IDF"])
     [('NN1-Decision', 'NN1-2Stage'), ('Chosen', 'TF-IDF')]
     """
     looked_at: list[tuple[str, str]] = []
     for method in methods:
-        architecture, _, training = method.rpartition("-")
-        reference = f"{architecture}-{TWO_STAGE}"
-        if training != TWO_STAGE and reference in methods and method not in heuristics:
+        reference = f"{plain(method).rpartition('-')[0]}-{TWO_STAGE}"
+        if method != reference and reference in methods and method not in heuristics:
             looked_at.append((method, reference))
     if CHOSEN in methods:
         looked_at += [(CHOSEN, name) for name in methods if name in heuristics and name not in (RANDOM, OPT)]
@@ -205,8 +229,9 @@ def _difference(
     return Difference(method, reference, both[0][0].k, estimate(gap, seed=seed), basis)
 
 
-def _row(records: Sequence[Record], seed: int) -> MethodSummary:
+def _row(records: Sequence[Record], best: Mapping[tuple[int | None, int], float], seed: int) -> MethodSummary:
     fractional = [record.fractional for record in records if record.fractional is not None]
+    ascents = [best[key] for record in records if (key := (record.k, record.split)) in best]
     measures: dict[Measure, Estimate] = {}
     for measure in MEASURES:
         sample = [float(getattr(record, measure)) for record in records if getattr(record, measure) is not None]
@@ -218,6 +243,7 @@ def _row(records: Sequence[Record], seed: int) -> MethodSummary:
         estimate((record.value for record in records), seed=seed),
         estimate(fractional, seed=seed) if len(fractional) == len(records) else None,
         estimate((record.optimum for record in records), seed=seed),
+        float(np.mean(ascents)) if len(ascents) == len(records) else None,
         measures,
         float(np.mean([record.seconds for record in records])),
     )

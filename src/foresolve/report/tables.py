@@ -9,16 +9,24 @@ from typing import Any
 from foresolve._base import files
 from foresolve._base.table import Cell, Table
 from foresolve.report import published
+from foresolve.report.claims import claims_table
+from foresolve.report.formats import (
+    MEASURE_DIGITS,
+    MEASURE_NAMES,
+    MEASURE_SCALES,
+    PLUS_MINUS,
+    best_words,
+    budget,
+    digits,
+    number,
+    title,
+)
 from foresolve.report.published import Published
 from foresolve.report.records import Measure
 from foresolve.report.summary import CHOSEN, Difference, Estimate, MethodSummary
 from foresolve.report.table import BlockTable
-from foresolve.report.view import RunView as RunView
-
-PLUS_MINUS = "±"
-MEASURE_NAMES: dict[Measure, str] = {"mse": "MSE (x 1e-2)", "cross_entropy": "CE", "auc": "AUC"}
-MEASURE_SCALES: dict[Measure, float] = {"mse": 100.0, "cross_entropy": 1.0, "auc": 1.0}
-MEASURE_DIGITS: dict[Measure, int] = {"mse": 4, "cross_entropy": 3, "auc": 3}
+from foresolve.report.verdicts import reproduced_table
+from foresolve.report.view import RunView
 
 
 def table1(runs: Sequence[RunView]) -> BlockTable:
@@ -31,7 +39,7 @@ def table1(runs: Sequence[RunView]) -> BlockTable:
         "Bold: the largest mean of what is learned.",
     )
     columns = ("domain", "protocol", "method", "k", "splits", *_names("value"), *_names("fractional"), "optimum",
-               "shown", "published", "published_half_width", "seconds")  # fmt: skip
+               "shown", "share", "share_of", "published", "published_half_width", "seconds")  # fmt: skip
     lines = [_line1(run, row) for run in runs for row in run.rows]
     blocks = tuple(run.once("block of Table 1", _block1) for run in runs)
     return BlockTable("Table 1: solution quality", caption, blocks, Table(columns, lines))
@@ -50,7 +58,7 @@ def table2(runs: Sequence[RunView]) -> BlockTable:
                "published_half_width")  # fmt: skip
     lines = [
         (run.config.domain, run.config.protocol, row.method, row.k, measure, ours.splits, *_numbers(ours),
-         *_pair(_published2(run, row.method, measure)))
+         *_pair(run.published_accuracy(row.method, measure)))
         for run in runs for row in _accurate(run) for measure, ours in row.measures.items()
         if measure in run.info.measures
     ]  # fmt: skip
@@ -62,8 +70,8 @@ def difference_table(runs: Sequence[RunView]) -> BlockTable:
     """Paired differences over the splits, method minus reference."""
     runs = [run for run in runs if run.differences]
     caption = (
-        "Method minus reference in the same split, averaged over splits, with a bootstrapped 95 % interval. An "
-        "interval that holds zero does not tell the two apart."
+        "Method minus reference in the same split, averaged over splits, with a bootstrapped 95 % interval. Where the "
+        "interval holds zero there is no significant difference."
     )
     columns = ("domain", "protocol", "method", "reference", "k", "splits", *_names("difference"), "shown", "verdict")
     lines = [
@@ -82,32 +90,12 @@ def write_tables(runs: Sequence[RunView], folder: Path) -> list[Path]:
         ("table1", table1(runs)),
         ("table2", table2(runs)),
         ("differences", difference_table(runs)),
+        ("reproduced", reproduced_table(runs)),
+        ("claims", claims_table(runs)),
     ):
         paths.append(files.write_text(folder / f"{name}.csv", table.csv()))
         paths.append(files.write_text(folder / f"{name}.md", table.markdown()))
     return paths
-
-
-def number(value: float | None, half: float | None, digits: int = 2, scale: float = 1.0) -> str:
-    """A mean with its half width, as the paper writes them.
-
-    >>> number(6.149, 0.38)
-    '6.15 ± 0.38'
-    """
-    if value is None:
-        return ""
-    mean = f"{scale * value:.{digits}f}"
-    return mean if half is None else f"{mean} {PLUS_MINUS} {scale * half:.{digits}f}"
-
-
-def budget(k: int | None) -> str:
-    """The head of a column."""
-    return "value" if k is None else f"k = {k}"
-
-
-def digits(run: RunView) -> int:
-    """Two places behind the point as in the paper, four where all values are small."""
-    return 4 if all(abs(row.value.mean) < 1 for row in run.rows) else 2
 
 
 def _block1(run: RunView) -> Table:
@@ -128,7 +116,7 @@ def _block1(run: RunView) -> Table:
             bold = run.learned(method) and ours.mean == best[k]
             cells.append(Cell(number(ours.mean, ours.half, digits(run)), note=note, bold=bold))
         rows.append((method, *cells))
-    return Table(("method", *(budget(k) for k in run.ks)), rows, _title(run), "paper")
+    return Table(("method", *(budget(k) for k in run.ks)), rows, title(run), "paper")
 
 
 def _block2(run: RunView) -> Table:
@@ -143,7 +131,7 @@ def _block2(run: RunView) -> Table:
         cells: list[Cell] = []
         for measure in run.info.measures:
             places, scale = MEASURE_DIGITS[measure], MEASURE_SCALES[measure]
-            ours, published = row.measures.get(measure), _published2(run, row.method, measure)
+            ours, published = row.measures.get(measure), run.published_accuracy(row.method, measure)
             text = "" if ours is None else number(ours.mean, ours.half, places, scale)
             paper = "" if published is None else number(published.mean, published.half, places, scale)
             bold = ours is not None and run.learned(row.method) and ours.mean == best[measure]
@@ -151,7 +139,7 @@ def _block2(run: RunView) -> Table:
         lines.append((row.method, *cells))
     at = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
     headers = ("method", *(MEASURE_NAMES[measure] for measure in run.info.measures))
-    return Table(headers, lines, _title(run) + at, "paper")
+    return Table(headers, lines, title(run) + at, "paper")
 
 
 def _difference_block(run: RunView) -> Table:
@@ -162,7 +150,7 @@ def _difference_block(run: RunView) -> Table:
         (f"{method} - {reference}", *(signed(by_k.get(k), digits(run)) for k in run.ks))
         for (method, reference), by_k in by_pair.items()
     ]
-    return Table(("method", *(budget(k) for k in run.ks)), rows, _title(run))
+    return Table(("method", *(budget(k) for k in run.ks)), rows, title(run))
 
 
 def signed(difference: Difference | None, places: int = 2) -> Cell:
@@ -183,17 +171,13 @@ def _accurate(run: RunView) -> list[MethodSummary]:
     ]
 
 
-def _published2(run: RunView, method: str, measure: Measure) -> Published | None:
-    alike = run.comparable and run.accuracy_k == run.info.table2_k
-    return published.accuracy(run.config.domain, method, measure) if alike else None
-
-
 def _line1(run: RunView, row: MethodSummary) -> tuple[Any, ...]:
     fractional = (None, None, None) if row.fractional is None else _numbers(row.fractional)
     config = run.config
     return (
         *(config.domain, config.protocol, row.method, row.k, row.value.splits, *_numbers(row.value), *fractional),
-        *(row.optimum.mean, row.basis(run.scored), *_pair(run.published(row.method, row.k)), row.seconds),
+        *(row.optimum.mean, row.basis(run.scored), row.share(run.scored), best_words(row.by_steps(run.scored))),
+        *(*_pair(run.published(row.method, row.k)), row.seconds),
     )
 
 
@@ -209,20 +193,15 @@ def _pair(figure: Published | None) -> tuple[float | None, float | None]:
     return (None, None) if figure is None else (figure.mean, figure.half)
 
 
-def _title(run: RunView) -> str:
-    source = "generated data" if run.config.data is None else "real data"
-    splits = max((row.value.splits for row in run.rows), default=0)
-    size = ", quick" if run.config.quick else ""
-    return f"{run.info.title} ({source}{size}, {splits} {'split' if splits == 1 else 'splits'})"
-
-
 def _bases(runs: Sequence[RunView]) -> str:
     """Which decisions are scored."""
     fractional = [run for run in runs if run.scored == "paper"]
     sentence = "Decisions are feasible (rounded)." if len(fractional) < len(runs) else ""
     if fractional:
-        names = ", ".join(run.info.title for run in fractional)
+        names = ", ".join(run.name for run in fractional)
         sentence += f" In {names} they are those of the layer (fractional), and rounded for methods that have no layer."
+    if any(row.by_steps(run.scored) for run in fractional for row in run.rows):
+        sentence += " OPT there is the same layer on the true theta."
     return sentence.strip()
 
 
@@ -236,7 +215,7 @@ def _published_note(runs: Sequence[RunView]) -> str:
         return "The second figure, where there is one, is the paper's."
     if len(small) == len(known):
         return "A quick run has smaller instances or models than the paper, so its figures are left out."
-    names = ", ".join(run.info.title for run in small)
+    names = ", ".join(run.name for run in small)
     return (
         "The second figure, where there is one, is the paper's; left out, since quick runs have smaller instances or "
         f"models than the paper: {names}."

@@ -12,7 +12,7 @@ import numpy as np
 from foresolve._base.checks import fail
 from foresolve.report import published
 from foresolve.report.published import Published
-from foresolve.report.records import Config, DomainInfo, Protocol, Record
+from foresolve.report.records import Config, DomainInfo, Measure, Protocol, Record
 from foresolve.report.summary import CHOSEN, OPT, RANDOM, Difference, MethodSummary, differences, summary
 
 T = TypeVar("T")
@@ -24,11 +24,13 @@ class RunView:
 
     Attributes
     ----------
-    versions: of packages and machine, as the run folder has them.
+    versions: of packages and machine, as the run folder had them first.
     records: of `config.domain` only.
     pictures: for each method the arrays of `JobResult.picture`.
     seconds: what the run took, or the sum of its jobs.
     command: what was typed; worked out from `config` where it is empty.
+    sessions: one mapping for each time that the folder was worked on: versions, machine, date, "code" (a fingerprint of
+        the source, missing in old folders), engine, workers, jobs, seconds.
     """
 
     config: Config
@@ -38,6 +40,7 @@ class RunView:
     info: DomainInfo
     seconds: float = 0.0
     command: str = ""
+    sessions: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
         strangers = {record.domain for record in self.records} - {self.config.domain}
@@ -66,6 +69,16 @@ class RunView:
         """Paired differences, see `summary.pairs`."""
         config = self.config
         return differences(self.records, config.methods, self.info.heuristics, protocol=self.scored, seed=config.seed)
+
+    @property
+    def name(self) -> str:
+        """What tells runs apart on a page: the domain and, where it has several, the protocol."""
+        return f"{self.info.title} ({self.protocol_words})" if self.protocol_words else self.info.title
+
+    @property
+    def protocol_words(self) -> str:
+        """The protocol, where the domain has several: those of the paper."""
+        return f"protocol {self.config.protocol}" if self.config.domain in published.DOMAINS else ""
 
     @property
     def scored(self) -> Protocol:
@@ -105,3 +118,8 @@ class RunView:
     def published(self, method: str, k: int | None) -> Published | None:
         """The paper's figure, where it says something about ours."""
         return published.quality(self.config.domain, method, k) if self.comparable else None
+
+    def published_accuracy(self, method: str, measure: Measure) -> Published | None:
+        """The paper's figure of Table 2, where it says something about ours."""
+        alike = self.comparable and self.accuracy_k == self.info.table2_k
+        return published.accuracy(self.config.domain, method, measure) if alike else None

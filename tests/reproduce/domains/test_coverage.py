@@ -45,6 +45,7 @@ def test_a_quick_forest_is_smaller(quick: bool) -> None:
     forest = coverage.forest(quick)(tiny.data("budget"), 3)
     config = forest.config()
     assert (config["trees"], config["max_rows"], config["seed"]) == ((20, 500, 3) if quick else (100, 1000, 3))
+    assert config["projections"] == coverage.PROJECTIONS
 
 
 @pytest.mark.parametrize(("annealing", "ratio"), [(coverage.annealing, 10), (matching.annealing, 20)])

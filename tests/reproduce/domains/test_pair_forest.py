@@ -41,7 +41,7 @@ def test_rows_are_the_features_of_both_nodes() -> None:
     chosen = np.array([0, 7, 14, 15, 29])
     rows = _rows(a, b, [3, 5], chosen)
     assert rows.dtype == np.float32
-    for row, position in zip(rows, chosen, strict=True):
+    for row, position in zip(rows.toarray(), chosen, strict=True):
         instance, i, j = position // 15, position % 15 // 5, position % 5
         np.testing.assert_array_equal(row, np.concatenate([left[instance, i], right[instance, j]]))
 
@@ -71,10 +71,26 @@ def test_sampling_absent_pairs_keeps_the_proportions(absent: int, monkeypatch: p
     PairForest(trees=1, absent=absent).fit(data)
     (seen,) = grown
     present, pairs = int(data.theta.sum()), data.theta.numel()
-    assert len(seen.rows) == len(seen.label) == min(pairs, (1 + absent) * present)
+    assert seen.rows.shape[0] == len(seen.label) == min(pairs, (1 + absent) * present)
     assert int(seen.label.sum()) == present
     assert seen.weight[seen.label].sum() == pytest.approx(present)
     assert seen.weight[~seen.label].sum() == pytest.approx(pairs - present)
+
+
+def test_sparse_rows_grow_the_trees_of_dense_ones() -> None:
+    import sklearn.ensemble
+
+    data = citations()
+    model = PairForest(trees=5, absent=10**6, seed=3).fit(data)  # all pairs: weights are 1
+    left, right = (sp.csr_array(data.features[side].flatten(0, 1).numpy()) for side in ("left", "right"))
+    label = data.theta.numpy().ravel() > 0.5
+    drawn = np.random.default_rng(3).choice(np.flatnonzero(~label), int((~label).sum()), replace=False)
+    chosen = np.concatenate([np.flatnonzero(label), drawn])
+    rows = _rows(left, right, [8, 8], np.arange(len(label))).toarray()
+    dense = sklearn.ensemble.RandomForestClassifier(5, random_state=3)
+    dense.fit(rows[chosen], label[chosen], sample_weight=np.ones(len(label)))
+    expected = torch.from_numpy(np.asarray(dense.predict_proba(rows))[:, 1]).reshape(data.theta.shape)
+    torch.testing.assert_close(model(data.features).double(), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_the_mean_prediction_is_near_the_share_of_pairs() -> None:

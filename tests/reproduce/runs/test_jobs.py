@@ -30,12 +30,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_job_for_each_budget_where_training_depends_on_it() -> None:
-    config = plan("budget", splits=3, methods=["NN1-Decision", "RF-2Stage", "Longest features", "Random"])
+    config = plan("budget", splits=3, methods=["NN1-Decision", "NN1-2Stage", "RF-2Stage", "Longest features", "Random"])
     jobs = list_jobs(config)
-    assert len(jobs) == len(set(jobs)) == 3 * (3 + 3)
+    assert len(jobs) == len(set(jobs)) == 3 * (3 + 4)
     of = {name: [job.ks for job in jobs if job.method == name and job.split == 1] for name in config.methods}
     assert of["NN1-Decision"] == [(5,), (10,), (20,)]
-    assert of["RF-2Stage"] == of["Longest features"] == of["Random"] == [(5, 10, 20)]
+    assert of["NN1-2Stage"] == of["RF-2Stage"] == of["Longest features"] == of["Random"] == [(5, 10, 20)]
 
 
 def test_two_stage_networks_of_the_paper_are_trained_once() -> None:

@@ -10,29 +10,17 @@ import torch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.models.forest import RandomForest
 from foresolve.report.records import Config, Job, JobResult, Record
-from foresolve.reproduce.domains.methods import NetworkMethod
+from foresolve.reproduce.domains.methods import NetworkMethod, depends_on_k
 from foresolve.reproduce.domains.registry import DOMAINS, published
 from foresolve.reproduce.runs import trial
 from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs, work
-from foresolve.reproduce.runs.trial import Split, Trial
+from foresolve.reproduce.runs.trial import Trial
 from reproduce import tiny
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     tiny.shrink(monkeypatch)
-
-
-# -- splits --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("count", [5, 11, 60, 1000])
-def test_a_split_has_every_instance_once(count: int) -> None:
-    split = Split.draw(count, torch.Generator().manual_seed(0))
-    assert torch.cat([split.test, split.valid, split.part]).sort().values.tolist() == list(range(count))
-    assert torch.equal(split.train, torch.cat([split.valid, split.part]).sort().values)
-    assert torch.equal(split.shuffled.sort().values, split.train)
-    assert len(split.test) == max(1, round(0.2 * count))
 
 
 # -- what is trained on what ---------------------------------------------------------------------------------------
@@ -90,16 +78,22 @@ def test_a_validation_part_chooses_among_the_settings(domain: str, watched: Call
     everything = set(range(len(tiny.data(config.domain))))
     decision, two_stage = (watched(config, f"NN1-{name}") for name in ("Decision", "2Stage"))
     test = decision.scored[-1]
+    once = not depends_on_k(DOMAINS[domain].methods(config)["NN1-2Stage"])
+    assert once == bool(config.ks)  # where there are budgets, two-stage training does not know them
     assert len(test) == round(0.2 * len(everything))
     method = DOMAINS[domain].methods(config)["NN1-Decision"]
     assert isinstance(method, NetworkMethod)
     assert len(decision.fitted) == len(method.settings)
-    for train, valid, _ in decision.fitted + two_stage.fitted:
+    for train, valid, _ in decision.fitted + ([] if once else two_stage.fitted):
         assert valid is not None
         parts = [set(train), set(valid), set(test)]
         assert sum(map(len, parts)) == len(everything) == len(set.union(*parts))
         assert (train, valid) == decision.fitted[0][:2]
     assert two_stage.scored[-1] == test
+    if once:
+        train, valid, _ = decision.fitted[0]
+        assert all(fitted[:2] == (train, None) for fitted in two_stage.fitted)
+        assert all(scored in (valid, test) for scored in two_stage.scored)
     assert watched(config, "NN1-Decision", 1).scored[-1] != test
     assert watched(config, "RF-2Stage").scored[-1] == test
 
@@ -231,6 +225,23 @@ def test_the_best_setting_on_validation_data_is_kept(
     assert alone[0].validation != alone[1].validation
     assert both == better
     assert 1 <= both.setting["epochs"] <= 10
+
+
+@pytest.mark.usefixtures("small")
+def test_one_training_serves_all_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Setting and epoch are those of the best validation at each budget, as if it had been trained for it alone."""
+    config = tiny.config("budget", methods=["NN1-2Stage"], splits=1)
+    method = DOMAINS["budget"].methods(config)["NN1-2Stage"]
+    assert isinstance(method, NetworkMethod)
+    together = tiny.done(config)
+    alone = replace(DOMAINS["budget"], methods=lambda config: {"NN1-2Stage": replace(method, per_k=True)})
+    monkeypatch.setitem(DOMAINS, "budget", alone)
+    apart = tiny.done(config)
+    assert together.keys() == apart.keys()
+    for key, record in together.items():
+        assert record.setting == apart[key].setting
+        assert record.validation == pytest.approx(apart[key].validation)
+        assert record.value == pytest.approx(apart[key].value)
 
 
 # -- pictures ------------------------------------------------------------------------------------------------------

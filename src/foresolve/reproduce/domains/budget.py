@@ -117,7 +117,7 @@ def methods(config: Config) -> dict[str, Method]:
     for layers in (1, 2):
         networks[f"NN{layers}-2Stage"] = NetworkMethod(
             network(layers), lambda setting: MSE(), MultilinearRelaxation,
-            tuple({"lr": lr} for lr in (3e-4, 1e-3, 3e-3)), epochs=10, batch_size=32, patience=4,
+            tuple({"lr": lr} for lr in (3e-4, 1e-3, 3e-3)), epochs=10, batch_size=32, per_k=False,
         )  # fmt: skip
     return networks | {
         "RF-2Stage": ForestMethod(forest(config.quick)),

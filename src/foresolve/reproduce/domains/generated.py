@@ -104,7 +104,9 @@ def _methods(linear: bool):
             table[f"NN{n}-Decision"] = fit(_model(n, linear), through, settings=settings)
         for n in (1, 2):
             settings = tuple({"lr": lr / n} for lr in rates)
-            table[f"NN{n}-2Stage"] = fit(_model(n, linear), lambda setting: MSE(), settings=settings, epochs=4 * epochs)
+            table[f"NN{n}-2Stage"] = fit(
+                _model(n, linear), lambda setting: MSE(), settings=settings, epochs=4 * epochs, per_k=linear
+            )
         table["RF-2Stage"] = ForestMethod(lambda data, seed: RandomForest(20 if config.quick else 100, seed=seed))
         if linear:
             settings = tuple({"lr": lr} for lr in rates)

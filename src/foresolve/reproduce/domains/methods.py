@@ -38,6 +38,8 @@ class NetworkMethod:
         cross-validation, after which the chosen setting is trained on all training instances for the chosen number of
         epochs: for domains with few instances.
     validate: whether there is a validation part at all; without, there must be one setting.
+    per_k: whether the loss knows the budget. Where it does not, one training serves all budgets, and setting and epoch
+        are chosen for each of them.
     """
 
     model: Callable[[DecisionDataset, torch.Generator, float], nn.Module]
@@ -51,6 +53,7 @@ class NetworkMethod:
     anneal: Callable[[Setting], Schedule | Mapping[str, Schedule]] | None = None
     folds: int = 1
     validate: bool = True
+    per_k: bool = True
 
 
 @dataclass(frozen=True)
@@ -142,4 +145,4 @@ def depends_on_k(method: Method) -> bool:
     """Whether each budget is a job of its own."""
     if isinstance(method, RecipeMethod):
         return method.per_k and not method.carried  # what is carried on is one chain
-    return isinstance(method, NetworkMethod)
+    return isinstance(method, NetworkMethod) and method.per_k

@@ -38,7 +38,8 @@ class PairForest(Baseline):
         count = min(len(absent), self.absent * len(present))
         drawn = np.random.default_rng(self.seed).choice(absent, count, replace=False)
         chosen = np.concatenate([present, drawn])
-        rows = _rows(left, right, sides, chosen)
+        # Sparse columns grow the very trees that dense ones do, in half the time: words are mostly absent.
+        rows = _rows(left, right, sides, chosen).tocsc()
         weight = np.where(label.ravel()[chosen], 1.0, len(absent) / max(count, 1))
         ensemble = need("sklearn.ensemble", "a random forest", "learn")
         self.forest = ensemble.RandomForestClassifier(self.trees, random_state=self.seed)
@@ -53,15 +54,15 @@ class PairForest(Baseline):
         sides = [a.shape[1], b.shape[1]]
         size = sides[0] * sides[1]
         shares = [
-            self.forest.predict_proba(_rows(left, right, sides, np.arange(i * size, (i + 1) * size)))[:, -1]
+            self.forest.predict_proba(_rows(left, right, sides, np.arange(i * size, (i + 1) * size)).toarray())[:, -1]
             for i in range(len(a))
         ]
         return torch.from_numpy(np.stack(shares)).to(a)
 
 
-def _rows(left: sp.csr_array, right: sp.csr_array, sides: list[int], chosen: np.ndarray) -> np.ndarray:
+def _rows(left: sp.csr_array, right: sp.csr_array, sides: list[int], chosen: np.ndarray) -> sp.csr_array:
     """The features of pairs, given by their positions in all instances' tables of pairs; float32, as forests want."""
     instance, place = np.divmod(chosen, sides[0] * sides[1])
     i, j = np.divmod(place, sides[1])
-    both = sp.hstack([left[instance * sides[0] + i], right[instance * sides[1] + j]])
-    return np.asarray(both.toarray(), dtype=np.float32)
+    both = sp.hstack([left[instance * sides[0] + i], right[instance * sides[1] + j]], format="csr")
+    return sp.csr_array(both, dtype=np.float32)

@@ -96,7 +96,7 @@ def methods(config: Config) -> dict[str, Method]:
     for layers, rates in ((1, (1e-5, 1e-4)), (2, (1e-4, 1e-3))):
         settings = tuple({"lr": lr} for lr in rates)
         networks[f"NN{layers}-2Stage"] = fit(
-            network(layers), lambda setting: CrossEntropy(), settings=settings, epochs=2 * epochs
+            network(layers), lambda setting: CrossEntropy(), settings=settings, epochs=2 * epochs, per_k=False
         )
     annealed = fit(network(1), through_layer, settings=({"lr": 1e-3, "gamma": 1.0},), anneal=annealing)
     return networks | {"NN1-Annealed": annealed} | ends

@@ -6,8 +6,6 @@ import functools
 import hashlib
 from pathlib import Path
 
-import foresolve
-
 # They show and check numbers, and make none.
 ASIDE = ("report", "cli", "testing")
 DIGITS = 12
@@ -16,7 +14,7 @@ DIGITS = 12
 @functools.cache
 def code_fingerprint() -> str:
     """That of this package, as it was when first asked for."""
-    return fingerprint_of(Path(foresolve.__file__).parent)
+    return fingerprint_of(Path(__file__).parents[2])
 
 
 def fingerprint_of(root: Path) -> str:

@@ -11,24 +11,12 @@ from foresolve.report.records import DomainInfo
 from foresolve.report.view import RunView
 from foresolve.reproduce.runs.folder import Run
 
-VERSIONS = ("foresolve", "torch", "numpy", "scipy", "python", "platform")
-
 
 def view(run: Run, info: DomainInfo) -> RunView:
     """A run folder as tables, figures and pages see it."""
-    versions = dict(run.environment)
-    if run.sessions:
-        first = run.sessions[0]
-        versions |= {name: str(first[name]) for name in ("engine", "workers", "threads") if name in first}
-    strange = {
-        f"{name} {session[name]}"
-        for session in run.sessions
-        for name in VERSIONS
-        if session[name] != run.environment[name]
-    }
-    if strange:
-        versions["gone on with"] = ", ".join(sorted(strange))
-    return RunView(run.config, versions, run.records, run.pictures(), info, run.seconds)
+    return RunView(
+        run.config, run.environment, run.records, run.pictures(), info, run.seconds, sessions=run.sessions
+    )  # fmt: skip
 
 
 def publish(views: Sequence[RunView], folders: Sequence[Path], out: Path) -> Path:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,6 @@ from foresolve.learning.history import History
 from foresolve.learning.options import Schedule
 from foresolve.learning.prediction import inference, predict
 from foresolve.learning.report import Report
-from foresolve.models.reference import Baseline
 from foresolve.report.records import Config, Job, Record
 from foresolve.reproduce.domains.domain import Domain
 from foresolve.reproduce.domains.methods import (
@@ -34,40 +34,11 @@ from foresolve.reproduce.domains.methods import (
 )
 from foresolve.reproduce.runs.measures import published_measures
 from foresolve.reproduce.runs.recipe import follow
+from foresolve.reproduce.runs.split import Split
 
-TEST, VALIDATION = 0.2, 0.2  # of all instances, and of the others
 # What each stream of random numbers is for; a seed, a purpose and a split make a generator.
 FOREST, SPLIT, CHANCE, DRAWS, WEIGHTS, TRAINING = 0, 1, 2, 3, 4, 5
 PREDICTED = nn.Identity()  # the model of instances whose features are predictions
-
-
-@dataclass(frozen=True)
-class Split:
-    """Positions of instances, ascending but for `shuffled`.
-
-    Attributes
-    ----------
-    test: never trained on.
-    train: all others; `shuffled` has them in random order.
-    valid, part: `train` in two, for methods that choose on a validation part.
-    """
-
-    test: Tensor
-    train: Tensor
-    shuffled: Tensor
-    valid: Tensor
-    part: Tensor
-
-    @classmethod
-    def draw(cls, count: int, source: torch.Generator) -> Self:
-        """A random split of `count` instances."""
-        order = torch.randperm(count, generator=source)
-        tests = max(1, round(TEST * count))
-        shuffled = order[tests:]
-        held = max(1, round(VALIDATION * len(shuffled)))
-        parts = order[:tests], shuffled, shuffled[:held], shuffled[held:]
-        test, train, valid, part = (positions.sort().values for positions in parts)
-        return cls(test, train, shuffled, valid, part)
 
 
 class Trial:
@@ -83,7 +54,8 @@ class Trial:
         self.methods = domain.methods(config)
         self.split = Split.draw(count, self._stream(SPLIT))
         self.picture: dict[str, np.ndarray] = {}
-        self._forest: Baseline | None = None
+        self._forecast: Tensor | None = None
+        self._choices: dict[int | None, tuple[nn.Module, Setting, float]] = {}
         self._carried: tuple[tuple[int | None, ...], nn.Module] | None = None  # budgets so far, and the network
 
     def score(self, data: DecisionDataset, k: int | None) -> Record:
@@ -98,16 +70,16 @@ class Trial:
         validation: float | None = None
         setting: Setting = {}
         if isinstance(method, RuleMethod):
-            model = method.model(data)
-            held_out = data.subset(self._held_out)
+            model, held_out = method.model(data), data.subset(self._held_out)
             validation = self._report(held_out.with_features(self._predict(model, held_out))).value
+            theta_hat = self._predict(model, test)
         elif isinstance(method, ForestMethod):
-            model = self._grown(method, data)
+            theta_hat = self._foretold(method, data, test)
         elif isinstance(method, RecipeMethod):
-            model, setting = self._by_recipe(method, data, k), {"lr": method.lr}
+            theta_hat, setting = self._predict(self._by_recipe(method, data, k), test), {"lr": method.lr}
         else:
-            model, setting, validation = self._trained(method, data)
-        theta_hat = self._predict(model, test)
+            model, setting, validation = self._trained(method, data, k)
+            theta_hat = self._predict(model, test)
         predicted = test.with_features(theta_hat)
         report = self._report(predicted, metrics=self.config.protocol == "exact")
         self._draw(theta_hat, test, k)
@@ -130,7 +102,6 @@ class Trial:
         return {**published_measures(theta_hat, test.theta, logits=logits)}
 
     def _predict(self, model: Any, data: DecisionDataset) -> Tensor:
-        """Once for all that looks at it: a forest takes its time."""
         with inference(model):
             return predict(model, data.features).to(data.theta.device)
 
@@ -155,12 +126,16 @@ class Trial:
             total += float(test.problem.objective(x.to(test.theta), test.theta).double().mean())
         return total / method.draws
 
-    def _grown(self, method: ForestMethod, data: DecisionDataset) -> Baseline:
-        if self._forest is None:
-            self._forest = method.model(data, self._seed(FOREST)).fit(data.subset(self.split.train))
-        return self._forest
+    def _foretold(self, method: ForestMethod, data: DecisionDataset, test: DecisionDataset) -> Tensor:
+        """What a forest predicts, once for all budgets: it knows none."""
+        if self._forecast is None:
+            forest = method.model(data, self._seed(FOREST)).fit(data.subset(self.split.train))
+            self._forecast = self._predict(forest, test)
+        return self._forecast
 
-    def _trained(self, method: NetworkMethod, data: DecisionDataset) -> tuple[Any, Setting, float | None]:
+    def _trained(
+        self, method: NetworkMethod, data: DecisionDataset, k: int | None
+    ) -> tuple[nn.Module, Setting, float | None]:
         """The network of the best setting, the setting, and its validation value."""
         if not method.validate:
             setting, train = method.settings[0], data.subset(self.split.train)
@@ -169,6 +144,9 @@ class Trial:
             value, setting = self._cross_validated(method, data)
             train = data.subset(self.split.train)
             return self._fit(method, setting, data, train, None, setting["epochs"])[0], setting, value
+        if not method.per_k:
+            self._choices = self._choices or self._trained_once(method, data)
+            return self._choices[k]
         best: tuple[float, nn.Module, dict[str, Any]] | None = None
         valid = data.subset(self.split.valid)
         for setting in method.settings:
@@ -179,6 +157,25 @@ class Trial:
                 best = value, model, {**setting, "epochs": (history.best_epoch or 0) + 1}
         assert best is not None
         return best[1], best[2], best[0]
+
+    def _trained_once(
+        self, method: NetworkMethod, data: DecisionDataset
+    ) -> dict[int | None, tuple[nn.Module, Setting, float]]:
+        """One training for each setting; after each epoch every budget has its validation."""
+        valid = data.subset(self.split.valid)
+        budgets = {k: self.domain.at(valid, k).solve(progress=False) for k in self.job.ks}
+        best: dict[int | None, tuple[nn.Module, Setting, float]] = {}
+        for setting in method.settings:
+
+            def note(model: nn.Module, history: History, setting: Setting = setting) -> None:
+                theta_hat = self._predict(model, valid)
+                for k, instances in budgets.items():
+                    value = self._report(instances.with_features(theta_hat)).value
+                    if k not in best or value > best[k][2]:
+                        best[k] = copy.deepcopy(model), {**setting, "epochs": len(history)}, value
+
+            self._fit(method, setting, data, data.subset(self.split.part), None, method.epochs, note)
+        return best
 
     def _cross_validated(self, method: NetworkMethod, data: DecisionDataset) -> tuple[float, dict[str, Any]]:
         """The best mean value over all training instances, each decided by networks that have not seen it."""
@@ -222,8 +219,12 @@ class Trial:
         train: DecisionDataset,
         valid: DecisionDataset | None,
         epochs: int,
+        note: Callable[[nn.Module, History], None] | None = None,
     ) -> tuple[nn.Module, History]:
-        """A trained network; with a validation part, and no folds, it has the weights of its best epoch."""
+        """A trained network; with a validation part, and no folds, it has the weights of its best epoch.
+
+        `note` looks at it after each epoch.
+        """
         mean = float(train.theta.double().mean())
         model = method.model(data, self._stream(WEIGHTS), mean)
         model.to(self.config.device)
@@ -233,7 +234,8 @@ class Trial:
         history = fit(
             model, method.loss(setting), train, valid,
             epochs=epochs, batch_size=method.batch_size, optimizer=method.optimizer(model, setting),
-            patience=patience, anneal=anneal, device=self.config.device, seed=self._seed(TRAINING), progress=False,
+            patience=patience, anneal=anneal, device=self.config.device, seed=self._seed(TRAINING),
+            progress=False if note is None else lambda history: note(model, history),
         )  # fmt: skip
         if history.interrupted:  # `fit` ends without an error; half a training run is not a result
             raise KeyboardInterrupt

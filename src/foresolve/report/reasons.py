@@ -1,0 +1,126 @@
+"""Why a figure of ours is likely to differ from the published one: sentences as data.
+
+To add one, add a `Reason` to `REASONS`. All that apply to a figure stand beside it, in this order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from foresolve.report.published import Verdict
+from foresolve.report.records import Config, Measure, Protocol
+from foresolve.report.summary import plain
+
+DIFFERENT: tuple[Verdict, ...] = ("above", "better", "not reproduced")
+BETTER: tuple[Verdict, ...] = ("above", "better")
+DECISION, TWO_STAGE_NETWORKS, FOREST = ("Decision",), ("NN1-2Stage", "NN2-2Stage"), ("RF-2Stage",)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A sentence, and the figures that it is about; what is left empty is about all.
+
+    Attributes
+    ----------
+    methods: names, or trainings such as "Decision".
+    verdicts: those that it explains.
+    measures: of Table 2, `None` standing for Table 1.
+    when: whether it is true of a run.
+    """
+
+    text: str
+    domains: tuple[str, ...] = ()
+    protocols: tuple[Protocol, ...] = ()
+    methods: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = DIFFERENT
+    measures: tuple[Measure | None, ...] = ()
+    when: Callable[[Config], bool] = lambda config: True
+
+    def explains(self, config: Config, method: str, measure: Measure | None, verdict: Verdict) -> bool:
+        """Whether it is about this figure."""
+        names = {plain(method), plain(method).rpartition("-")[2]}
+        return (
+            verdict in self.verdicts
+            and (not self.domains or config.domain in self.domains)
+            and (not self.protocols or config.protocol in self.protocols)
+            and (not self.methods or not names.isdisjoint(self.methods))
+            and (not self.measures or measure in self.measures)
+            and self.when(config)
+        )
+
+
+def reasons(config: Config, method: str, measure: Measure | None, verdict: Verdict) -> list[str]:
+    """The sentences about a figure, none where none is known."""
+    return [reason.text for reason in REASONS if reason.explains(config, method, measure, verdict)]
+
+
+def generated(config: Config) -> bool:
+    """Whether the instances come from a generator."""
+    return config.data is None
+
+
+def real(config: Config) -> bool:
+    """Whether the instances come from files."""
+    return config.data is not None
+
+
+def in_part(config: Config) -> bool:
+    """Whether the source of the data says that they are a part of the published ones: "..., 44% of the published ones".
+
+    >>> in_part(Config("recommendation", source="files (375,088 ratings, 44% of the published ones)"))
+    True
+    """
+    share = re.search(r"(\d+(?:\.\d+)?) ?% of the published", config.source)
+    return share is not None and float(share[1]) < 100
+
+
+SECOND_SIGMOID = "The published cross-entropy has a second sigmoid, as far as the code tells; ours has none."
+REASONS: tuple[Reason, ...] = (
+    # Protocol exact: what is done better on purpose.
+    Reason(
+        "Settings and epochs were chosen on validation instances; the published networks were not tuned.",
+        protocols=("exact",),
+        methods=(*DECISION, *TWO_STAGE_NETWORKS),
+        verdicts=BETTER,
+    ),
+    Reason(
+        "The layers are exact: solved to the end and differentiated without approximation.",
+        protocols=("exact",),
+        methods=DECISION,
+        verdicts=BETTER,
+        measures=(None,),
+    ),
+    Reason(
+        "Two-stage networks are stopped in time.",
+        protocols=("exact",),
+        methods=TWO_STAGE_NETWORKS,
+        verdicts=BETTER,
+    ),
+    # Protocol paper: what the paper and its code leave open.
+    Reason(
+        "The published script has another learning rate than the text.",
+        ("recommendation",),
+        ("paper",),
+        DECISION,
+    ),
+    # Both.
+    Reason(
+        "The forest is grown on a sample of the rows, with other settings than the published one, which are unknown.",
+        methods=FOREST,
+    ),
+    Reason(SECOND_SIGMOID, ("recommendation",), ("exact",), measures=("cross_entropy",)),
+    Reason(
+        SECOND_SIGMOID, ("matching",), ("exact",), ("NN1-Decision", "NN1-2Stage", *FOREST), measures=("cross_entropy",)
+    ),
+    # What the data are, which is about every figure and so comes last.
+    Reason("The edges are generated rather than Yahoo's, so levels need not agree.", ("budget",), when=generated),
+    Reason(
+        "The data are generated rather than the paper's, so levels need not agree.",
+        ("matching", "recommendation"),
+        when=generated,
+    ),
+    Reason("The ratings at hand are a part of the published ones.", ("recommendation",), when=in_part),
+    Reason("The partition of the graph into instances is ours.", ("matching",), when=real),
+)

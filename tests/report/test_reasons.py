@@ -1,0 +1,63 @@
+"""Which sentence is about which figure."""
+
+from __future__ import annotations
+
+import pytest
+
+from foresolve.report.published import DOMAINS, TABLE1
+from foresolve.report.reasons import REASONS, in_part, reasons
+from foresolve.report.records import Config
+
+PART = "the HetRec 2011 MovieLens files (10,174 movies, 375,088 ratings, 44% of the published ones)"
+
+
+def about(domain: str, method: str, verdict: str, measure: str | None = None, **config: str) -> str:
+    return " ".join(reasons(Config(domain, **config), method, measure, verdict))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [(PART, True), ("... 99.5 % of the published ones", True), ("... 100% of the published ones", False),
+     ("the published files", False), ("", False)],
+)  # fmt: skip
+def test_a_part_of_the_data_is_told_by_its_source(source: str, part: bool) -> None:
+    assert in_part(Config("recommendation", source=source)) == part
+    words = about("recommendation", "NN1-Decision", "not reproduced", data="d", source=source, protocol="paper")
+    assert ("The ratings at hand are a part of the published ones." in words) == part
+
+
+def test_tuning_explains_what_is_better_under_protocol_exact_only() -> None:
+    assert "not tuned" in about("matching", "NN2-Decision", "above")
+    assert "layers are exact" in about("matching", "NN2-Decision", "above")
+    assert "stopped in time" not in about("matching", "NN2-Decision", "above")
+    assert "stopped in time" in about("matching", "NN2-2Stage", "above")
+    assert "not tuned" in about("budget", "NN1-2Stage", "better", "mse")
+    assert "not tuned" not in about("matching", "NN2-Decision", "above", protocol="paper")
+    assert "not tuned" not in about("matching", "NN2-Decision", "not reproduced")
+    assert "tuned" not in about("matching", "RF-2Stage", "above")
+
+
+def test_domains_have_reasons_of_their_own() -> None:
+    assert "Yahoo's" in about("budget", "Random", "above")
+    assert "Yahoo's" not in about("budget", "Random", "above", data="edges")
+    assert "partition" in about("matching", "Random", "not reproduced", data="d")
+    assert "generated" in about("matching", "Random", "not reproduced")
+    assert "learning rate" in about("recommendation", "NN1-Decision", "not reproduced", protocol="paper")
+    assert "learning rate" not in about("recommendation", "NN1-2Stage", "not reproduced", protocol="paper")
+    assert "forest" in about("budget", "RF-2Stage", "not reproduced", protocol="paper")
+    assert "second sigmoid" in about("matching", "NN1-Decision", "better", "cross_entropy")
+    assert "second sigmoid" not in about("matching", "NN1-Decision", "above", "auc")
+    assert "second sigmoid" not in about("matching", "NN2-2Stage", "not reproduced", "cross_entropy")
+    assert "second sigmoid" in about("recommendation", "NN2-2Stage", "better", "cross_entropy")
+    assert "second sigmoid" not in about("recommendation", "NN2-2Stage", "better", "cross_entropy", protocol="paper")
+
+
+@pytest.mark.parametrize("verdict", ["reproduced", "unknown"])
+def test_what_agrees_needs_no_reason(verdict: str) -> None:
+    for domain, method, _ in TABLE1:
+        assert about(domain, method, verdict, source=PART) == ""
+
+
+def test_every_reason_can_apply() -> None:
+    assert all(set(reason.domains) <= DOMAINS for reason in REASONS)
+    assert all(reason.text.endswith(".") and reason.verdicts for reason in REASONS)
