@@ -236,6 +236,18 @@ def test_everything_is_checked_before_any_work(planner: Planner) -> None:
     assert not Path("foresolve-runs").exists()
 
 
+def test_machines_share_a_run(planner: Planner) -> None:
+    common = ("reproduce", "matching", "--splits", "4")
+    for part in ("1/2", "2/2"):
+        result = invoke(*common, "--part", part, "--out", f"part{part[0]}")
+        assert result.exit_code == 0, result.output
+        assert {record.split % 2 for record in Run.read(f"part{part[0]}").records} == {int(part[0]) - 1}
+    result = invoke(*common, "--out", "whole", "--merge", "part1", "--merge", "part2")
+    assert result.exit_code == 0, result.output
+    assert {record.split for record in Run.read("whole").records} == {0, 1, 2, 3}
+    assert len(Run.read("whole").sessions) == 2  # nothing was left to do
+
+
 def test_ctrl_c_says_how_to_go_on(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "LocalEngine", lambda workers: toys.HereEngine(stop_after=1))
     result = invoke("reproduce", "budget")
@@ -271,6 +283,9 @@ def test_ray_is_asked_for_by_name(planner: Planner, monkeypatch: pytest.MonkeyPa
         ["reproduce", "budget", "--engine", "slurm"],
         ["reproduce", "budget", "--address", "auto"],
         ["reproduce", "budget", "--protocol", "other"],
+        ["reproduce", "budget", "--part", "3/2"],
+        ["reproduce", "budget", "--part", "first"],
+        ["reproduce", "budget", "--merge", "nowhere"],
         ["reproduce", "budget", "--out", __file__],
         ["demo"],
     ],

@@ -99,6 +99,8 @@ def add_reproduce(app: "Typer") -> None:
         ] = None,
         device: Annotated[Device, typer.Option(help="Where networks are trained.")] = Device.CPU,
         seed: Annotated[int, typer.Option(min=0, help="Of data, splits and training.")] = 0,
+        part: Annotated[str, typer.Option(help="As 2/3: the second of three shares of the splits.")] = "1/1",
+        merge: Annotated[list[Path] | None, typer.Option(exists=True, help="The same run, done elsewhere.")] = None,
         out: Annotated[
             Path | None,
             typer.Option(file_okay=False, help="Folder of the run; an old run is resumed.", show_default=f"in {RUNS}"),
@@ -115,7 +117,17 @@ def add_reproduce(app: "Typer") -> None:
             "splits": splits, "ks": _numbers(k), "methods": names, "protocol": protocol.value, "quick": quick,
             "seed": seed, "device": device.value, "data": data,
         }  # fmt: skip
-        _reproduce(domain, wanted, out, _engine(engine, address, workers, device))
+        _reproduce(domain, wanted, out, _engine(engine, address, workers, device), _part(part), merge or [])
+
+
+def _part(text: str) -> tuple[int, int]:
+    """`2/3` as (2, 3)."""
+    import typer
+
+    numbers = re.fullmatch(r"(\d+)/(\d+)", text)
+    if numbers is None or not 1 <= int(numbers[1]) <= int(numbers[2]):
+        raise typer.BadParameter(f"{text!r} is not a part such as 2/3", param_hint=_hint("part"))
+    return int(numbers[1]), int(numbers[2])
 
 
 def _engine(name: EngineName, address: str | None, workers: int | None, device: Device) -> "Engine":
@@ -130,7 +142,14 @@ def _engine(name: EngineName, address: str | None, workers: int | None, device: 
     return LocalEngine(workers)
 
 
-def _reproduce(domain: str, wanted: dict[str, Any], out: Path | None, engine: "Engine") -> None:
+def _reproduce(
+    domain: str,
+    wanted: dict[str, Any],
+    out: Path | None,
+    engine: "Engine",
+    part: tuple[int, int],
+    merge: Sequence[Path],
+) -> None:
     """Check everything, work, print the tables and where the report is."""
     import typer
     from rich.console import Console
@@ -150,7 +169,7 @@ def _reproduce(domain: str, wanted: dict[str, Any], out: Path | None, engine: "E
         console.print(_summary(config), highlight=False, soft_wrap=True)
     try:
         with reporting(None, "reproducing", unit="jobs", patience=0.0) as progress:
-            runs = run_all(list(zip(configs, places)), engine, progress)
+            runs = run_all(list(zip(configs, places)), engine, progress, part=part, merge=merge)
     except RunStopped as stopped:
         typer.echo(f"foresolve: {stopped}", err=True)
         raise typer.Exit(130) from None

@@ -15,7 +15,7 @@ Measure = Literal["mse", "cross_entropy", "auc"]
 
 @dataclass(frozen=True)
 class Config:
-    """All that decides the numbers of one domain's run.
+    """All that decides the numbers of one domain's run, up to the rounding of one machine or another.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Config:
     data: the folder of real data; `None` for the embedded generator.
     source: which data these are, in words.
     files: sha256 of the files that are read, by name.
-    device: where networks are trained.
+    device: where networks are trained; another one may continue a run.
     """
 
     domain: str

@@ -41,12 +41,13 @@ def _sessions(count: int) -> str:
 def _row(session: Mapping[str, Any]) -> tuple[str, ...]:
     cpus = f", {session['cpus']} cores" if "cpus" in session else ""
     crew = f" x {session['workers']}" if "workers" in session else ""
+    device = f", {session['device']}" if "device" in session else ""
     return (
         str(session.get("date", "")).replace("T", " ").removesuffix("+00:00"),
         f"{session.get('platform', '')}{cpus}",
         ", ".join(f"{name} {session[name]}" for name in PACKAGES if name in session),
         str(session.get("code") or "not noted"),
-        f"{session.get('engine', '')}{crew}",
+        f"{session.get('engine', '')}{crew}{device}",
         str(session.get("jobs", "")),
         duration(float(session.get("seconds", 0.0))),
     )

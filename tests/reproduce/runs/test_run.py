@@ -161,7 +161,6 @@ def test_a_config_may_grow(tmp_path: Path) -> None:
         ("quick", {"quick": True}),
         ("data", {"data": "elsewhere"}),
         ("files", {"files": {"a": "1"}}),
-        ("device", {"device": "cuda"}),
     ],
 )
 def test_other_changes_are_refused(name: str, change: dict[str, Any], tmp_path: Path) -> None:
@@ -174,6 +173,13 @@ def test_other_changes_are_refused(name: str, change: dict[str, Any], tmp_path: 
 def test_the_same_files_may_lie_elsewhere(tmp_path: Path) -> None:
     go(toys.config(data="here", files={"a": "1"}), tmp_path)
     assert len(go(toys.config(data="there", files={"a": "1"}), tmp_path).records) == 12
+
+
+def test_another_device_may_continue(tmp_path: Path) -> None:
+    go(toys.config(splits=1), tmp_path)
+    grown = go(toys.config(splits=2, device="cuda"), tmp_path)
+    assert len(grown.records) == 12
+    assert [session["device"] for session in grown.sessions] == ["cpu", "cuda"]
 
 
 def test_one_writer_a_folder(tmp_path: Path) -> None:

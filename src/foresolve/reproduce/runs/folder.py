@@ -57,6 +57,7 @@ class Run:
         """Begin a folder, or resume one that was begun with the same config.
 
         The splits, ks and methods of a later config may be more than those of an earlier one; what is there is kept.
+        Machine and device may be others: each session notes its own.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +143,8 @@ class Run:
     def begin_session(self, engine: Engine) -> None:
         """Note that jobs are about to be done."""
         identity = {"id": secrets.token_hex(8)}  # two machines may differ in nothing else
-        self.sessions.append({**identity, **environment(), **engine.about, "jobs": 0, "seconds": 0.0})
+        where = {**environment(), "device": self.config.device, **engine.about}
+        self.sessions.append({**identity, **where, "jobs": 0, "seconds": 0.0})
 
     def add(self, job: Job, outcome: JobResult, seconds: float = 0.0) -> None:
         """Keep the result of a job; on return it is on the disk. `seconds` is added to the session's."""
@@ -213,6 +215,7 @@ class Run:
 def check_same(config: Config, before: Config, folder: Path) -> None:
     """Refuse to mix what does not belong together in a folder."""
     new, old = asdict(config), asdict(before)
+    new["device"] = old["device"]  # as another machine: the last digits may differ, and the session says where
     if new["files"] and new["files"] == old["files"]:
         new["data"] = old["data"]  # the same files at another place
     for name in new:
