@@ -110,7 +110,7 @@ REASONS: tuple[Reason, ...] = (
         "happened to NN2-2Stage; whether a network escapes depends on the features that a split draws.",
         ("budget",),
         ("paper",),
-        TWO_STAGE_NETWORKS,
+        ("NN1-2Stage",),
     ),
     Reason(
         "20,000 steps on minibatches of 10 movies memorize the training movies; the fewer ratings there are, the more "
