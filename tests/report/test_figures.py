@@ -47,6 +47,16 @@ def test_heat_maps_show_truth_and_predictions_in_one_order(pictures: dict[str, d
     assert sum(colors(1.0)[:3]) < sum(colors(0.0)[:3])  # dark is high
 
 
+@pytest.mark.parametrize(
+    ("alive", "limits"), [(0, (0.0, 1.0)), (1, (0.0, 0.3)), (300, (0.0, 0.3))], ids=["none", "too few", "enough"]
+)
+def test_a_map_of_dead_outputs_is_white(alive: int, limits: tuple[float, float]) -> None:
+    theta_hat = np.zeros((20, 40))
+    theta_hat.ravel()[:alive] = 0.3
+    figure = heat_maps({"NN1": {"theta": np.eye(20, 40), "theta_hat": theta_hat}}, rows="a", columns="b")
+    assert [axis for axis in figure.axes if axis.images][1].images[0].get_clim() == limits
+
+
 def test_wide_matrices_are_stacked() -> None:
     wide = heat_maps({"NN1-2Stage": picture("budget", "NN1-2Stage")}, rows="channels", columns="customers")
     assert wide.get_figheight() > 0.5 * wide.get_figwidth()

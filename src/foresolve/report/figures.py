@@ -85,10 +85,9 @@ def heat_maps(pictures: Mapping[str, Picture], *, rows: str, columns: str) -> Fi
     axes = figure.subplots(count if wide else 1, 1 if wide else count, squeeze=False).ravel()
     for axis, (method, values) in zip(axes, maps.items()):
         # "none" keeps the pixels of the matrix in the SVG: small files, sharp squares.
-        top = values.max() if method == "truth" else np.quantile(values, 0.995)
-        image = axis.imshow(
-            values[order], cmap="Greys", aspect="auto" if wide else "equal", interpolation="none", vmax=float(top)
-        )
+        least, most = _scale(values, 1.0 if method == "truth" else 0.995)
+        shape = "auto" if wide else "equal"
+        image = axis.imshow(values[order], cmap="Greys", aspect=shape, interpolation="none", vmin=least, vmax=most)
         axis.set_title(method)
         axis.set_xlabel(columns)
         axis.set_ylabel(rows)
@@ -96,6 +95,13 @@ def heat_maps(pictures: Mapping[str, Picture], *, rows: str, columns: str) -> Fi
         axis.set_yticks([])
         figure.colorbar(image, ax=axis, fraction=0.046, pad=0.02)
     return figure
+
+
+def _scale(values: np.ndarray, share: float) -> tuple[float, float]:
+    """From white to black: up to a quantile, or to the maximum where so few differ; a constant map is white."""
+    least, most = float(values.min()), float(values.max())
+    top = float(np.quantile(values, share))
+    return least, top if top > least else most if most > least else least + 1.0
 
 
 def out_weights(pictures: Mapping[str, Picture], *, rows: str) -> Figure:
