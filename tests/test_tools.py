@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools import results_page
 from tools.house_numbers import House
 
 FILES = {
@@ -75,3 +76,28 @@ def test_coverage_of_the_floors(tmp_path: Path) -> None:
         ["top", "2", "50.0%"],
         ["all", "5", "80.0%"],
     ]
+
+
+def test_the_page_of_results_is_filled_from_a_run(tmp_path: Path) -> None:
+    runs, page = tmp_path / "runs", tmp_path / "results.md"
+    (runs / "all-both" / "tables").mkdir(parents=True)
+    for name in results_page.TABLES:
+        (runs / "all-both" / "tables" / f"{name}.md").write_text(
+            f"**{name}** {'word ' * 40}\n\n| a |\n| --- |\n| 1 |\n"
+        )
+        (runs / "all-both" / "tables" / f"{name}.csv").write_text("a\n1\n")
+    (runs / "matching-paper" / "figures").mkdir(parents=True)
+    (runs / "matching-paper" / "figures" / "values.png").write_bytes(b"png")
+    blocks = "\n".join(f"<!-- {name} -->\nold\n<!-- /{name} -->\nbetween" for name in results_page.TABLES)
+    page.write_text(f"# Results\n{blocks}\nend\n")
+    tool = Path(results_page.__file__)
+    for _ in range(2):  # again changes nothing
+        subprocess.run([sys.executable, tool, runs, "--page", page], check=True)
+        text = page.read_text()
+        assert "old" not in text
+        assert text.count("| a |\n| --- |\n| 1 |") == len(results_page.TABLES) == text.count("between")
+        assert max(map(len, text.splitlines())) <= results_page.WIDTH
+    assert (tmp_path / "results" / "claims.csv").read_text() == "a\n1\n"
+    assert (tmp_path / "results" / "matching-paper-values.png").read_bytes() == b"png"
+    page.write_text("# Results\n")
+    assert subprocess.run([sys.executable, tool, runs, "--page", page], capture_output=True).returncode == 1
