@@ -184,7 +184,7 @@ def test_the_terminal_answers_whether_it_reproduced(planner: Planner) -> None:
     assert places == sorted(places)
     assert "not reproduced" in result.stdout  # NN1-Decision has 3.0 here, the paper 49.18
     answers = Path("foresolve-runs/budget-exact/tables/claims.csv").read_text()
-    assert ",holds (protocol exact only)" in answers  # NN1-2Stage is behind NN1-Decision
+    assert ",holds (no figures of protocol paper)" in answers  # NN1-2Stage is behind NN1-Decision
     assert ",unknown" in answers  # there is no forest
     quick = invoke("reproduce", "budget", "--quick")
     assert "Did it reproduce?" not in quick.stdout

@@ -38,3 +38,19 @@ def test_tables_and_figures_are_made_once_for_files_page_and_terminal(
     report_html([run])
     tables.table1([run])
     assert sorted(calls) == ["_block1", "_block2", "_draw", "to_svg", "to_svg", "to_svg"]
+
+
+def test_devices_are_those_of_the_sessions_that_worked() -> None:
+    run = fake_run("budget", device="cuda")
+    assert run.devices == ["cuda"]
+    sessions = [{"jobs": 3, "device": "cpu"}, {"jobs": 0, "device": "cuda"}, {"jobs": 2, "device": "cpu"}]
+    worked = replace(run, sessions=sessions)
+    assert worked.devices == ["cpu"]
+    assert "--device cpu" in report_html([worked])
+
+
+def test_heuristics_are_not_in_table_2_where_its_scales_are_the_papers() -> None:
+    exact, paper = (tables.table2([fake_run("matching", protocol=protocol)]) for protocol in ("exact", "paper"))
+    assert "NN2-2Stage" in paper.csv()
+    assert "TF-IDF" not in paper.csv()
+    assert exact.csv().count("NN2-2Stage") == paper.csv().count("NN2-2Stage")

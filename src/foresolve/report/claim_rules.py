@@ -13,7 +13,7 @@ from foresolve.report.figures import r_squared, weights
 from foresolve.report.formats import listed
 from foresolve.report.published import TABLE1, Published
 from foresolve.report.records import Measure
-from foresolve.report.summary import RANDOM, Estimate
+from foresolve.report.summary import RANDOM, Estimate, MethodSummary
 from foresolve.report.verdicts import judge
 from foresolve.report.view import RunView
 
@@ -53,10 +53,7 @@ class Figures:
 
     def estimate(self, method: str, k: int | None = None) -> Estimate:
         """A figure of Table 1 with its interval."""
-        row = self._run.row(method, k)
-        if row is None:
-            raise MissingFigure
-        return row.shown(self._run.scored)
+        return self._row(method, k).shown(self._run.scored)
 
     def ratio(self, method: str, reference: str, k: int | None = None) -> float:
         """One mean of Table 1 divided by another."""
@@ -64,8 +61,8 @@ class Figures:
 
     def accuracy(self, method: str, measure: Measure) -> float:
         """A mean of Table 2, at the paper's budget."""
-        row = self._run.row(method, self._run.info.table2_k)
-        if row is None or measure not in row.measures:
+        row = self._row(method, self._run.info.table2_k)
+        if measure not in row.measures:
             raise MissingFigure
         return row.measures[measure].mean
 
@@ -81,6 +78,13 @@ class Figures:
         if method not in self._run.pictures:
             raise MissingFigure
         return r_squared(*weights(self._run.pictures[method], method)) or 0.0
+
+    def _row(self, method: str, k: int | None) -> MethodSummary:
+        """Of all splits: means over different ones are not compared."""
+        row = self._run.row(method, k)
+        if row is None or row.value.splits < self._run.config.splits:
+            raise MissingFigure
+        return row
 
     @property
     def _run(self) -> RunView:

@@ -18,7 +18,7 @@ from foresolve.report.formats import best_words, budget, digits
 from foresolve.report.sessions import one_code, session_table
 from foresolve.report.summary import OPT
 from foresolve.report.table import BlockTable
-from foresolve.report.verdicts import RULE, count, reproduced_table, tallies
+from foresolve.report.verdicts import RULE, overview, reproduced_table, tallies
 from foresolve.report.view import RunView
 
 TITLE = "Decision-focused against two-stage training"
@@ -87,7 +87,7 @@ def command(run: RunView) -> str:
         words += ["--k", ",".join(str(k) for k in config.ks)]
     if config.methods:
         words += ["--methods", ",".join(config.methods)]
-    words += ["--seed", str(config.seed), "--device", config.device]
+    words += ["--seed", str(config.seed), "--device", run.devices[0]]
     words += ["--quick"] if config.quick else []
     words += ["--data", "DIR"] if config.data is not None else []
     return shlex.join(words)
@@ -101,7 +101,7 @@ def _reproduced(runs: Sequence[RunView]) -> list[tuple[str, list[str]]]:
     if not table.blocks:
         return [(table.title, [html.paragraph(NOT_COMPARABLE)])]
     lines = tallies(runs)
-    pieces = [f"<p><b>{escape(count(runs))}</b></p>", *([html.bullets(lines)] if len(lines) > 1 else [])]
+    pieces = [f"<p><b>{escape(overview(runs))}</b></p>", *([html.bullets(lines)] if len(lines) > 1 else [])]
     gaps = [f"{run.name}: {sentence}" for run in runs for sentence in findings.two_stage_gaps(run)]
     pieces += [html.scrolled(block.html("figures")) for block in table.blocks]
     pieces += [f'<p class="note">{escape(RULE)}</p>', html.numbered(table.notes)]
@@ -139,8 +139,8 @@ def _run(runs: Sequence[RunView]) -> list[str]:
         ("splits", [str(run.config.splits) for run in runs]),
         ("k", [", ".join(str(k) for k in run.config.ks) or "none" for run in runs]),
         ("seed", [str(run.config.seed) for run in runs]),
-        ("device", [run.config.device for run in runs]),
-        ("duration", [duration(run.seconds) for run in runs]),
+        ("device", [", ".join(run.devices) for run in runs]),
+        ("time of all sessions", [duration(run.seconds) for run in runs]),
     ]
     headers = ["setting", *(run.name for run in runs)]
     pieces = [html.paragraph(text) for text in (IDEA, READING, *(PROTOCOLS[p] for p in protocols))]

@@ -103,7 +103,7 @@ def tallies(runs: Sequence[RunView]) -> list[str]:
     return [f"{run.name}: {tally(comparisons(run))}." for run in runs if comparisons(run)]
 
 
-def count(runs: Sequence[RunView]) -> str:
+def overview(runs: Sequence[RunView]) -> str:
     """The verdicts over all runs in a line, by protocol where there are two; empty where nothing can be compared."""
     compared: dict[str, list[Comparison]] = {}
     for run in runs:
@@ -126,7 +126,7 @@ def reproduced_table(runs: Sequence[RunView]) -> BlockTable:
         blocks += [_quality_block(run, quality, numbers)] if quality else []
         blocks += [_accuracy_block(run, accuracy, numbers)] if accuracy else []
     lines = [_line(run, comparison) for run in runs for comparison in comparisons(run)]
-    caption = f"{count(runs)} {RULE}" if runs else ""
+    caption = f"{overview(runs)} {RULE}" if runs else ""
     return BlockTable("Did it reproduce?", caption, tuple(blocks), Table(COLUMNS, lines), tuple(numbers))
 
 

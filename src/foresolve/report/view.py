@@ -24,7 +24,7 @@ class RunView:
 
     Attributes
     ----------
-    versions: of packages and machine, as the run folder had them first.
+    versions: of packages and machine, of the first session that did a job.
     records: of `config.domain` only.
     pictures: for each method the arrays of `JobResult.picture`.
     seconds: what the run took, or the sum of its jobs.
@@ -79,6 +79,12 @@ class RunView:
     def protocol_words(self) -> str:
         """The protocol, where the domain has several: those of the paper."""
         return f"protocol {self.config.protocol}" if self.config.domain in published.DOMAINS else ""
+
+    @property
+    def devices(self) -> list[str]:
+        """Where the jobs were done; where the config has them done if no session says."""
+        noted = [str(session["device"]) for session in self.sessions if session.get("jobs") and "device" in session]
+        return list(dict.fromkeys(noted)) or [self.config.device]
 
     @property
     def scored(self) -> Protocol:

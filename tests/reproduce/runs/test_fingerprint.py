@@ -15,6 +15,9 @@ def test_it_changes_with_what_makes_numbers_and_with_nothing_else(tmp_path: Path
     with open(package / "report" / "page.py", "a") as page:
         page.write("# another look\n")
     assert fingerprint_of(package) == code_fingerprint()
+    with open(package / "reproduce" / "runs" / "folder.py", "a") as folder:
+        folder.write("# another way to keep them\n")
+    assert fingerprint_of(package) == code_fingerprint()
     with open(package / "schedules.py", "a") as source:
         source.write("# another number\n")
     assert fingerprint_of(package) != code_fingerprint()

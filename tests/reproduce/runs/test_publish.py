@@ -24,7 +24,15 @@ def test_a_view_has_what_the_folder_has(done: Run) -> None:
     seen = view(done, INFO)
     assert (seen.config, seen.records, seen.info, seen.seconds) == (done.config, done.records, INFO, done.seconds)
     assert list(seen.pictures) == list(toys.PLAIN)
-    assert seen.versions == done.environment
+    assert seen.versions == {**done.environment, "date": done.sessions[0]["date"]}
+
+
+def test_versions_are_those_of_who_did_the_work(done: Run) -> None:
+    """Not of who merged it, or only looked."""
+    done.sessions = [done.sessions[0] | {"torch": "0.1", "jobs": 0}, done.sessions[0] | {"torch": "9.9"}]
+    assert view(done, INFO).versions["torch"] == "9.9"
+    done.sessions = []
+    assert view(done, INFO).versions == done.environment
 
 
 def test_a_view_has_every_session(done: Run) -> None:

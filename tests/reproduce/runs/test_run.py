@@ -271,6 +271,48 @@ def test_code_that_changed_does_not_add_to_a_folder(tmp_path: Path, monkeypatch:
     assert go(toys.config(), tmp_path).records == before.records  # nothing to add
     with pytest.raises(ForesolveError, match=rf"another version of the code \({code_fingerprint()}; this is another\)"):
         go(toys.config(splits=3), tmp_path)
+    assert go(toys.config(), tmp_path).records == before.records  # what was refused left no trace
+
+
+def test_records_of_two_versions_of_the_code_are_not_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = go(toys.config(splits=4), tmp_path / "here", part=(1, 2))
+    monkeypatch.setattr("foresolve.reproduce.runs.folder.code_fingerprint", lambda: "another")
+    monkeypatch.setattr("foresolve.reproduce.runs.run.code_fingerprint", lambda: "another")
+    there = go(toys.config(splits=4), tmp_path / "there", part=(2, 2))
+    monkeypatch.undo()
+    with pytest.raises(
+        ForesolveError, match=rf"there has records of another version .*: {code_fingerprint()}, another"
+    ):
+        go(toys.config(splits=4), here.folder, merge=[there.folder])
+    assert Run.read(here.folder).records == here.records
+    assert len(go(toys.config(splits=4), here.folder).records) == 24  # and it goes on
+
+
+def test_a_session_that_went_on_counts_once(tmp_path: Path) -> None:
+    config = toys.config(splits=2)
+    with Run.open(tmp_path / "there", config) as there:
+        there.begin_session(toys.HereEngine())
+        for job in toys.jobs(config)[:3]:
+            there.add(job, toys.work(config, job), 1.0)
+        go(config, tmp_path / "here", merge=[there.folder], part=(1, 2))
+        for job in toys.jobs(config)[3:]:
+            there.add(job, toys.work(config, job), 1.0)
+    merged = go(config, tmp_path / "here", merge=[there.folder])
+    assert [(session["jobs"], session["seconds"]) for session in merged.sessions] == [(6, 6.0)]
+
+
+def test_pictures_of_other_budgets_are_not_taken_over(tmp_path: Path) -> None:
+    """The figures' budget may not be among them."""
+    small = go(toys.config(splits=1, ks=(5,)), tmp_path / "small")
+    assert small.pictures()
+    merged = go(
+        toys.config(splits=1, ks=(5, 10), methods=(*toys.PLAIN, "x")),
+        tmp_path / "large",
+        merge=[small.folder],
+        part=(2, 2),
+    )
+    assert len(merged.records) == 3
+    assert merged.pictures() == {}
 
 
 @pytest.mark.parametrize("part", [(0, 2), (3, 2), (1, 0)])

@@ -39,7 +39,7 @@ class NetworkMethod:
         epochs: for domains with few instances.
     validate: whether there is a validation part at all; without, there must be one setting.
     per_k: whether the loss knows the budget. Where it does not, one training serves all budgets, and setting and epoch
-        are chosen for each of them.
+        are chosen for each of them; there is then no patience.
     """
 
     model: Callable[[DecisionDataset, torch.Generator, float], nn.Module]

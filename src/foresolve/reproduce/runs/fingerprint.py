@@ -6,8 +6,9 @@ import functools
 import hashlib
 from pathlib import Path
 
-# They show and check numbers, and make none.
-ASIDE = ("report", "cli", "testing")
+# What shows, checks and keeps numbers, and makes none.
+KEEPING = ("fingerprint", "folder", "folder_lock", "publish", "run")
+ASIDE = ("report/", "cli/", "testing/", "reproduce/__init__.py", *(f"reproduce/runs/{name}.py" for name in KEEPING))
 DIGITS = 12
 
 
@@ -21,8 +22,8 @@ def fingerprint_of(root: Path) -> str:
     """The first digits of the sha256 of all source files of a package that numbers can depend on."""
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*")):
-        name = path.relative_to(root)
-        if path.suffix in (".py", ".cu") and name.parts[0] not in ASIDE:
+        name = path.relative_to(root).as_posix()
+        if path.suffix in (".py", ".cu") and not name.startswith(ASIDE):
             content = path.read_bytes().replace(b"\r\n", b"\n")
-            digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+            digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:DIGITS]

@@ -41,7 +41,7 @@ class Run:
     Attributes
     ----------
     folder, config: where the run is and what was asked.
-    environment: versions, machine and date of the first session.
+    environment: versions, machine and date of when the folder was begun.
     sessions: one entry for each time that jobs were done.
     """
 
@@ -57,7 +57,8 @@ class Run:
         """Begin a folder, or resume one that was begun with the same config.
 
         The splits, ks and methods of a later config may be more than those of an earlier one; what is there is kept.
-        Machine and device may be others: each session notes its own.
+        Machine and device may be others: each session notes its own. A config that differs is written down with the
+        first that is added under it.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,10 +71,10 @@ class Run:
                 check_same(config, run.config, folder)
             elif run._records:
                 raise ForesolveError(f"{folder} has records but no config.json. Give another folder with --out")
-            if not known or config != run.config:
-                run.config = config
-                run.environment = run.environment or environment()
-                run._write_json("config.json", {"config": config.to_dict(), "environment": run.environment})
+            run.config = config
+            if not known:
+                run.environment = environment()
+                run._write_config()
         except BaseException:
             lock.release()
             raise
@@ -128,16 +129,23 @@ class Run:
         self._check_writable()
         other = Run.read(folder)
         check_same(self.config, other.config, Path(folder))
+        codes = self.codes | other.codes
+        if len(codes) > 1:
+            names = ", ".join(sorted(codes))
+            raise ForesolveError(f"{folder} has records of another version of the code than {self.folder}: {names}")
         new = [record for record in other.records if record.key not in self._records]
         if not new:
             return 0
-        known = self.pictures()
-        for method, picture in other.pictures().items():
-            if method not in known:
-                self._write_picture(method, picture)
+        if other.config.ks == self.config.ks:  # others may be of another budget than that of the figures
+            known = self.pictures()
+            for method, picture in other.pictures().items():
+                if method not in known:
+                    self._write_picture(method, picture)
+        self._write_config()
+        theirs = {session.get("id") for session in other.sessions}
+        self.sessions = [*(s for s in self.sessions if s.get("id") not in theirs), *other.sessions]
+        self._write_json("sessions.json", self.sessions)  # before the records: none is without its code
         self._append(new)
-        self.sessions += [session for session in other.sessions if session not in self.sessions]
-        self._write_json("sessions.json", self.sessions)
         return len(new)
 
     def begin_session(self, engine: Engine) -> None:
@@ -145,6 +153,7 @@ class Run:
         identity = {"id": secrets.token_hex(8)}  # two machines may differ in nothing else
         where = {**environment(), "device": self.config.device, **engine.about}
         self.sessions.append({**identity, **where, "jobs": 0, "seconds": 0.0})
+        self._write_config()
 
     def add(self, job: Job, outcome: JobResult, seconds: float = 0.0) -> None:
         """Keep the result of a job; on return it is on the disk. `seconds` is added to the session's."""
@@ -152,16 +161,17 @@ class Run:
         keys = {(record.domain, *record.key) for record in outcome.records}
         if keys != {(job.domain, job.split, job.method, k) for k in job.ks}:
             raise JobError(f"the job ({job_name(job)}) gave records of other jobs: {sorted(keys, key=repr)}")
-        if outcome.picture:  # before the records: a job with records is complete
-            self._write_picture(job.method, outcome.picture)
         try:
-            self._append(outcome.records)
+            text = _lines(outcome.records)
         except (TypeError, ValueError) as error:
             raise JobError(f"the job ({job_name(job)}) gave a record that JSON cannot hold: {error}") from error
-        if self.sessions:
+        if outcome.picture:  # before the records: a job with records is complete
+            self._write_picture(job.method, outcome.picture)
+        if self.sessions:  # before the records: none is without its code
             self.sessions[-1]["jobs"] += 1
             self.sessions[-1]["seconds"] = round(self.sessions[-1]["seconds"] + seconds, 3)
             self._write_json("sessions.json", self.sessions)
+        self._append(outcome.records, text)
 
     def close(self) -> None:
         """Let others write to the folder."""
@@ -194,14 +204,17 @@ class Run:
         if self._lock is None:
             raise ForesolveError(f"the run in {self.folder} was opened to be read. Use `Run.open` to add to it")
 
-    def _append(self, records: Sequence[Record]) -> None:
-        """Keep records; on return they are on the disk."""
-        text = "".join(json.dumps(record.to_dict(), allow_nan=False) + "\n" for record in records)
+    def _append(self, records: Sequence[Record], text: str | None = None) -> None:
+        """Keep records, which are `text` as JSON; on return they are on the disk."""
+        text = _lines(records) if text is None else text
         with open(self.folder / "records.jsonl", "ab") as file:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
         self._records |= {record.key: record for record in records}
+
+    def _write_config(self) -> None:
+        self._write_json("config.json", {"config": self.config.to_dict(), "environment": self.environment})
 
     def _write_json(self, name: str, document: Any) -> None:
         write_text(self.folder / name, json.dumps(document, indent=1) + "\n")
@@ -216,6 +229,8 @@ def check_same(config: Config, before: Config, folder: Path) -> None:
     """Refuse to mix what does not belong together in a folder."""
     new, old = asdict(config), asdict(before)
     new["device"] = old["device"]  # as another machine: the last digits may differ, and the session says where
+    if config.data is None and before.data is None:
+        new["source"] = old["source"]  # generated, whether or not there was a folder to look into
     if new["files"] and new["files"] == old["files"]:
         new["data"] = old["data"]  # the same files at another place
     for name in new:
@@ -228,6 +243,11 @@ def check_same(config: Config, before: Config, folder: Path) -> None:
                 f"{folder} holds a run with another `{name}`: expected {expected}; got {new[name]!r}. "
                 "Ask for the same, or give another folder with --out"
             )
+
+
+def _lines(records: Sequence[Record]) -> str:
+    """Records as JSON, a line each; an error for what JSON cannot hold."""
+    return "".join(json.dumps(record.to_dict(), allow_nan=False) + "\n" for record in records)
 
 
 def read_records(path: Path, *, repair: bool) -> list[Record]:

@@ -14,8 +14,10 @@ from foresolve.reproduce.runs.folder import Run
 
 def view(run: Run, info: DomainInfo) -> RunView:
     """A run folder as tables, figures and pages see it."""
+    worked = next((session for session in run.sessions if session["jobs"]), run.environment)
+    versions = {name: worked[name] for name in run.environment if name in worked}
     return RunView(
-        run.config, run.environment, run.records, run.pictures(), info, run.seconds, sessions=run.sessions
+        run.config, versions, run.records, run.pictures(), info, run.seconds, sessions=run.sessions
     )  # fmt: skip
 
 
