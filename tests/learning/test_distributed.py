@@ -73,6 +73,7 @@ def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
     finally:
         for process in processes:
             process.kill()
+            process.communicate()  # what is left running would be blamed on another test
     results = [torch.load(tmp_path / f"spo{rank}.pt", weights_only=True) for rank in range(2)]
     assert results[0][1:] == results[1][1:]
     alone = MLP(3, 5, seed=0)
