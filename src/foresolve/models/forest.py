@@ -32,9 +32,10 @@ class RandomForest(TableBaseline):
     trees: the number of trees.
     multi_output: one forest for all outputs of a row, or one for each of them.
     max_rows: the most rows to grow from, drawn at random; a table of pairs can be large.
-    projections: grow on so many random combinations of a forest's outputs, where it has more; its leaves hold the means
-        of the outputs themselves. What a split costs grows with the number of outputs; combinations keep the squared
-        distances between rows, up to chance (Joly, Geurts and Wehenkel, 2014). By default, on the outputs.
+    projections: a number of random combinations of a forest's outputs to grow on, where it has more outputs than that;
+        its leaves hold the means of the outputs themselves. What a split costs grows with the number of outputs;
+        combinations keep the squared distances between rows, up to chance (Joly, Geurts and Wehenkel, 2014). By
+        default it grows on the outputs.
     seed: `random_state` of the forests; a `torch.Generator`, or torch's global one for `None`, draws that number.
     options: further arguments of `RandomForestRegressor`, for example `{"max_depth": 5}`.
     """

@@ -48,7 +48,7 @@ def method(loss: Spy | MSE, **how: object) -> RecipeMethod:
 
 
 def counted(rows: list[torch.Tensor], table: torch.Tensor) -> Counter[int]:
-    """How often each row of a table was seen; rows are told apart by their numbers."""
+    """How often each row of a table was seen; no two rows are equal."""
     places = [(table == row).all(-1).nonzero().flatten() for batch in rows for row in batch]
     assert all(len(place) == 1 for place in places)
     return Counter(int(place) for place in places)

@@ -1,4 +1,4 @@
-"""Training as the paper's published code does it: so many steps of Adam on drawn instances, one after the other."""
+"""Training as the paper's published code does it: a fixed number of steps of Adam on drawn instances."""
 
 from __future__ import annotations
 
