@@ -276,13 +276,11 @@ def test_code_that_changed_does_not_add_to_a_folder(tmp_path: Path, monkeypatch:
 
 def test_records_of_two_versions_of_the_code_are_not_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = go(toys.config(splits=4), tmp_path / "here", part=(1, 2))
-    monkeypatch.setattr("foresolve.reproduce.runs.folder.code_fingerprint", lambda: "another")
-    monkeypatch.setattr("foresolve.reproduce.runs.run.code_fingerprint", lambda: "another")
+    monkeypatch.setattr("foresolve.reproduce.runs.folder.code_fingerprint", lambda: "other")
+    monkeypatch.setattr("foresolve.reproduce.runs.run.code_fingerprint", lambda: "other")
     there = go(toys.config(splits=4), tmp_path / "there", part=(2, 2))
     monkeypatch.undo()
-    with pytest.raises(
-        ForesolveError, match=rf"there has records of another version .*: {code_fingerprint()}, another"
-    ):
+    with pytest.raises(ForesolveError, match=rf"there has records of another version .*: {code_fingerprint()}, other"):
         go(toys.config(splits=4), here.folder, merge=[there.folder])
     assert Run.read(here.folder).records == here.records
     assert len(go(toys.config(splits=4), here.folder).records) == 24  # and it goes on
