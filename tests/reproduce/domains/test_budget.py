@@ -72,10 +72,10 @@ def test_a_budget_network_trains_through_the_exact_layer() -> None:
 
 def test_each_split_of_the_paper_has_features_of_its_own() -> None:
     config, cache = tiny.config("budget", protocol="paper", ks=[2, 4]), InstanceCache()
-    first, second = (cache.seen(config, split, 2) for split in (0, 1))
+    first, second = (cache.split_data(config, split, 2) for split in (0, 1))
     assert torch.equal(first.theta, second.theta)
     assert not torch.equal(first.features, second.features)
     assert bool((first.features >= 0).all())  # a ReLU is the last layer
-    assert torch.equal(cache.seen(config, 0, 4).features, first.features)
+    assert torch.equal(cache.split_data(config, 0, 4).features, first.features)
     exact = tiny.config("budget", ks=[2])
-    assert cache.seen(exact, 0, 2) is cache.seen(exact, 1, 2) is cache.data(exact, 2)
+    assert cache.split_data(exact, 0, 2) is cache.split_data(exact, 1, 2) is cache.data(exact, 2)

@@ -299,6 +299,15 @@ def test_a_session_that_went_on_counts_once(tmp_path: Path) -> None:
     assert [(session["jobs"], session["seconds"]) for session in merged.sessions] == [(6, 6.0)]
 
 
+def test_sessions_without_an_identity_are_kept(tmp_path: Path) -> None:
+    folders = [go(toys.config(), tmp_path / name, part=(i, 2)).folder for i, name in ((1, "here"), (2, "there"))]
+    for folder in folders:
+        (session,) = json.loads((folder / "sessions.json").read_text())
+        del session["id"]
+        (folder / "sessions.json").write_text(json.dumps([session]))
+    assert len(go(toys.config(), folders[0], merge=[folders[1]]).sessions) == 2
+
+
 def test_pictures_of_other_budgets_are_not_taken_over(tmp_path: Path) -> None:
     """The figures' budget may not be among them."""
     small = go(toys.config(splits=1, ks=(5,)), tmp_path / "small")

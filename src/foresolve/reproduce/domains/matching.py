@@ -180,8 +180,8 @@ def _published(quick: bool) -> dict[str, Method]:
     def squashed(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
         return Squashed(network(1)(data, source, mean))
 
-    soft = partial(fit, loss=softly, layer=partial(WilderQuadratic, GAMMA), anneal=cooling)
-    exact = partial(fit, loss=exactly, layer=partial(QuadraticRelaxation, GAMMA))
+    soft = partial(fit, loss=through_published_layer, layer=partial(WilderQuadratic, GAMMA), anneal=cooling)
+    exact = partial(fit, loss=through_exact_layer, layer=partial(QuadraticRelaxation, GAMMA))
     return {
         "NN1-Decision": soft(squashed),
         "NN2-Decision": soft(wide),
@@ -193,12 +193,12 @@ def _published(quick: bool) -> dict[str, Method]:
     }
 
 
-def softly(setting: Setting) -> Loss:
+def through_published_layer(setting: Setting) -> Loss:
     """The value of the published layer's decision."""
     return DecisionLoss(WilderQuadratic(GAMMA))
 
 
-def exactly(setting: Setting) -> Loss:
+def through_exact_layer(setting: Setting) -> Loss:
     """The value of the exact layer's decision, with the published smoothing."""
     return DecisionLoss(QuadraticRelaxation(GAMMA))
 

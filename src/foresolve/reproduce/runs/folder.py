@@ -142,10 +142,10 @@ class Run:
                 if method not in known:
                     self._write_picture(method, picture)
         self._write_config()
-        theirs = {session.get("id") for session in other.sessions}
+        theirs = {session["id"] for session in other.sessions if "id" in session}  # may have gone on since
         self.sessions = [*(s for s in self.sessions if s.get("id") not in theirs), *other.sessions]
         self._write_json("sessions.json", self.sessions)  # before the records: none is without its code
-        self._append(new)
+        self._append(new, _lines(new))
         return len(new)
 
     def begin_session(self, engine: Engine) -> None:
@@ -204,9 +204,8 @@ class Run:
         if self._lock is None:
             raise ForesolveError(f"the run in {self.folder} was opened to be read. Use `Run.open` to add to it")
 
-    def _append(self, records: Sequence[Record], text: str | None = None) -> None:
+    def _append(self, records: Sequence[Record], text: str) -> None:
         """Keep records, which are `text` as JSON; on return they are on the disk."""
-        text = _lines(records) if text is None else text
         with open(self.folder / "records.jsonl", "ab") as file:
             file.write(text.encode())
             file.flush()

@@ -39,7 +39,7 @@ class InstanceCache:
             self._solved[k] = domain.at(self._instances, k).solve(progress=False)
         return self._solved[k]
 
-    def seen(self, config: Config, split: int, k: int | None = None) -> DecisionDataset:
+    def split_data(self, config: Config, split: int, k: int | None = None) -> DecisionDataset:
         """The same with the features of a split."""
         data, domain = self.data(config, k), find_domain(config.domain)
         if domain.features is None:
@@ -68,6 +68,6 @@ def work(config: Config, job: Job, cache: InstanceCache = PROCESS) -> JobResult:
     """Do a job. Its numbers depend on config, split, method and budget alone, not on what was done before it."""
     began = time.perf_counter()
     trial = Trial(config, job, find_domain(config.domain), len(cache.data(config, job.ks[0])))
-    records = [trial.score(cache.seen(config, job.split, k), k) for k in job.ks]
+    records = [trial.score(cache.split_data(config, job.split, k), k) for k in job.ks]
     seconds = (time.perf_counter() - began) / len(records)
     return JobResult(tuple(replace(record, seconds=seconds) for record in records), trial.picture)

@@ -16,9 +16,7 @@ def view(run: Run, info: DomainInfo) -> RunView:
     """A run folder as tables, figures and pages see it."""
     worked = next((session for session in run.sessions if session["jobs"]), run.environment)
     versions = {name: worked[name] for name in run.environment if name in worked}
-    return RunView(
-        run.config, versions, run.records, run.pictures(), info, run.seconds, sessions=run.sessions
-    )  # fmt: skip
+    return RunView(run.config, versions, run.records, run.pictures(), info, run.seconds, sessions=run.sessions)
 
 
 def publish(views: Sequence[RunView], folders: Sequence[Path], out: Path) -> Path:

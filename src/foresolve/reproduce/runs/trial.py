@@ -74,7 +74,7 @@ class Trial:
             validation = self._report(held_out.with_features(self._predict(model, held_out))).value
             theta_hat = self._predict(model, test)
         elif isinstance(method, ForestMethod):
-            theta_hat = self._foretold(method, data, test)
+            theta_hat = self._forest_prediction(method, data, test)
         elif isinstance(method, RecipeMethod):
             theta_hat, setting = self._predict(self._by_recipe(method, data, k), test), {"lr": method.lr}
         else:
@@ -126,7 +126,7 @@ class Trial:
             total += float(test.problem.objective(x.to(test.theta), test.theta).double().mean())
         return total / method.draws
 
-    def _foretold(self, method: ForestMethod, data: DecisionDataset, test: DecisionDataset) -> Tensor:
+    def _forest_prediction(self, method: ForestMethod, data: DecisionDataset, test: DecisionDataset) -> Tensor:
         """What a forest predicts, once for all budgets: it knows none."""
         if self._forecast is None:
             forest = method.model(data, self._seed(FOREST)).fit(data.subset(self.split.train))
