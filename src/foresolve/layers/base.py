@@ -54,6 +54,10 @@ def gains(theta: Tensor, problem: Problem) -> Tensor:
 
     Layers work on `c`, which is maximized whatever the problem's sense; the sign comes back with `gain`'s gradient.
     """
+    return problem.gain(expanded(theta, problem))
+
+
+def expanded(theta: Tensor, problem: Problem) -> Tensor:
+    """`theta` checked, in float64, with the batch dimensions of the problem too; attached to its graph."""
     flat, batch = problem.flatten(theta)
-    c = problem.gain(flat)
-    return c.reshape(*batch, c.shape[-1])
+    return flat.reshape(*batch, *flat.shape[1:])

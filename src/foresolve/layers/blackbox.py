@@ -64,7 +64,7 @@ class BlackboxInterpolation(Layer):
     (tensor([1., 0., 0.]), tensor([ 1., -1.,  0.]))
     """
 
-    needs = ("linear",)
+    needs = ("linear", "fixed")
 
     def __init__(self, lam: float = 10.0) -> None:
         super().__init__()

@@ -25,6 +25,7 @@ from torch.autograd.function import once_differentiable
 from foresolve._base import checks
 from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning
+from foresolve.layers.base import expanded
 from foresolve.layers.regularizers import Given, Quadratic, Regularizer
 from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Combination
@@ -76,7 +77,7 @@ class RegularizedFrankWolfe(SmoothedLayer):
     tensor([0.5000, 0.4000, 0.1000])
     """
 
-    needs = ("linear",)
+    needs = ("linear", "fixed")
 
     def __init__(
         self,
@@ -109,9 +110,10 @@ class RegularizedFrankWolfe(SmoothedLayer):
         return f"gamma={self.gamma}, regularizer={self.regularizer!r}, max_iter={self.max_iter}, tol={self.tol:g}"
 
     def _solve(self, theta: Tensor, problem: Problem) -> Combination:
-        flat, batch = problem.flatten(theta)
-        c = problem.gain(flat)
-        gamma = self._gammas(c, batch, lambda rule: rule(c, c.new_ones(()))).expand(len(c))
+        full = expanded(theta, problem)
+        c = problem.gain(full)
+        batch, c = c.shape[:-1], c.reshape(-1, c.shape[-1])
+        gamma = self._gammas(c, batch, lambda rule: self._relative(rule, full, problem)).expand(len(c))
         search = _VertexSearch(c.detach(), gamma.detach(), self._omega(), problem, batch)
         search.climb(self.max_iter, self.tol)
         late = (~search.done).nonzero().flatten().tolist()

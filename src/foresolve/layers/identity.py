@@ -57,7 +57,7 @@ class IdentityProjection(Layer):
     (tensor([1., 0., 0.]), tensor([ 2., -1., -1.]))
     """
 
-    needs = ("linear",)
+    needs = ("linear", "fixed")
 
     def __init__(self, *, center: bool = False, normalize: bool = True) -> None:
         super().__init__()

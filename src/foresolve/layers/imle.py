@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from foresolve._base import checks
 from foresolve._base.autograd import apply
 from foresolve._base.randomness import Seed, Seeded
-from foresolve.layers.base import Layer, gains
+from foresolve.layers.base import Layer, expanded
 from foresolve.problems.base import Problem
 
 TERMS = 10  # of the sum of gammas, as in the paper
@@ -65,7 +65,7 @@ class IMLE(Seeded, Layer):
     (NeurIPS 2021).
     """
 
-    needs = ("linear",)
+    needs = ("linear", "fixed")
 
     def __init__(
         self,
@@ -86,19 +86,20 @@ class IMLE(Seeded, Layer):
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Mean perturbed decisions `(*batch, n)`."""
-        c = gains(theta, problem)
-        return apply(_Difference, c, self.noise(c), self, problem).to(theta.dtype)
+        full = expanded(theta, problem)
+        noise = problem.spread(self.noise(full))  # parameters are perturbed, and gains as they follow
+        return apply(_Difference, problem.gain(full), noise, self, problem).to(theta.dtype)
 
-    def noise(self, c: Tensor) -> Tensor:
-        """A centred sum of gammas `(samples, *c.shape)`."""
+    def noise(self, theta: Tensor) -> Tensor:
+        """A centred sum of gammas `(samples, *theta.shape)`."""
         # torch draws gammas from the global generator alone; NumPy's, seeded from ours, keeps the state in one place.
         start = torch.randint(2**62, (), generator=self.generator, device=self.generator.device)
         rng = np.random.default_rng(int(start))
-        shape = (self.samples, *c.shape)
+        shape = (self.samples, *theta.shape)
         total = np.full(shape, -sum(1 / i for i in range(1, TERMS + 1)) / self.kappa)
         for i in range(1, TERMS + 1):
             total += rng.standard_gamma(1 / self.kappa, shape) / i
-        return torch.from_numpy(self.temperature * total).to(c.device)
+        return torch.from_numpy(self.temperature * total).to(theta.device)
 
     def step(self, c: Tensor, g: Tensor) -> Tensor:
         """`lambda` for each instance, `(*batch, 1)`."""

@@ -80,7 +80,7 @@ class PerturbedLayer(Seeded, Layer):
         self.check_problem(problem)
         full = _expanded(theta, problem)
         points = self._bounded(self.perturb(full, self.draw(full)), problem)
-        return points, problem.solve(points.detach()).double()
+        return points, problem.maximizer(points.detach()).double()
 
     def fenchel_young(self) -> Shortfall:
         """`mean_s max_x c_s' (x - y)` over perturbed gains: what is maximized is conjugate to a penalty of 0 at `y`."""
@@ -246,7 +246,7 @@ class _Mean(torch.autograd.Function):
         control = layer.variance_reduction == "control" and ctx.needs_input_grad[0]
         if control:
             points = torch.cat([layer._bounded(theta, problem)[None], points])
-        x = problem.solve(points).double()
+        x = problem.maximizer(points).double()
         ctx.layer, ctx.control = layer, control
         ctx.save_for_backward(theta, z, x)
         return x[control:].mean(0)

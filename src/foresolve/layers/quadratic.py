@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve.layers.base import expanded
 from foresolve.layers.implicit import Derivative, attach
-from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer, in_units_of_gains
 from foresolve.layers.solutions import Duals, Solution
 from foresolve.layers.verdicts import report
 from foresolve.problems.base import Problem
@@ -85,15 +86,18 @@ class QuadraticRelaxation(SmoothedLayer):
     def extra_repr(self) -> str:
         return f"gamma={self.gamma}, tol={self.tol:g}, max_iter={self.max_iter}"
 
-    def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
-        return rule(problem.gain(flat), width_of(cast(LinearProgram, problem).polytope(batch)))
+    def _relative(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
+        program = cast(LinearProgram, problem.at(theta))
+        moved = None if problem.parameters is None else problem.parameters.coefficients
+        width = width_of(program.polytope(theta.shape[:-1]), None if moved is None else moved.moved)
+        return rule(in_units_of_gains(theta, problem), width)
 
     def _solve(self, theta: Tensor, problem: Problem, start: Solution | None) -> _ProjectedBatch:
-        flat, batch = problem.flatten(theta)
-        gain = problem.gain(flat)
-        program = cast(LinearProgram, problem)
+        full = expanded(theta, problem)
+        program, gain = cast(LinearProgram, problem.at(full)), problem.gain(full)
+        batch, gain = gain.shape[:-1], gain.reshape(-1, gain.shape[-1])
         polytope = program.polytope(batch).expand(gain.shape[0])
-        gamma = self._gammas(gain, batch, lambda rule: rule(gain, width_of(polytope)))
+        gamma = self._gammas(gain, batch, lambda rule: self._relative(rule, full, problem))
         point = gain / (2 * gamma.unsqueeze(-1))
         multipliers = None if start is None else self._start(start, polytope, batch)
         numeric = polytope.numeric()
@@ -123,10 +127,15 @@ class QuadraticRelaxation(SmoothedLayer):
             self._warn_of_vertices()
 
 
-def width_of(polytope: Polytope) -> Tensor:
-    """A typical width of the feasible set, `(1 or B,)`: that of the boxes, else the reach of the largest row."""
+def width_of(polytope: Polytope, counted: Tensor | None = None) -> Tensor:
+    """A typical width of the feasible set, `(1 or B,)`: that of the boxes, else the reach of the largest row.
+
+    `counted` `(n,)` are the variables whose boxes count.
+    """
     width = polytope.upper - polytope.lower
     finite = torch.isfinite(width) & (width > 0)
+    if counted is not None:
+        finite = finite & counted
     mean = torch.where(finite, width, 0.0).sum(-1) / finite.sum(-1).clamp_min(1)
     norms = polytope.rows.squared_norms()  # computed here: where entries are predicted, this has a graph of its own
     norms = torch.where(norms > 0, norms, 1.0).sqrt()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve.errors import NoGradientWarning
-from foresolve.layers.base import Layer, Shortfall
+from foresolve.layers.base import Layer, Shortfall, expanded
 from foresolve.problems.base import Problem
 
 
@@ -107,13 +107,14 @@ class SmoothedLayer(Layer):
         self.check_problem(problem)
         if isinstance(self._gamma, float):
             return torch.tensor(self._gamma, dtype=torch.float64, device=problem.device)
-        flat, batch = problem.flatten(theta)
-        gamma = self._gammas(flat, batch, lambda rule: self._relative(rule, flat, batch, problem))
+        full = expanded(theta, problem)
+        batch = problem.batch_for(full)
+        gamma = self._gammas(full, batch, lambda rule: self._relative(rule, full, problem))
         return gamma.reshape(()) if gamma.numel() == 1 else gamma.reshape(batch)
 
-    def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
-        """What a rule gives for parameters `(B, *shape)`: `gamma` `(B,)`; here with 1 for the size of `x`."""
-        return rule(problem.gain(flat), flat.new_ones(()))
+    def _relative(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
+        """What a rule gives for parameters `(*batch, *shape)`: `gamma` `(B,)`; here with 1 for the size of `x`."""
+        return rule(in_units_of_gains(theta, problem), theta.new_ones(()))
 
     def _gammas(self, like: Tensor, batch: torch.Size, relative: Callable[[RelativeGamma], Tensor]) -> Tensor:
         """`gamma` for each instance, `(1 or B,)`; `relative` works out one that follows the data."""
@@ -150,6 +151,16 @@ class SmoothedLayer(Layer):
                 "reaches theta. Raise gamma (said once per layer; `layer.solve(...).free` counts the free coordinates)",
                 NoGradientWarning,
             )
+
+
+def in_units_of_gains(theta: Tensor, problem: Problem) -> Tensor:
+    """Parameters `(B, p)` of a linear problem, of the size that the coefficients have which they move.
+
+    What is known, or follows a parameter a second time, is no spread of the prediction.
+    """
+    flat = theta.reshape(-1, theta.shape[-1])
+    maps = None if problem.parameters is None else problem.parameters.coefficients
+    return flat if maps is None else flat * maps.unit
 
 
 def _check_positive(gamma: Tensor, remedy: str) -> None:

@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
 from foresolve._base.autograd import apply
-from foresolve.layers.base import Layer
+from foresolve.layers.base import Layer, gains
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
@@ -63,7 +63,7 @@ class WilderQuadratic(Layer):
     tensor([-0.3984,  0.5796,  0.2570, -0.3984])
     """
 
-    needs = ("rows",)
+    needs = ("rows", "fixed")
 
     def __init__(self, gamma: float = 0.1, curvature: float = 0.1) -> None:
         super().__init__()
@@ -86,9 +86,8 @@ class WilderQuadratic(Layer):
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)` with the published gradient."""
-        flat, batch = problem.flatten(theta)
-        program = cast(LinearProgram, problem)
-        gain = problem.gain(flat)
+        program, gain = cast(LinearProgram, problem), gains(theta, problem)
+        batch, gain = gain.shape[:-1], gain.reshape(-1, gain.shape[-1])
         polytope = program.polytope(batch).expand(gain.shape[0])
         if any(tensor.requires_grad for tensor in polytope.tensors()):
             remedy = "Take QuadraticRelaxation for predicted constraints"

@@ -64,7 +64,7 @@ class CaVE(Seeded, Loss):
     (tensor([0.]), tensor([0.2929]))
     """
 
-    needs = ("rows", "binary")
+    needs = ("rows", "binary", "fixed")
     uses_best = True
 
     def __init__(

@@ -51,7 +51,7 @@ class PerturbationGradient(Loss):
     tensor([-1.])
     """
 
-    needs = ("linear", "exact")
+    needs = ("linear", "exact", "fixed")
 
     def __init__(self, step: float = 1.0, sides: Sides = "central") -> None:
         super().__init__()

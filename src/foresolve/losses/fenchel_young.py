@@ -78,7 +78,7 @@ class FenchelYoung(Loss):
             raise checks.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
         layer.fenchel_young()  # so that one without such a loss is refused here
         self.layer = layer
-        self.needs = tuple(dict.fromkeys(("linear", *layer.needs)))
+        self.needs = tuple(dict.fromkeys(("linear", "fixed", *layer.needs)))
 
     def check_problem(self, problem: Problem) -> None:
         """Refuse a problem whose objective is not linear, or that the layer refuses."""

@@ -68,6 +68,7 @@ class LODL(Loss):
     tensor([0., 0.])
     """
 
+    needs = ("fixed",)
     uses_best = True
 
     def __init__(
@@ -158,7 +159,7 @@ class LODL(Loss):
         points = theta + self.spread * unit * noise.to(theta.device)
         points = clamped(points, self.bounds, problem)
         value = batch.best()[1].double()
-        regret = value - problem.objective(problem.solve(points), theta.expand_as(points)).double()
+        regret = value - problem.objective(problem.decide(points)[0], theta.expand_as(points)).double()
         errors = ((points - theta) / unit).flatten(2)
         return fit_local(
             errors, regret, directed=self.kind.startswith("directed"),

@@ -89,7 +89,7 @@ class SolutionPool(Seeded):
             float(torch.rand((), generator=self.generator, dtype=torch.float64, device=self.generator.device))
             < self.solve_ratio
         ):
-            self.add(batch.problem.solve(theta_hat.detach()))
+            self.add(batch.problem.maximizer(theta_hat.detach()))
         return self.decisions
 
     def get_extra_state(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class PoolLoss(Loss):
     The objective must be differentiable in `theta`, and all instances must share the feasible set.
     """
 
-    needs = ("shared",)
+    needs = ("shared", "fixed")
     uses_best = True
 
     def __init__(self, pool: SolutionPool | None = None) -> None:
@@ -125,7 +125,7 @@ class PoolLoss(Loss):
 def scores(decisions: Tensor, theta: Tensor, problem: Problem) -> Tensor:
     """The objectives `(B, K)` of `K` decisions under each of `B` parameters, in float64."""
     if problem.linear:
-        return problem.gain(theta).double() @ decisions.T.to(theta.device)
+        return problem.gain(theta).double() @ decisions.T.to(theta.device) + problem.constant(theta).unsqueeze(-1)
     many, shape = len(decisions), theta.shape[1:]
     x = decisions.expand(len(theta), *decisions.shape)
     values = problem.objective(x, theta.unsqueeze(1).expand(-1, many, *shape)).double()

@@ -48,6 +48,7 @@ class ScoreFunction(Seeded, Loss):
     (True, tensor([[ 1., -1.]]))
     """
 
+    needs = ("fixed",)
     uses_best = True
 
     def __init__(
@@ -76,7 +77,7 @@ class ScoreFunction(Seeded, Loss):
         noise = torch.randn(self.samples, *theta_hat.shape, dtype=torch.float64, **place).to(theta_hat.device)
         with torch.no_grad():
             draws = center + self.sigma * noise
-            x = problem.solve(clamped(draws, self.bounds, problem))
+            x = problem.decide(clamped(draws, self.bounds, problem))[0]
             regret = best - problem.objective(x, batch.theta.double().expand_as(draws)).double()
             value = regret.mean(0)
             # r_s less the mean of the others is S / (S - 1) times r_s less the mean of all.

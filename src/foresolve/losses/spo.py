@@ -33,7 +33,7 @@ class SPOPlus(Loss):
     tensor([4.])
     """
 
-    needs = ("linear", "exact")
+    needs = ("linear", "exact", "fixed")
     uses_best = True
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:

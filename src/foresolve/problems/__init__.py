@@ -1,5 +1,6 @@
 """What is decided: linear programs and the catalogue on top of them, submodular problems, black boxes."""
 
+from foresolve.problems.affine import Affine
 from foresolve.problems.base import Problem
 from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.constraints import Constraints
@@ -19,6 +20,7 @@ from foresolve.solvers.exact.outcome import Ending
 __all__ = [
     "TRAITS",
     "Trait",
+    "Affine",
     "Assignment",
     "BipartiteMatching",
     "Constraints",

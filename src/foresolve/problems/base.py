@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import torch
@@ -12,7 +13,9 @@ from torch import Tensor
 
 from foresolve._base import checks, devices
 from foresolve.errors import ForesolveError
+from foresolve.problems.affine import Affine
 from foresolve.problems.feasibility import Feasibility
+from foresolve.problems.parameters import Parameters
 
 Sense = Literal["max", "min"]
 
@@ -26,13 +29,15 @@ class Problem(ABC):
     Attributes
     ----------
     exact: whether `solve` is a global optimum (to solver tolerance), not a heuristic.
-    linear: whether the objective is `gain(theta)' x`, so that gradients of the oracle's value are its decisions.
+    linear: whether the objective is `gain(theta)' x + constant(theta)`, so that gradients of the oracle's value are its
+        decisions.
     sense: with "min", `theta` are costs. The objective is maximized all the same: `gain` turns the sign.
     batch_shape: `()` where all instances share the feasible set (and whatever else the problem holds).
     device: where the problem's tensors live.
     names: of the variables; `None` where they are numbers.
     theta_bounds: between which each parameter must lie (probabilities: 0 and 1); what is drawn around a prediction is
         clamped to them.
+    parameters: what `theta` stands for where a linear problem is `parametrized`; `None` where it is the coefficients.
     """
 
     exact: bool
@@ -42,6 +47,7 @@ class Problem(ABC):
     device: torch.device = torch.device("cpu")
     names: tuple[str, ...] | None = None
     theta_bounds: tuple[float, float] = (-math.inf, math.inf)
+    parameters: Parameters | None = None
 
     @property
     @abstractmethod
@@ -51,17 +57,20 @@ class Problem(ABC):
     @property
     def theta_shape(self) -> tuple[int | None, ...]:
         """The shape of one instance's parameters, whatever `n` is; `None` for a size that the problem leaves open."""
-        return (self.n,)
+        return (self.n,) if self.parameters is None else (self.parameters.size,)
 
     @property
     def theta_names(self) -> tuple[str, ...] | None:
         """The names of the parameters; those of the variables where each has one of its own."""
+        if self.parameters is not None:
+            return self.parameters.names
         return self.names if self.theta_shape == (self.n,) else None
 
     @property
     def traits(self) -> frozenset[str]:
         """What the problem offers to layers and losses, in the words of `foresolve.problems.TRAITS`."""
-        offered = {"linear": self.linear, "exact": self.exact, "shared": not self.batch_shape}
+        fixed = self.parameters is None or self.parameters.fixed
+        offered = {"linear": self.linear, "exact": self.exact, "shared": not self.batch_shape, "fixed": fixed}
         return frozenset(word for word, holds in offered.items() if holds)
 
     # -- the objective: the sign of `sense` lives here and nowhere else -----------------------------------------------
@@ -71,10 +80,27 @@ class Problem(ABC):
         """The value of decisions `x` under `theta`, `(*batch,)`, to be maximized; differentiable in both."""
 
     def gain(self, theta: Tensor) -> Tensor:
-        """For linear objectives, the coefficients `(*batch, n)` that are maximized: `theta`, or `-theta` for costs."""
+        """For linear objectives, the coefficients `(*batch, n)` that are maximized.
+
+        `theta`, or `-theta` for costs; `known + S theta` with that sign where the problem is `parametrized`.
+        """
         if not self.linear:
             raise ForesolveError(f"the objective of {type(self).__name__} is not linear in x: it has no coefficients")
+        if self.parameters is not None and self.parameters.coefficients is not None:
+            theta = self.parameters.coefficients(theta)
         return self.signed(theta)
+
+    def spread(self, change: Tensor) -> Tensor:
+        """How the coefficients of a linear objective change with `theta`, in the problem's own sense: `S change`."""
+        if self.parameters is not None and self.parameters.coefficients is not None:
+            return self.parameters.coefficients.spread(change)
+        return change
+
+    def constant(self, theta: Tensor) -> Tensor:
+        """The term of the objective without `x`, `(*batch,)`, to be maximized; 0 as a rule."""
+        if self.parameters is not None and self.parameters.constant is not None:
+            return self.signed(self.parameters.constant(theta)[..., 0])
+        return theta.new_zeros(theta.shape[: theta.ndim - len(self.theta_shape)])
 
     def signed(self, values: Tensor) -> Tensor:
         """Values in the problem's sense as values to be maximized, and back: a change of sign, or none."""
@@ -89,11 +115,35 @@ class Problem(ABC):
         """
         raise ForesolveError(f"{type(self).__name__} has no linear objective to maximize: it gives no `argmax`")
 
-    def solve(self, theta: Tensor) -> Tensor:
-        """The best discrete decision for each instance, in the dtype and on the device of `theta`; no gradient."""
+    def maximizer(self, theta: Tensor) -> Tensor:
+        """The best decision over the feasible set that layers and losses see: `solve`, which may see a smaller one.
+
+        It is there for whatever `theta` a model predicts; see `ShortestPath`.
+        """
+        if not self.linear:
+            return self.solve(theta)
         theta = self.check_theta(theta).detach()
         self.batch_for(theta)  # so that an error names what the caller gave
-        return self.argmax(self.gain(theta)).to(theta)
+        return self.at(theta).argmax(self.gain(theta)).to(theta)
+
+    def solve(self, theta: Tensor) -> Tensor:
+        """The best discrete decision for each instance, in the dtype and on the device of `theta`; no gradient."""
+        return self.maximizer(theta)
+
+    def decide(self, theta: Tensor, *, warn: bool = False) -> tuple[Tensor, Tensor]:
+        """What is decided where `theta` is a prediction: by `evaluate`, in validation and by a `Policy`.
+
+        Returns
+        -------
+        The decisions, and which of them had to be adjusted, `(*batch,)`, because `solve` has none for such a `theta`;
+        with `warn`, a warning says why and what to do.
+        """
+        x = self.solve(theta)
+        return x, torch.zeros(x.shape[:-1], dtype=torch.bool, device=x.device)
+
+    def at(self, theta: Tensor) -> Problem:
+        """The problem whose feasible set is that of `theta`; itself unless `theta` makes right-hand sides or bounds."""
+        return self
 
     @abstractmethod
     def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
@@ -125,12 +175,58 @@ class Problem(ABC):
         shape = theta.shape[theta.ndim - len(self.theta_shape) :]
         return theta.double().expand(*batch, *shape).reshape(math.prod(batch), *shape), batch
 
+    def parametrized(
+        self,
+        coefficients: Any = None,
+        *,
+        constant: Any = None,
+        names: Sequence[str] | None = None,
+    ) -> Self:
+        r"""The same linear problem with `theta` `(*batch, p)` that makes its coefficients, in part, tied or summed.
+
+        .. math::
+            \max_x \; \pm \bigl( (c_0 + S \theta)^\top x + d_0 + r^\top \theta \bigr)
+
+        Predictions, noise, errors and baselines are then those of `theta`; decisions stay those of `x`.
+
+        Parameters
+        ----------
+        coefficients: `Affine(S, c_0)`, or `(n,)` where all are known; `None` for `theta` itself.
+        constant: `Affine(r, d_0)` of one number, or a number: what the objective has beside `x`.
+        names: of the parameters.
+
+        Examples
+        --------
+        >>> import torch, foresolve
+        >>> from foresolve.problems import Affine
+        >>> items = foresolve.Knapsack(weights=[3, 4, 5], capacity=8)
+        >>> problem = items.parametrized(Affine.part([2], known=[3.0, 4.0, 0.0]))  # only the last worth is unknown
+        >>> problem.solve(torch.tensor([[2.0], [5.0]]))
+        tensor([[1., 1., 0.],
+                [1., 0., 1.]])
+        """
+        return self._parametrized(coefficients, constant, names, {})
+
+    def _parametrized(self, coefficients: Any, constant: Any, names: Any, parts: Mapping[str, Affine | None]) -> Self:
+        if not self.linear or self.n is None:
+            raise ForesolveError(f"{type(self).__name__} cannot be parametrized: it has no linear objective of known n")
+        if self.parameters is not None:
+            raise ForesolveError(f"this {type(self).__name__} is parametrized already: parametrize the plain one")
+        return self._with_parameters(Parameters.of(self.n, self.names, coefficients, constant, names, parts))
+
+    def _with_parameters(self, parameters: Parameters) -> Self:
+        twin = copy.copy(self)
+        twin.parameters = parameters.to(self.device)
+        shapes = {"the problem": self.batch_shape, "what is known": parameters.batch_shape}
+        twin.batch_shape = checks.broadcast_batch(shapes)
+        return twin
+
     # -- instances, devices, files -----------------------------------------------------------------------------------
 
     def select(self, index: Tensor) -> Self:
         """The problem of some instances `(B,)`, with all that is theirs; itself where all share it."""
         if self.batch_shape:
-            raise ForesolveError(f"{type(self).__name__} has a feasible set per instance and cannot be selected from")
+            raise ForesolveError(f"{type(self).__name__} has data per instance and cannot be selected from")
         return self
 
     def to(self, device: torch.device | str) -> Self:

@@ -32,6 +32,7 @@ class DecidedProgram(Problem):
     exact = True
     linear = True
     limits = Limits()
+    _structured = True  # whether rows and bounds are still those that an algorithm of the problem's own relies on
 
     @property
     @abstractmethod
@@ -54,7 +55,7 @@ class DecidedProgram(Problem):
         """
         gains = checks.as_tensor("gains", gains)
         flat, batch = self._flat_gains(gains)
-        x = self._decide(flat, batch)
+        x = self._decide(flat, batch) if self._structured else None
         if x is None:
             outcomes = self._search(flat, batch, self.limits)
             x = torch.from_numpy(self._pool.proven(outcomes, batch, self.limits))
@@ -90,8 +91,16 @@ class DecidedProgram(Problem):
         seconds: by the clock; what is found then depends on the machine.
         """
         theta = self.check_theta(theta).detach()
+        limits = self.limits.but(nodes=nodes, gap=gap, seconds=seconds)
+        return self.at(theta)._incumbent(theta, limits).shifted(self.constant(theta))
+
+    def at(self, theta: Tensor) -> Self:
+        """The program whose feasible set is that of `theta`; itself unless `theta` makes constraints."""
+        return self
+
+    def _incumbent(self, theta: Tensor, limits: Limits) -> Incumbent:
         flat, batch = self._flat_gains(self.gain(theta))
-        x, limits = self._decide(flat, batch), self.limits.but(nodes=nodes, gap=gap, seconds=seconds)
+        x = self._decide(flat, batch) if self._structured else None
         if x is not None:
             outcomes = [Outcome(Ending.OPTIMAL, row) for row in x.cpu().double().numpy()]
         else:

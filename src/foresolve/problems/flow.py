@@ -138,17 +138,15 @@ class MaxFlow(_Flow):
         leaves, enters = self._graph.tails == self._source, self._graph.heads == self._source
         return torch.from_numpy(leaves.astype(np.float64) - enters).to(self.device)
 
-    def config(self) -> configs.Config:
-        """The graph, its ends, the capacities and the names of the arcs."""
+    def _settings(self) -> configs.Config:
         ends = {"source": self._source, "target": self._target}
-        return {"graph": self._graph.config(), **ends, "capacity": self.capacity, "names": self._listed_names()}
+        return {"graph": self._graph.config(), **ends, "capacity": self.capacity}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The problem that `config()` describes."""
-        graph = Graph.from_config(config["graph"])
-        source, target = (graph.node(configs.size(config, end)) for end in ("source", "target"))
-        return cls(graph, source, target, configs.tensor(config, "capacity"), names=config["names"])
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        graph = Graph.from_config(settings["graph"])
+        source, target = (graph.node(configs.size(settings, end)) for end in ("source", "target"))
+        return cls(graph, source, target, configs.tensor(settings, "capacity"), names=settings["names"])
 
 
 class MinCostFlow(_Flow):
@@ -232,14 +230,12 @@ class MinCostFlow(_Flow):
         """What each node sends out, `(n_nodes,)` or `(*batch, n_nodes)`."""
         return self.constraints.rhs
 
-    def config(self) -> configs.Config:
-        """The graph, supplies, capacities, sense and the names of the arcs."""
+    def _settings(self) -> configs.Config:
         amounts = {"supply": self.supply, "capacity": self.capacity}
-        return {"graph": self._graph.config(), **amounts, "sense": self.sense, "names": self._listed_names()}
+        return {"graph": self._graph.config(), **amounts, "sense": self.sense}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The problem that `config()` describes."""
-        graph = Graph.from_config(config["graph"])
-        supply, capacity = (configs.tensor(config, name) for name in ("supply", "capacity"))
-        return cls(graph, supply, capacity, config["sense"], names=config["names"])
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        graph = Graph.from_config(settings["graph"])
+        supply, capacity = (configs.tensor(settings, name) for name in ("supply", "capacity"))
+        return cls(graph, supply, capacity, settings["sense"], names=settings["names"])

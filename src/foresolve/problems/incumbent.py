@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -40,6 +40,10 @@ class Incumbent:
         """`(bound - value) / |value|`; infinite where no decision is known."""
         share = (self.bound - self.value) / self.value.abs()
         return torch.where(self.value.isfinite(), torch.where(self.bound > self.value, share, 0.0), torch.inf)
+
+    def shifted(self, constant: Tensor) -> Self:
+        """With a term of the objective that no decision changes."""
+        return replace(self, value=self.value + constant, bound=self.bound + constant)
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], gains: Tensor, like: Tensor, batch: torch.Size) -> Self:

@@ -93,14 +93,12 @@ class Knapsack(LinearProgram):
             for outcome, row in zip(outcomes, worthy, strict=True)
         ]
 
-    def config(self) -> configs.Config:
-        """Weights, capacity and names."""
-        return {"weights": self.weights, "capacity": self.capacity, "names": self._listed_names()}
+    def _settings(self) -> configs.Config:
+        return {"weights": self.weights, "capacity": self.capacity}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The problem that `config()` describes."""
-        return cls(configs.tensor(config, "weights"), configs.tensor(config, "capacity"), names=config["names"])
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        return cls(configs.tensor(settings, "weights"), configs.tensor(settings, "capacity"), names=settings["names"])
 
 
 def _integer_table(weights: Tensor, capacity: Tensor) -> tuple[np.ndarray, np.ndarray] | None:

@@ -16,13 +16,13 @@ from foresolve._base import checks, configs
 from foresolve.problems.base import Sense
 from foresolve.problems.blocks import as_names, refuse_keywords
 from foresolve.problems.constraints import Constraints
-from foresolve.problems.decided import DecidedProgram
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.mps import read_mps
+from foresolve.problems.predicted import PredictedProgram
 from foresolve.solvers.projection.polytope import Polytope
 
 
-class LinearProgram(DecidedProgram):
+class LinearProgram(PredictedProgram):
     r"""`max theta'x` (or `min`, see `sense`) over a polytope, with optional integer variables.
 
     .. math::
@@ -84,10 +84,6 @@ class LinearProgram(DecidedProgram):
         self.names = as_names(names, constraints.n)
         self._constrain(constraints)
 
-    def _constrain(self, constraints: Constraints) -> None:
-        self.constraints = constraints
-        self.device, self.batch_shape = constraints.device, constraints.batch_shape
-
     @property
     def n(self) -> int:
         """The number of variables."""
@@ -105,12 +101,13 @@ class LinearProgram(DecidedProgram):
         return bool(((self.lower >= 0) & (self.upper <= 1) | ~integer).all())
 
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
-        """`theta'x` for `sense="max"`, `-theta'x` for costs; `(*batch,)`."""
+        """`theta'x` for `sense="max"`, `-theta'x` for costs, and the term without `x`; `(*batch,)`."""
         theta, x = self.check_theta(theta), checks.as_tensor("x", x)
         checks.last_dim("x", x, self.n)
         checks.same_device("x", x, theta.device, "theta")
         checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": theta.shape[:-1]})
-        return (self.gain(theta) * x.to(theta.dtype)).sum(-1)
+        value = (self.gain(theta) * x.to(theta.dtype)).sum(-1)
+        return value if self.parameters is None else value + self.constant(theta)
 
     # -- feasibility ---------------------------------------------------------------------------------------------------
 
@@ -119,6 +116,7 @@ class LinearProgram(DecidedProgram):
 
         `relaxed` leaves integrality aside, as layers do.
         """
+        self.require_fixed()
         x = checks.as_tensor("x", x)
         checks.last_dim("x", x, self.n)
         checks.same_device("x", x, self.device)
@@ -156,6 +154,7 @@ class LinearProgram(DecidedProgram):
 
     def polytope(self, batch: torch.Size) -> Polytope:
         """The feasible set for a flattened batch, data attached to the autograd graph."""
+        self.require_fixed()
         return self.constraints.polytope(batch)
 
     @property
@@ -212,12 +211,14 @@ class LinearProgram(DecidedProgram):
             raise checks.fail(
                 "problem", "a batch of one dimension, to select from", f"a batch {tuple(self.batch_shape)}"
             )
-        chosen = copy.copy(self)
-        chosen._constrain(self.constraints.select(index.to(self.device)))
+        chosen, index = copy.copy(self), index.to(self.device)
+        chosen.parameters = None if self.parameters is None else self.parameters.select(index)
+        chosen._constrain(self.constraints.select(index) if self.constraints.batch_shape else self.constraints)
         return chosen
 
     def _moved(self, device: torch.device) -> Self:
         moved = copy.copy(self)
+        moved.parameters = None if self.parameters is None else self.parameters.to(device)
         moved._constrain(self.constraints.to(device))
         moved.coefficients = None if self.coefficients is None else self.coefficients.to(device)
         return moved
@@ -229,22 +230,17 @@ class LinearProgram(DecidedProgram):
             if not isinstance(getattr(type(self), name, None), cached_property)
         }  # fmt: skip
 
-    def config(self) -> configs.Config:
-        """Rows, bounds, integrality, sense and names; of a program from a file, its objective too."""
+    def _settings(self) -> configs.Config:
         objective = {"coefficients": self.coefficients, "offset": self.offset}
-        return self.constraints.config() | {"sense": self.sense, "names": self._listed_names()} | objective
-
-    def _listed_names(self) -> list[str] | None:
-        return None if self.names is None else [str(name) for name in self.names]
+        return self.constraints.config() | {"sense": self.sense} | objective
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The program that `config()` describes."""
-        problem = cls(constraints=Constraints.from_config(config), sense=config["sense"], names=config["names"])
-        if config["coefficients"] is not None:
-            problem.coefficients = configs.tensor(config, "coefficients")
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        problem = cls(constraints=Constraints.from_config(settings), sense=settings["sense"], names=settings["names"])
+        if settings["coefficients"] is not None:
+            problem.coefficients = configs.tensor(settings, "coefficients")
             checks.last_dim("coefficients", problem.coefficients, problem.n)
-        problem.offset = float(config["offset"])
+        problem.offset = float(settings["offset"])
         return problem
 
     coefficients: Tensor | None = None

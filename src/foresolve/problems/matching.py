@@ -28,10 +28,10 @@ class _Pairs(LinearProgram):
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor; a matrix of weights is refused with the remedy."""
         theta = checks.as_tensor("theta", theta)
-        if theta.shape[-1:] != (self.n,) and theta.shape[-2:] == (self.left, self.right):
+        if theta.shape[-1:] != self.theta_shape and theta.shape[-2:] == (self.left, self.right):
             raise checks.fail(
                 "theta",
-                f"(*batch, {self.n}) to match the problem",
+                f"(*batch, {self.theta_shape[0]}) to match the problem",
                 str(tuple(theta.shape)),
                 "Flatten its last two dimensions: `theta.flatten(-2)`",
             )
@@ -43,15 +43,13 @@ class _Pairs(LinearProgram):
             return f"left {index}" if index < self.left else f"right {index - self.left}"
         return f"pair ({index // self.right}, {index % self.right})"
 
-    def config(self) -> configs.Config:
-        """The sizes of both sides and the names of the pairs."""
-        return {"left": self.left, "right": self.right, "names": self._listed_names()}
+    def _settings(self) -> configs.Config:
+        return {"left": self.left, "right": self.right}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The problem that `config()` describes."""
-        configs.limited("left * right", configs.size(config, "left") * configs.size(config, "right"))
-        return cls(**config)
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        configs.limited("left * right", configs.size(settings, "left") * configs.size(settings, "right"))
+        return cls(**settings)
 
     def _pick(self, weights: Tensor) -> Tensor:
         """A best assignment of the smaller side for each of `(B, n)` weights."""

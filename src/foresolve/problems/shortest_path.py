@@ -127,17 +127,15 @@ class ShortestPath(LinearProgram):
             return f"node {self._graph.node_name(index)}"
         return f"arc {self._graph.arc_name(index)}"
 
-    def config(self) -> configs.Config:
-        """The graph, its ends and the names of the arcs."""
+    def _settings(self) -> configs.Config:
         ends = {"source": self._paths.source, "target": self._paths.target}
-        return {"graph": self._graph.config(), **ends, "names": self._listed_names()}
+        return {"graph": self._graph.config(), **ends}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The problem that `config()` describes."""
-        graph = Graph.from_config(config["graph"])
-        source, target = (graph.node(configs.size(config, end)) for end in ("source", "target"))
-        return cls(graph, source, target, names=config["names"])
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        graph = Graph.from_config(settings["graph"])
+        source, target = (graph.node(configs.size(settings, end)) for end in ("source", "target"))
+        return cls(graph, source, target, names=settings["names"])
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return self._paths.solve(-gains, batch)

@@ -44,11 +44,9 @@ class TopK(LinearProgram):
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return torch.zeros_like(gains).scatter_(-1, gains.topk(self.k, -1).indices, 1.0)
 
-    def config(self) -> configs.Config:
-        """`n`, `k` and the names."""
-        return {"n": self.n, "k": self.k, "names": self._listed_names()}
+    def _settings(self) -> configs.Config:
+        return {"n": self.n, "k": self.k}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The problem that `config()` describes."""
-        return cls(**{**config, "n": configs.size(config, "n")})
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        return cls(**{**settings, "n": configs.size(settings, "n")})

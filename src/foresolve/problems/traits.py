@@ -66,6 +66,13 @@ TRAITS: dict[str, Trait] = {
         "its matroid is of another kind",
         "MultilinearRelaxation takes other matroids",
     ),
+    "fixed": Trait(
+        "a feasible set that `theta` does not move",
+        "one whose feasible set theta does not move",
+        "theta makes its right-hand sides or bounds, so that a best decision under the truth may be infeasible "
+        "under a prediction",
+        "DecisionLoss with QuadraticRelaxation or PerturbedAdditive takes predicted constraints",
+    ),
     "shared": Trait(
         "a feasible set that all instances share",
         "one whose instances share the feasible set",

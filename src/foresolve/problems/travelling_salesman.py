@@ -130,12 +130,10 @@ class TravellingSalesman(LinearProgram):
         """Models with the cuts that were found so far."""
         return TourPool(self.cities)
 
-    def config(self) -> configs.Config:
-        """The number of cities and the names of the edges."""
-        return {"cities": self.cities, "names": self._listed_names()}
+    def _settings(self) -> configs.Config:
+        return {"cities": self.cities}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The problem that `config()` describes."""
-        configs.limited("cities * cities", configs.size(config, "cities") ** 2)
-        return cls(**config)
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        configs.limited("cities * cities", configs.size(settings, "cities") ** 2)
+        return cls(**settings)

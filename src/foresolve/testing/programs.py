@@ -68,8 +68,10 @@ class ProgramSuite(ProblemSuite):
     @Promise("variables are called by their names", "pass `names` on to `LinearProgram`")
     def speaks_names(self) -> Iterator[Measure]:
         problem, kind = self.program, type(self.problem)
-        if (kind.config is LinearProgram.config and kind is not LinearProgram) or "names" not in problem.config():
-            raise Inapplicable("`config()` gives no `names`")
+        if kind._settings is LinearProgram._settings and kind is not LinearProgram:
+            raise Inapplicable("it gives no `_settings()`")
+        if problem.parameters is not None:
+            raise Inapplicable("its parameters have names of their own")
         names = [f"variable {i} of mine" for i in range(problem.n)]
         twin = kind.from_config({**problem.config(), "names": names})
         yield holds(twin.names == twin.theta_names == tuple(names), f"`names` became {twin.names}, {twin.theta_names}")
