@@ -83,6 +83,10 @@ def test_one_of_lists_the_options() -> None:
     assert checks.one_of("kind", "b", ("a", "b")) == "b"
     with pytest.raises(InvalidInputError, match=r"`kind` must be one of 'a', 'b'; got 'c'"):
         checks.one_of("kind", "c", ("a", "b"))
+    with pytest.raises(InvalidInputError, match=r"got 'haming'\. Did you mean 'hamming'\?$"):
+        checks.one_of("kind", "haming", ("exact", "hamming"))
+    with pytest.raises(InvalidInputError, match=r"one of 1, 2; got 'x'$"):
+        checks.one_of("kind", "x", (1, 2))
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, None, "1", math.nan, math.inf])

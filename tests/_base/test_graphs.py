@@ -72,6 +72,16 @@ def test_names_that_no_file_holds(node: Any) -> None:
         network.config()
 
 
+def test_values_by_node() -> None:
+    graph = Graph.of([("mine", "port"), ("port", "mill")])
+    assert graph.node_names == ["mine", "port", "mill"]
+    assert graph.by_node("supply", {"mill": -2.0, "mine": 2.0}) == [2.0, 0.0, -2.0]
+    with pytest.raises(
+        InvalidInputError, match=r"`supply` must be one of the 3 nodes .*; got 'mil'\. Did you mean 'mill'"
+    ):
+        graph.by_node("supply", {"mil": 1.0})
+
+
 def test_edges_may_be_none_at_all() -> None:
     pairs, count = as_edges(np.zeros((0, 2)), 4)
     assert (pairs.shape, count) == ((0, 2), 4)

@@ -119,9 +119,9 @@ def test_costs_are_perturbed_costs(kind: Kind) -> None:
 class Counting(foresolve.TopK):
     """Counts its solves."""
 
-    def solve(self, theta: Tensor) -> Tensor:
+    def argmax(self, gains: Tensor) -> Tensor:
         self.calls = getattr(self, "calls", 0) + 1
-        return super().solve(theta)
+        return super().argmax(gains)
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

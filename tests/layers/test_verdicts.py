@@ -119,7 +119,7 @@ def broken(problem: foresolve.LinearProgram, x: Tensor) -> float:
 
 
 def smoothings(problem: foresolve.LinearProgram) -> list[QuadraticRelaxation]:
-    costs = problem.coefficients
+    costs = problem.nominal
     assert costs is not None
     return [QuadraticRelaxation(), QuadraticRelaxation(float(1e-3 * costs.norm() / problem.solve(costs).norm()))]
 
@@ -128,7 +128,7 @@ def smoothings(problem: foresolve.LinearProgram) -> list[QuadraticRelaxation]:
 def test_real_programs(name: str) -> None:
     """Every row in its own terms; whoever is not right is warned of."""
     problem = real(name)
-    costs = problem.coefficients
+    costs = problem.nominal
     assert costs is not None
     for hardest, layer in zip((False, name == "greenbea"), smoothings(problem)):
         with warnings.catch_warnings(record=True) as caught:
@@ -145,7 +145,7 @@ def test_real_programs(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in SMALL if name not in {"ganges", "maros", "sierra"}])
 def test_gradients_of_real_programs_agree_with_an_orthogonal_projection(name: str) -> None:
     problem = real(name)
-    costs = problem.coefficients
+    costs = problem.nominal
     assert costs is not None
     for layer in smoothings(problem):
         gamma = float(layer.smoothing(costs, problem))
@@ -169,8 +169,8 @@ def test_gradients_of_real_programs_agree_with_an_orthogonal_projection(name: st
 def test_no_false_infeasibility() -> None:
     """The multipliers once claimed it, and nobody asked an independent solver."""
     problem = real("ganges")
-    assert problem.coefficients is not None
-    assert bool(QuadraticRelaxation().solve(problem.coefficients, problem).converged)
+    assert problem.nominal is not None
+    assert bool(QuadraticRelaxation().solve(problem.nominal, problem).converged)
 
 
 @pytest.mark.cuda

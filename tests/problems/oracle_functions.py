@@ -37,3 +37,35 @@ def which_process(theta: np.ndarray) -> np.ndarray:
 
 def fatal(theta: np.ndarray) -> np.ndarray:
     os._exit(3)
+
+
+def reported(theta: np.ndarray) -> tuple[np.ndarray, float]:
+    x = best_three(theta)
+    return x, float(theta @ x)
+
+
+class ThreeBySolve:
+    def solve(self, theta: np.ndarray) -> np.ndarray:
+        return best_three(theta)
+
+
+class CheapestThree:
+    """As `optModel` of PyEPO: a sense, a number of costs, an objective that is set and a model that is solved."""
+
+    modelSense = 1  # EPO.MINIMIZE
+
+    def __init__(self, size: int) -> None:
+        self.num_cost = size
+        self.costs = np.zeros(size)
+
+    def setObj(self, c: np.ndarray) -> None:
+        assert len(c) == self.num_cost
+        self.costs = np.array(c)
+
+    def solve(self) -> tuple[np.ndarray, float]:
+        x = best_three(-self.modelSense * self.costs)
+        return x, float(self.costs @ x)
+
+
+class MostThree(CheapestThree):
+    modelSense = -1  # EPO.MAXIMIZE

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import ForesolveError, InvalidInputError, SolverError
+from foresolve.problems.affine import Affine
 from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.top_k import TopK
 from problems.conformance import ProblemConformance
@@ -35,12 +36,17 @@ class TestConformance(ProblemConformance):
             lambda: OracleProblem(best_three, n=n),
             lambda: OracleProblem(cheapest_three, n=n, sense="min"),
             lambda: OracleProblem(best_three_of_many, n=n, batched=True),
+            lambda: OracleProblem(cheapest_three, n=n, sense="min").parametrized(
+                Affine.tied([0, 1, 1, *[-1] * (n - 3)], factor=[2.0, 1.0, -1.0, *[0.0] * (n - 3)], known=[0.1] * n),
+                constant=Affine([[1.0, 0.0]], known=3.0),
+            ),
         ]
-        return kinds[seed % 3]()
+        return kinds[seed % 4]()
 
     def best(self, problem: OracleProblem, theta: Tensor) -> float:
         gains = problem.gain(theta)
-        return TopK(len(gains), 3).objective(TopK(len(gains), 3).solve(gains), gains).item()
+        value = TopK(len(gains), 3).objective(TopK(len(gains), 3).solve(gains), gains)
+        return (value + problem.constant(theta)).item()
 
 
 class TestBlackBox:
@@ -123,7 +129,7 @@ class TestFailures:
             problem.solve(torch.tensor([[2.0], [3.0]]))
 
     def test_bad_arguments(self) -> None:
-        with pytest.raises(InvalidInputError, match="`solve` must be a function"):
+        with pytest.raises(InvalidInputError, match="`solve` must be a function of `theta`, an object"):
             OracleProblem(None)  # type: ignore[arg-type]
         with pytest.raises(InvalidInputError, match="`objective` must be"):
             OracleProblem(best_three, linear=False)

@@ -50,7 +50,7 @@ ROWS: dict[str, Case] = {
     "lower": (lambda: program(lower=0), ("no argument `lower`", "bounds=(lower, upper)")),
     "SciPy's constraints": (
         lambda: LP(constraints=scipy.optimize.LinearConstraint(ROW, 0, 1)),
-        ("`constraints`", "LinearConstraint", "`A_ub`"),
+        ("`constraints`", "LinearConstraint", "`LinearProgram.from_milp(constraints=...)`"),
     ),
     "constraints and bounds": (
         lambda: LP(constraints=program().constraints, bounds=np.ones((2, 2))),

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+
 import networkx
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InfeasibleError, InvalidInputError, UnboundedError
+from foresolve.errors import ForesolveError, InfeasibleError, InvalidInputError, UnboundedError
 from foresolve.problems.shortest_path import ShortestPath
 from problems.conformance import LinearConformance, scipy_value
 
@@ -53,8 +55,6 @@ class TestAcyclicGraph(LinearConformance):
 class TestCyclicGraph(LinearConformance):
     """Non-negative costs (some zero) shifted by potentials: negative arcs, no negative cycle."""
 
-    any_gains = False
-
     def make(self, seed: int) -> ShortestPath:
         rng = np.random.default_rng(seed)
         nodes = int(rng.integers(2, 9))
@@ -74,8 +74,6 @@ class TestCyclicGraph(LinearConformance):
 
 
 class TestEightNeighbors(LinearConformance):
-    any_gains = False
-
     def make(self, seed: int) -> ShortestPath:
         rng = np.random.default_rng(seed)
         return ShortestPath.grid(int(rng.integers(2, 5)), int(rng.integers(1, 5)), "8" if seed % 2 else "4")
@@ -90,6 +88,129 @@ class TestEightNeighbors(LinearConformance):
         assert ShortestPath.grid(3, 4, "4").n == 2 * (3 * 3 + 2 * 4)
         assert ShortestPath.grid(3, 4, "8").n == 2 * (3 * 3 + 2 * 4) + 4 * 2 * 3
         assert len(set(ShortestPath.grid(3, 4, "8").arcs)) == ShortestPath.grid(3, 4, "8").n
+
+
+class TestCells(LinearConformance):
+    """Costs on cells, the start included."""
+
+    def make(self, seed: int) -> ShortestPath:
+        rng = np.random.default_rng(seed)
+        shape = int(rng.integers(2, 5)), int(rng.integers(1, 5))
+        ends = {} if seed % 4 else {"source": (shape[0] - 1, 0), "target": (0, shape[1] - 1)}
+        return ShortestPath.grid(*shape, moves="8" if seed % 2 else "4", costs="cells", **ends)
+
+    def draw(self, problem: ShortestPath, batch: tuple[int, ...], seed: int) -> Tensor:
+        return super().draw(problem, batch, seed).abs()
+
+    def best(self, problem: ShortestPath, theta: Tensor) -> float:
+        graph = networkx.DiGraph()
+        for tail, head in problem.arcs:
+            graph.add_edge(tail, head, weight=float(theta[head]))
+        way = networkx.dijkstra_path_length(graph, problem.source, problem.target)
+        return -(way + float(theta[problem.source]))
+
+
+class TestCostsOnNamedNodes(TestCells):
+    """An acyclic part and cycles, parallel arcs, names as nodes."""
+
+    def make(self, seed: int) -> ShortestPath:
+        rng = np.random.default_rng(seed)
+        nodes = ["home", "work", *(f"J{i}" for i in range(int(rng.integers(1, 7))))]
+        pairs = rng.integers(0, len(nodes), (int(rng.integers(1, 20)), 2))
+        arcs = [("home", "work"), *((nodes[a], nodes[b]) for a, b in pairs)]
+        return ShortestPath(arcs, "home", "work", costs="nodes")
+
+    def best(self, problem: ShortestPath, theta: Tensor) -> float:
+        cost = dict(zip(problem.node_names, theta.tolist(), strict=True))
+        graph = networkx.DiGraph()
+        for tail, head in problem.arcs:
+            graph.add_edge(tail, head, weight=cost[head])
+        way = networkx.dijkstra_path_length(graph, problem.source, problem.target)
+        return -(way + cost["home"])
+
+
+def test_costs_on_nodes_are_costs_of_the_arcs_into_them() -> None:
+    cells = ShortestPath.grid(3, 4, "8", costs="cells")
+    arcs = ShortestPath.grid(3, 4, "8")
+    theta = torch.randn(6, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)  # cycles pay
+    heads = [head for _, head in arcs.arcs]
+    assert torch.equal(cells.gain(theta), arcs.gain(theta[:, heads]))
+    assert torch.equal(cells.constant(theta), -theta[:, 0])
+    assert torch.equal(cells.maximizer(theta), arcs.maximizer(theta[:, heads]))
+    x, adjusted = cells.decide(theta)
+    assert torch.equal(x, arcs.decide(theta[:, heads])[0])
+    assert adjusted.any()
+    torch.testing.assert_close(cells.objective(x, theta), -(cells.nodes(x) * theta).sum(-1))
+
+
+def test_costs_on_nodes_are_named_by_nodes() -> None:
+    problem = ShortestPath([("a", "b"), ("b", "c")], "a", "c", costs="nodes")
+    assert (problem.theta_names, problem.names) == (("a", "b", "c"), ("a -> b", "b -> c"))
+    assert ShortestPath.grid(2, 2, costs="cells").theta_names is None
+
+
+def test_files_keep_what_theta_prices() -> None:
+    problem = ShortestPath.grid(2, 3, "4", costs="cells", source=(1, 0), target=2)
+    twin = ShortestPath.from_config(problem.config())
+    assert (twin.costs, twin.shape, twin.source, twin.target) == ("nodes", (2, 3), 3, 2)
+    assert twin.theta_shape == (6,)
+    with pytest.raises(ValueError, match="`shape` must be of 6 cells; it is 3 x 3"):
+        ShortestPath.from_config(problem.config() | {"shape": [3, 3]})
+
+
+def test_a_picture_of_cells_is_refused_with_the_remedy() -> None:
+    problem = ShortestPath.grid(3, 4, "8", costs="cells")
+    with pytest.raises(
+        InvalidInputError, match=r"`theta` must be \(\*batch, 12\), .*got \(5, 3, 4\)\. Use `theta.flatten"
+    ):
+        problem.solve(torch.ones(5, 3, 4))
+    flat = ShortestPath.grid(1, 4, "4", costs="cells")  # where a batch of one looks like a picture
+    assert flat.solve(torch.ones(1, 4)).shape == (1, 6)
+
+
+class TestNamedNodes:
+    ROADS = (("J01", "J02"), ("J02", "J01"), ("J01", "J07"), ("J07", "J01"), ("J07", "J02"), ("J02", "J07"))
+
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("name", [str, lambda i: (i, "x"), lambda i: 10**9 + i, lambda i: i if i % 2 else str(i)])
+    def test_they_are_the_numbered_twin(self, seed: int, name: Callable[[int], Hashable]) -> None:
+        rng = np.random.default_rng(seed)
+        pairs = np.concatenate([[[0, 5], [5, 0]], rng.integers(0, 6, (15, 2))])
+        numbered = ShortestPath(pairs, 0, 5, 6)
+        named = ShortestPath([(name(int(a)), name(int(b))) for a, b in pairs], name(0), name(5))
+        assert named.arcs == [(name(a), name(b)) for a, b in numbered.arcs]
+        theta = torch.from_numpy(rng.normal(size=(8, len(pairs))))
+        assert torch.equal(named.solve(theta.abs()), numbered.solve(theta.abs()))
+        flows = named.maximizer(theta), numbered.maximizer(theta)
+        values = [named.objective(x, theta) for x in flows]
+        torch.testing.assert_close(*values)
+        path = named.path(named.solve(theta[0].abs()))
+        assert path == [name(i) for i in numbered.path(numbered.solve(theta[0].abs()))]
+
+    def test_arcs_stay_in_the_order_given(self) -> None:
+        problem = ShortestPath(self.ROADS, "J01", "J07")
+        assert problem.arcs == list(self.ROADS)
+        assert problem.node_names == ["J01", "J02", "J07"]
+        assert problem.names == tuple(f"{tail} -> {head}" for tail, head in self.ROADS)
+
+    def test_parallel_arcs_are_kept(self) -> None:
+        problem = ShortestPath([("a", "b"), ("a", "b")], "a", "b")
+        assert problem.names == ("a -> b [0]", "a -> b [1]")
+        keyed = ShortestPath([("a", "b", "ferry"), ("a", "b", "bridge")], "a", "b")
+        assert keyed.names == ("a -> b (ferry)", "a -> b (bridge)")
+        assert keyed.solve(torch.tensor([2.0, 1.0])).tolist() == [0.0, 1.0]
+
+    def test_a_node_that_is_not_there(self) -> None:
+        with pytest.raises(InvalidInputError, match=r"one of the 3 nodes .*got 'J1'\. Did you mean 'J01'\?"):
+            ShortestPath(self.ROADS, "J1", "J07")
+        with pytest.raises(InvalidInputError, match=r"`target` must be one of the 3 nodes of `graph`; got 12$"):
+            ShortestPath(self.ROADS, "J01", 12)
+
+    def test_names_that_no_file_holds_are_an_error_at_save(self) -> None:
+        problem = ShortestPath([(frozenset("a"), "b")], frozenset("a"), "b")
+        assert problem.path(problem.solve(torch.ones(1))) == [frozenset("a"), "b"]
+        with pytest.raises(ForesolveError, match="which a file cannot hold"):
+            problem.config()
 
 
 class TestNetworkx:
@@ -124,9 +245,10 @@ class TestNetworkx:
         problem = ShortestPath.from_networkx(graph, "a", "d")
         theta = torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -3.0, 1.0]])
         with pytest.raises(
-            UnboundedError, match=r"instance 1: (a|b|c) -> (a|b|c) -> (a|b|c) -> (a|b|c) costs -1 "
+            UnboundedError, match=r"instance 1: (a|b|c) -> (a|b|c) -> (a|b|c) -> (a|b|c) costs -1 there"
         ) as caught:
             problem.solve(theta)
+        assert 'head="non_negative"' in str(caught.value)
         assert caught.value.instances == (1,)
 
 
@@ -161,3 +283,24 @@ def test_unreachable_target_is_infeasible() -> None:
 def test_bad_grid(arguments: tuple[int, ...], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         ShortestPath.grid(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"costs": "nodes"}, "`costs` must be one of 'arcs', 'cells'; got 'nodes'"),
+        ({"source": (2, 0)}, r"`source` must be a cell \(i, j\) of the 2 x 3 grid, or its number; got \(2, 0\)"),
+        ({"target": (0, 0, 0)}, "`target` must be a cell"),
+        ({"target": (0, 0.5)}, "`target` must be a cell"),
+        ({"target": 6}, "`target` must be a node number below 6; got 6"),
+        ({"target": (0, 0)}, "`target` must be another node than `source`"),
+    ],
+)
+def test_bad_ends_of_a_grid(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        ShortestPath.grid(2, 3, "4", **options)
+
+
+def test_costs_are_of_arcs_or_nodes() -> None:
+    with pytest.raises(InvalidInputError, match="`costs` must be one of 'arcs', 'nodes'; got 'cells'"):
+        ShortestPath([(0, 1)], 0, 1, costs="cells")

@@ -8,7 +8,7 @@ import pytest
 import foresolve
 from foresolve import layers, losses
 from foresolve.errors import InvalidInputError
-from foresolve.problems import OracleProblem
+from foresolve.problems import Affine, OracleProblem
 from foresolve.problems.traits import TRAITS, missing, require
 from foresolve.sets import GraphicMatroid
 
@@ -18,6 +18,7 @@ PROBLEMS = (
     foresolve.LinearProgram(np.ones((1, 4)), [3.0], integrality=1),
     foresolve.Knapsack([2, 3, 4, 5], np.array([[4.0], [5.0]])),
     OracleProblem(lambda theta: theta, n=4, exact=False),
+    foresolve.TopK(4, 2).parametrized(np.ones(4), upper=Affine(np.ones((4, 1)))),
     foresolve.SubmodularProblem(COVERAGE, foresolve.UniformMatroid(4, 2)),
     foresolve.SubmodularProblem(COVERAGE, GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)], 4)),
 )

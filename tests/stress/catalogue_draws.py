@@ -150,7 +150,7 @@ def real(rng: Generator) -> Draw | None:
     weights = 1.0 / np.arange(1, len(files) + 1)
     path = files[int(rng.choice(len(files), p=weights / weights.sum()))]
     problem, model = _loaded(path)
-    costs = problem.coefficients
+    costs = problem.nominal
     assert costs is not None
     noise = torch.from_numpy(rng.standard_normal((1, problem.n)))
     theta = costs * (1 + 0.3 * noise) + 0.01 * costs.abs().max() * noise * (rng.random() < 0.3)

@@ -87,6 +87,12 @@ class Nothing(Squared):
         return super().__call__(theta_hat, batch) + 0 * batch.theta[0].sum()
 
 
+class Forgets(Squared):
+    """Says that it needs only decisions, and looks at the truth."""
+
+    uses_theta = False
+
+
 class TakesAnyShape(Squared):
     def __call__(self, theta_hat: Tensor, batch: foresolve.Batch) -> Tensor:
         return theta_hat.square().flatten(1).mean(1)
@@ -122,6 +128,7 @@ BROKEN = [
     (GlobalNoise, "global state is left alone", "it changes torch's global generator"),
     (Believes, "what the batch carries need not be worked out", "the loss with decisions"),
     (Nothing, "an empty batch has no losses", "it raised IndexError"),
+    (Forgets, "decisions alone are enough where it says so", "it raised ForesolveError"),
     (TakesAnyShape, "a prediction of another shape is refused", "is taken without a word"),
     (TakesAnyProblem, "a problem it cannot serve is refused before any work", "SubmodularProblem"),
 ]

@@ -217,7 +217,7 @@ class AtMost(foresolve.LinearProgram):
         super().__init__(np.ones((1, n)), [float(k)], bounds=(0, 1), names=names)
 
     def config(self) -> dict[str, Any]:
-        return {"n": self.items, "k": self.k, "names": self._listed_names()}
+        return {"n": self.items, "k": self.k, "names": self.names}
 
     @classmethod
     def from_config(cls, config: Any) -> AtMost:
@@ -252,7 +252,7 @@ def draw(n: int) -> Tensor:
 
 
 FEASIBLE, BEST, LOOP = "decisions are feasible", "no other decision is better", "a batch equals a loop"
-SIGN, SIGNS = "a linear objective is gain'x, its argmax the decision", "argmax takes gains of any sign"
+SIGN, SIGNS = "a linear objective is gain'x + constant", "argmax takes gains of any sign"
 
 
 @pytest.mark.parametrize("problem", [Best(), Best(4, 4), Best(1, 1), PerInstance(torch.tensor([1, 3, 2]))])
@@ -279,7 +279,7 @@ BROKEN = [
     (Careless, "wrong theta is refused", "theta of the shape (2, 7) is taken without a word"),
     (Forgets, "`from_config(config())` makes the same problem", "the decision of what came back"),
     (Drifts, "equal calls give equal decisions", "the decision, asked for again"),
-    (Crooked, SIGN, "gain'x against the objective"),
+    (Crooked, SIGN, "gain'x + constant against the objective"),
     (Rounds, "scaling theta scales the value", "the value for 0.001 theta"),
     (Positive, SIGNS, "A_eq row 0 is broken"),
     (Detached, "the objective is differentiable", "no gradient reaches x"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 import sys
@@ -191,8 +192,19 @@ def one_of(name: str, value: T, options: Iterable[T], remedy: str = "") -> T:
     """One of several values."""
     options = list(options)
     if value not in options:
+        remedy = remedy or did_you_mean(value, [option for option in options if isinstance(option, str)])
         raise fail(name, f"one of {', '.join(map(repr, options))}", repr(value), remedy)
     return value
+
+
+def did_you_mean(value: Any, options: Iterable[str]) -> str:
+    """A question after the option that a misspelt one is nearest to; nothing where none is near.
+
+    >>> did_you_mean("wilcoxen", ["wilcoxon", "t"])
+    "Did you mean 'wilcoxon'?"
+    """
+    near = difflib.get_close_matches(value, list(options), n=1) if isinstance(value, str) else []
+    return f"Did you mean {near[0]!r}?" if near else ""
 
 
 def path(name: str, value: Any, what: str = "a path") -> Path:

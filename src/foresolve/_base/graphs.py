@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 
 from foresolve._base import checks, configs
+from foresolve._base.arc_lists import SHAPE, as_pairs, read_arcs
 from foresolve.errors import ForesolveError
 
 
@@ -23,7 +25,7 @@ class Graph:
     ----------
     tails, heads: node numbers `(n_arcs,)`.
     nodes: the nodes' names; `None` where they are numbers.
-    keys: of the arcs of a multigraph.
+    keys: of the arcs, where they tell parallel ones apart.
     """
 
     tails: np.ndarray
@@ -34,17 +36,18 @@ class Graph:
 
     @classmethod
     def of(cls, arcs: Any, n_nodes: int | None = None) -> Graph:
-        """From pairs `(tail, head)` of node numbers; a `Graph` is left as it is."""
-        shape = "a non-empty (n_arcs, 2) of (tail, head)"
+        """From pairs `(tail, head)` of node numbers or names, see `read_arcs`; a `Graph` is left as it is."""
         if isinstance(arcs, Graph):
             if len(arcs.tails) == 0:
-                raise checks.fail("arcs", shape, "a graph without edges")
+                raise checks.fail("arcs", SHAPE, "a graph without edges")
             return arcs
         if is_networkx(arcs):
-            raise checks.fail("arcs", shape, "a networkx graph", "Use `from_networkx(graph, ...)` of the class")
-        pairs = as_pairs("arcs", arcs, "pairs (tail, head) of node numbers", shape)
+            raise checks.fail("arcs", SHAPE, "a networkx graph", "Use `from_networkx(graph, ...)` of the class")
+        pairs, nodes, keys = read_arcs(arcs, numbered=n_nodes is not None)
         tails, heads = pairs.T.copy()
-        return cls(tails, heads, count_nodes(pairs, n_nodes))
+        if nodes is not None and n_nodes not in (None, len(nodes)):
+            raise checks.fail("n_nodes", f"the {len(nodes)} nodes that `arcs` names, or left out", str(n_nodes))
+        return cls(tails, heads, count_nodes(pairs, n_nodes), nodes, keys)
 
     @classmethod
     def from_networkx(cls, graph: Any, *, both_ways: bool = True) -> Graph:
@@ -97,8 +100,22 @@ class Graph:
         if self.nodes is None:
             return as_node(name, node, self.n_nodes)
         if not isinstance(node, Hashable) or node not in self._numbers:
-            raise checks.fail(name, f"one of the {self.n_nodes} nodes of `graph`", repr(node))
+            similar = get_close_matches(str(node), map(str, self.nodes), 1)
+            guess = f"Did you mean {similar[0]!r}?" if similar else ""
+            raise checks.fail(name, f"one of the {self.n_nodes} nodes of `graph`", repr(node), guess)
         return self._numbers[node]
+
+    @property
+    def node_names(self) -> list[Any]:
+        """What the caller calls each node."""
+        return [self.node(number) for number in range(self.n_nodes)]
+
+    def by_node(self, name: str, values: Mapping[Any, Any]) -> list[Any]:
+        """What the argument `name` gives for some nodes, in the order of all; 0 for the others."""
+        row: list[Any] = [0.0] * self.n_nodes
+        for node, value in values.items():
+            row[self.number(name, node)] = value
+        return row
 
     def ends(self, source: Any, target: Any) -> tuple[int, int]:
         """The numbers of `source` and `target`, two different nodes."""
@@ -189,23 +206,6 @@ def as_edges(edges: Any, n_nodes: int | None) -> tuple[np.ndarray, int]:
     """Pairs of node numbers `(edges, 2)`, and the number of nodes."""
     pairs = as_pairs("edges", edges, "pairs (from, to) of node numbers", "(edges, 2) of (from, to)", empty=True)
     return pairs, count_nodes(pairs, n_nodes)
-
-
-def as_pairs(name: str, value: Any, pairs: str, shape: str, *, empty: bool = False) -> np.ndarray:
-    """Pairs of node numbers `(n, 2)`; `pairs` and `shape` are what a message says that they must be."""
-    try:
-        array = np.asarray(value.cpu() if isinstance(value, torch.Tensor) else value)
-        numbers = array.astype(np.int64)
-    except (TypeError, ValueError) as error:
-        raise checks.fail(name, pairs, type(value).__name__) from error
-    if array.ndim != 2 or array.shape[1] != 2 or (len(array) == 0 and not empty):
-        raise checks.fail(name, shape, f"shape {array.shape}")
-    wrong = ((numbers != array) | (numbers < 0)).any(1)
-    if wrong.any():
-        bad = int(wrong.argmax())
-        pair = f"{array[bad].tolist()} at {name.removesuffix('s')} {bad}"
-        raise checks.fail(name, "node numbers 0, 1, 2, ...", pair)
-    return numbers
 
 
 def count_nodes(pairs: np.ndarray, n_nodes: int | None) -> int:

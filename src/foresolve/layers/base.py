@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from torch import Tensor, nn
 
 from foresolve._base import checks
+from foresolve._base.keywords import check_keywords
 from foresolve.problems.base import Problem
 from foresolve.problems.traits import check_words, require
 
 # `(theta, y, problem, truth) -> (*batch,)`: what the decisions `y` lack in the smoothed problem of `theta`; a smoothing
-# that follows the data follows the true parameters.
-Shortfall = Callable[[Tensor, Tensor, Problem, Tensor], Tensor]
+# that follows the data follows the true parameters, and is a fixed unit where these are not known (`None`).
+Shortfall = Callable[[Tensor, Tensor, Problem, Tensor | None], Tensor]
 
 
 class Layer(nn.Module):
@@ -30,6 +31,10 @@ class Layer(nn.Module):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         check_words(vars(cls).get("needs", ()), cls.__name__)
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
+        check_keywords(cls, keywords)
+        return super().__new__(cls)
 
     @abstractmethod
     def forward(self, theta: Tensor, problem: Any) -> Tensor:

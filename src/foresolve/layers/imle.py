@@ -87,8 +87,9 @@ class IMLE(Seeded, Layer):
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Mean perturbed decisions `(*batch, n)`."""
         full = expanded(theta, problem)
-        noise = problem.spread(self.noise(full))  # parameters are perturbed, and gains as they follow
-        return apply(_Difference, problem.gain(full), noise, self, problem).to(theta.dtype)
+        # Parameters are perturbed, and gains as they follow; so that noise raises gains, it lowers costs.
+        perturbed = problem.gain(full.detach() + problem.signed(self.noise(full)))
+        return apply(_Difference, problem.gain(full), perturbed, self, problem).to(theta.dtype)
 
     def noise(self, theta: Tensor) -> Tensor:
         """A centred sum of gammas `(samples, *theta.shape)`."""
@@ -105,13 +106,13 @@ class IMLE(Seeded, Layer):
         """`lambda` for each instance, `(*batch, 1)`."""
         return torch.full_like(g[..., :1], self.lam)
 
-    def difference(self, c: Tensor, noise: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
-        """The gradient `(*batch, n)`: how the decisions `x` under the noise differ from those of the target."""
+    def difference(self, c: Tensor, perturbed: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
+        """The gradient `(*batch, n)`: how the decisions `x` for perturbed gains differ from those of the target."""
         step = self.step(c, g)
         if self.symmetric:
-            ahead, behind = problem.argmax(torch.stack([c + step * g + noise, c - step * g + noise])).mean(1)
+            ahead, behind = problem.argmax(torch.stack([perturbed + step * g, perturbed - step * g])).mean(1)
             return (ahead - behind) / (2 * step)
-        return (x - problem.argmax(c - step * g + noise).mean(0)) / step
+        return (x - problem.argmax(perturbed - step * g).mean(0)) / step
 
     def extra_repr(self) -> str:
         noise = f"samples={self.samples}, temperature={self.temperature:g}, kappa={self.kappa:g}"
@@ -175,25 +176,25 @@ class AdaptiveIMLE(IMLE):
         sound = (size > 0) & (slope > 0)
         return torch.where(sound, self.alpha.to(c) * size / torch.where(sound, slope, 1.0), 1.0)
 
-    def difference(self, c: Tensor, noise: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
+    def difference(self, c: Tensor, perturbed: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
         """The gradient `(*batch, n)`, after which `alpha` and the running density are others."""
-        gradient = super().difference(c, noise, x, g, problem)
+        gradient = super().difference(c, perturbed, x, g, problem)
         if gradient.numel() == 0:
             return gradient
         if not bool(self.density) and bool(g.any()):
-            gradient = self._search(gradient, c, noise, x, g, problem)
+            gradient = self._search(gradient, c, perturbed, x, g, problem)
         count = (gradient != 0).sum(-1).double().mean().to(self.density)
         self.density.mul_(self.decay).add_((1 - self.decay) * count)
         move = torch.where(self.density <= self.target, self.rate, -self.rate)
         self.alpha.add_(move.to(self.alpha)).clamp_(min=self.rate)
         return gradient
 
-    def _search(self, gradient: Tensor, c: Tensor, noise: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
+    def _search(self, gradient: Tensor, c: Tensor, perturbed: Tensor, x: Tensor, g: Tensor, problem: Problem) -> Tensor:
         """The gradient for the first `alpha`, of those doubled, that changes a decision; that `alpha` stays."""
         start = self.alpha.clone()
         while not bool(gradient.any()) and float(self.alpha) < FARTHEST:
             self.alpha.mul_(2)
-            gradient = super().difference(c, noise, x, g, problem)
+            gradient = super().difference(c, perturbed, x, g, problem)
         if not bool(gradient.any()):
             self.alpha.copy_(start)
         return gradient
@@ -205,14 +206,14 @@ class AdaptiveIMLE(IMLE):
 
 class _Difference(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, c: Tensor, noise: Tensor, layer: IMLE, problem: Problem) -> Tensor:
-        x = problem.argmax(c + noise).mean(0)
+    def forward(ctx: Any, c: Tensor, perturbed: Tensor, layer: IMLE, problem: Problem) -> Tensor:
+        x = problem.argmax(perturbed).mean(0)
         ctx.layer, ctx.problem = layer, problem
-        ctx.save_for_backward(c, noise, x)
+        ctx.save_for_backward(c, perturbed, x)
         return x.clone()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
-        (c, noise, x), (g,), layer, problem = ctx.saved_tensors, grads, ctx.layer, ctx.problem
-        return layer.difference(c, noise, x, g, problem), None, None, None
+        (c, perturbed, x), (g,), layer, problem = ctx.saved_tensors, grads, ctx.layer, ctx.problem
+        return layer.difference(c, perturbed, x, g, problem), None, None, None

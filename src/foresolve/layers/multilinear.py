@@ -114,7 +114,7 @@ class MultilinearRelaxation(SmoothedLayer):
         flat, batch = problem.flatten(theta)
         submodular = cast(SubmodularProblem, problem)
         center = submodular.polytope.center.expand(flat.shape[0], -1)
-        gamma = self._gammas(flat, batch, lambda rule: self._relative(rule, flat, batch, problem)).expand(flat.shape[0])
+        gamma = self._gammas(flat, batch, lambda rule: self._by_rule(rule, flat, batch, problem)).expand(flat.shape[0])
         first = center if start is None else self._start(start, submodular, batch).to(flat)
         solved = _MaximizedBatch(self, submodular, flat, gamma, first, batch)
         self._report(solved, batch)
@@ -122,7 +122,11 @@ class MultilinearRelaxation(SmoothedLayer):
             self._warn_of_vertices()
         return solved.solution(batch, theta.dtype)
 
-    def _relative(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
+    def _relative(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
+        flat, batch = problem.flatten(theta)
+        return self._by_rule(rule, flat, batch, problem)
+
+    def _by_rule(self, rule: RelativeGamma, flat: Tensor, batch: torch.Size, problem: Problem) -> Tensor:
         submodular = cast(SubmodularProblem, problem)
         center = submodular.polytope.center.expand(flat.shape[0], -1)
         return rule(submodular.function_of(batch).gradient(center, flat), flat.new_ones(()))

@@ -88,7 +88,7 @@ class PerturbedLayer(Seeded, Layer):
             raise checks.fail("layer", "without bounds: clamped noise has no convex loss", f"bounds={self.bounds}")
         return self._shortfall
 
-    def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor) -> Tensor:
+    def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor | None) -> Tensor:
         points, x = self.sample(theta, problem)
         return (problem.gain(points) * (x - y)).sum(-1).mean(0)
 
@@ -183,7 +183,7 @@ class PerturbedMultiplicative(PerturbedLayer):
         \frac{\partial L}{\partial \theta} = \frac{1}{\sigma \theta} \odot \mathbb{E} \, [\, (g^\top x^*(\ldots)) \, Z
         \,]
 
-    For costs that must not become negative (shortest paths in graphs with cycles). It is the additive layer in
+    For parameters whose sign is known, such as costs of roads. It is the additive layer in
     :math:`\log |\theta|`, hence the division; a parameter that is 0 is refused, for no noise moves it.
 
     Works with: any problem and solver whose parameters may be perturbed; `FenchelYoung` needs a linear objective.

@@ -12,7 +12,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.layers.base import expanded
 from foresolve.layers.implicit import Derivative, attach
-from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer, in_units_of_gains
+from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Duals, Solution
 from foresolve.layers.verdicts import report
 from foresolve.problems.base import Problem
@@ -86,11 +86,10 @@ class QuadraticRelaxation(SmoothedLayer):
     def extra_repr(self) -> str:
         return f"gamma={self.gamma}, tol={self.tol:g}, max_iter={self.max_iter}"
 
-    def _relative(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
+    def _size(self, theta: Tensor, problem: Problem) -> Tensor:
         program = cast(LinearProgram, problem.at(theta))
         moved = None if problem.parameters is None else problem.parameters.coefficients
-        width = width_of(program.polytope(theta.shape[:-1]), None if moved is None else moved.moved)
-        return rule(in_units_of_gains(theta, problem), width)
+        return width_of(program.polytope(theta.shape[:-1]), None if moved is None else moved.moved)
 
     def _solve(self, theta: Tensor, problem: Problem, start: Solution | None) -> _ProjectedBatch:
         full = expanded(theta, problem)
@@ -106,7 +105,9 @@ class QuadraticRelaxation(SmoothedLayer):
         )
         converged = report(result, program, polytope, batch, self.tol, self.max_iter)
         solved = _ProjectedBatch(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
-        if converged and solved.differentiable and point.requires_grad:
+        # A vertex that the constraints move passes a gradient to them.
+        movable = any(tensor.requires_grad for tensor in polytope.tensors())
+        if converged and solved.differentiable and point.requires_grad and not movable:
             self._warn_if_stuck(result.tangent)
         return solved
 

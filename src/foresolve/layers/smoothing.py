@@ -24,8 +24,10 @@ class RelativeGamma:
         \text{spread}(\theta)^2 = \mathrm{Var}(\theta) + 0.01 \, \mathrm{mean}(\theta^2)
 
     per instance, with `size` the mean width of the finite boxes; where there are none, or the rows imply the upper
-    bounds (matchings), the largest right-hand side over the norm of its row. It is part of the differentiated map:
-    gradients are those of the layer as it is called, and finite differences agree with them.
+    bounds (matchings), the largest right-hand side over the norm of its row. Where the problem is `parametrized` the
+    spread is that of the parameters, in units of the coefficients which they move, and only the boxes of those
+    variables count: what is known, or tied to a parameter a second time, is no spread of the prediction. It is part of
+    the differentiated map: gradients are those of the layer as it is called, and finite differences agree with them.
     """
 
     factor: float = 0.3
@@ -112,9 +114,20 @@ class SmoothedLayer(Layer):
         gamma = self._gammas(full, batch, lambda rule: self._relative(rule, full, problem))
         return gamma.reshape(()) if gamma.numel() == 1 else gamma.reshape(batch)
 
+    def _unit_smoothing(self, theta: Tensor, problem: Problem) -> Tensor:
+        """`gamma` where the truth is not known: a rule that follows it takes a spread of 1, that of zeros."""
+        full = expanded(theta.detach(), problem)
+        batch = problem.batch_for(full)
+        gamma = self._gammas(full, batch, lambda rule: rule(full.new_zeros(1, 1), self._size(full, problem)))
+        return gamma.reshape(()) if gamma.numel() == 1 else gamma.reshape(batch)
+
+    def _size(self, theta: Tensor, problem: Problem) -> Tensor:
+        """The size of `x` that rules divide by, `()` or `(1 or B,)`; here 1."""
+        return theta.new_ones(())
+
     def _relative(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
-        """What a rule gives for parameters `(*batch, *shape)`: `gamma` `(B,)`; here with 1 for the size of `x`."""
-        return rule(in_units_of_gains(theta, problem), theta.new_ones(()))
+        """What a rule gives for parameters `(*batch, *shape)`: `gamma` `(B,)`."""
+        return rule(in_units_of_gains(theta, problem), self._size(theta, problem))
 
     def _gammas(self, like: Tensor, batch: torch.Size, relative: Callable[[RelativeGamma], Tensor]) -> Tensor:
         """`gamma` for each instance, `(1 or B,)`; `relative` works out one that follows the data."""
@@ -134,9 +147,10 @@ class SmoothedLayer(Layer):
         """`max_x [c'x - gamma penalty(x)] - [c'y - gamma penalty(y)]`."""
         return self._shortfall
 
-    def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor) -> Tensor:
+    def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor | None) -> Tensor:
         """`max_x [c'x - gamma penalty(x)] - [c'y - gamma penalty(y)]` for a linear objective, `gamma` of the truth."""
-        theta, gamma = theta.double(), self.smoothing(truth.double(), problem)
+        theta = theta.double()
+        gamma = self._unit_smoothing(theta, problem) if truth is None else self.smoothing(truth.double(), problem)
         with torch.no_grad():
             x = self._with_checked(gamma.detach())(theta, problem)
         # x is best, so that by the envelope theorem it need not be differentiated.
@@ -154,13 +168,14 @@ class SmoothedLayer(Layer):
 
 
 def in_units_of_gains(theta: Tensor, problem: Problem) -> Tensor:
-    """Parameters `(B, p)` of a linear problem, of the size that the coefficients have which they move.
+    """What of the gains `(B, n)` of a linear problem is predicted: where it is `parametrized`, the parameters `(B, p)`.
 
-    What is known, or follows a parameter a second time, is no spread of the prediction.
+    They are of the size of the coefficients that they move. What is known, or follows a parameter a second time, is no
+    spread of the prediction.
     """
-    flat = theta.reshape(-1, theta.shape[-1])
     maps = None if problem.parameters is None else problem.parameters.coefficients
-    return flat if maps is None else flat * maps.unit
+    numbers = problem.gain(theta) if maps is None else theta * maps.unit
+    return numbers.reshape(-1, numbers.shape[-1])
 
 
 def _check_positive(gamma: Tensor, remedy: str) -> None:

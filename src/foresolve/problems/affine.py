@@ -125,7 +125,7 @@ class Affine:
 
     @cached_property
     def unit(self) -> float:
-        r"""How far a moved number goes with one unit of every parameter, :math:`\sqrt{\sum_{jk} S_{jk}^2 / \#moved}`."""
+        r"""The size of the moved numbers in units of the parameters, :math:`\sqrt{\sum_{jk} S_{jk}^2 / \#moved}`."""
         count = int(self.moved.sum())
         return float((self.value.square().sum() / count).sqrt()) if count else 1.0
 
@@ -176,16 +176,17 @@ def _entries(matrix: Any) -> tuple[tuple[int, int], Tensor, Tensor, Tensor]:
     if isinstance(matrix, Tensor):
         device, matrix = matrix.device, matrix.detach().to_dense().cpu().numpy()
     try:
-        array = scipy.sparse.coo_array(matrix if scipy.sparse.issparse(matrix) else np.asarray(matrix, np.float64))
+        dense = matrix if scipy.sparse.issparse(matrix) else np.asarray(matrix, np.float64)
     except (TypeError, ValueError) as error:
         raise checks.fail("matrix", "(n, p) of numbers", f"{type(matrix).__name__} ({error})") from error
-    if array.ndim != 2 or 0 in array.shape:
-        raise checks.fail("matrix", "(n, p) with n, p >= 1", f"shape {array.shape}")
+    if len(dense.shape) != 2 or 0 in dense.shape:
+        raise checks.fail("matrix", "(n, p) with n, p >= 1", f"shape {dense.shape}")
+    array = scipy.sparse.coo_array(dense)
     array.sum_duplicates()
     value = torch.from_numpy(np.asarray(array.data, dtype=np.float64))
     checks.finite("matrix", value)
     row, column = (torch.from_numpy(part.astype(np.int64)) for part in array.coords)
-    return (array.shape[0], array.shape[1]), row.to(device), column.to(device), value.to(device)
+    return (dense.shape[0], dense.shape[1]), row.to(device), column.to(device), value.to(device)
 
 
 def _as_known(known: Any, n: int, device: torch.device) -> Tensor:

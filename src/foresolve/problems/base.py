@@ -90,12 +90,6 @@ class Problem(ABC):
             theta = self.parameters.coefficients(theta)
         return self.signed(theta)
 
-    def spread(self, change: Tensor) -> Tensor:
-        """How the coefficients of a linear objective change with `theta`, in the problem's own sense: `S change`."""
-        if self.parameters is not None and self.parameters.coefficients is not None:
-            return self.parameters.coefficients.spread(change)
-        return change
-
     def constant(self, theta: Tensor) -> Tensor:
         """The term of the objective without `x`, `(*batch,)`, to be maximized; 0 as a rule."""
         if self.parameters is not None and self.parameters.constant is not None:
@@ -140,6 +134,10 @@ class Problem(ABC):
         """
         x = self.solve(theta)
         return x, torch.zeros(x.shape[:-1], dtype=torch.bool, device=x.device)
+
+    def discrete(self, x: Tensor, theta: Tensor) -> Tensor:
+        """What of a `maximizer` `x` for `theta` is carried out: itself, but for paths, whose cycles are dropped."""
+        return x
 
     def at(self, theta: Tensor) -> Problem:
         """The problem whose feasible set is that of `theta`; itself unless `theta` makes right-hand sides or bounds."""

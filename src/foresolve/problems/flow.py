@@ -46,6 +46,11 @@ class _Flow(LinearProgram):
         return self._graph.n_nodes
 
     @property
+    def node_names(self) -> list[Any]:
+        """What the caller calls each node, in the order of `supply`."""
+        return self._graph.node_names
+
+    @property
     def capacity(self) -> Tensor:
         """The most that flows on each arc, `(n_arcs,)` or `(*batch, n_arcs)`."""
         return self.upper
@@ -81,7 +86,7 @@ class MaxFlow(_Flow):
 
     Parameters
     ----------
-    arcs: pairs `(tail, head)` of node numbers, in the order of `theta`.
+    arcs: pairs `(tail, head)` in the order of `theta`, of node numbers or of names, as for `ShortestPath`.
     source, target: two different nodes.
     capacity: `>= 0`, a number, `(n_arcs,)` or `(*batch, n_arcs)`; tensors that require grad get it from a layer.
     n_nodes: the number of nodes, by default the largest number in `arcs` plus one.
@@ -160,8 +165,9 @@ class MinCostFlow(_Flow):
 
     Parameters
     ----------
-    arcs: pairs `(tail, head)` of node numbers, in the order of `theta`.
-    supply: `(n_nodes,)` or `(*batch, n_nodes)`, negative for demand; it sums to 0.
+    arcs: pairs `(tail, head)` in the order of `theta`, of node numbers or of names, as for `ShortestPath`.
+    supply: `(n_nodes,)` or `(*batch, n_nodes)`, negative for demand; it sums to 0. Named nodes are numbered as they
+        appear in `arcs`; a dict `{node: amount}` needs no order, and leaves 0 to nodes that it lacks.
     capacity: `>= 0`, a number, `(n_arcs,)` or `(*batch, n_arcs)`.
     sense: with "max", `theta` is a worth, as in `MaxFlow`.
     names: of the arcs.
@@ -173,6 +179,9 @@ class MinCostFlow(_Flow):
     >>> problem = foresolve.problems.MinCostFlow(arcs, supply=[2.0, 0.0, -2.0], capacity=[9.0, 1.0, 9.0])
     >>> problem.solve(torch.tensor([1.0, 1.0, 1.0]))
     tensor([1., 1., 1.])
+    >>> named = foresolve.problems.MinCostFlow([("mine", "port"), ("port", "mill")], supply={"mine": 2.0, "mill": -2.0})
+    >>> named.solve(torch.tensor([1.0, 1.0]))
+    tensor([2., 2.])
     """
 
     def __init__(
@@ -184,10 +193,10 @@ class MinCostFlow(_Flow):
         *,
         names: Sequence[str] | None = None,
     ) -> None:
-        amounts = checks.as_tensor("supply", supply)
+        graph = Graph.of(arcs)
+        amounts = checks.as_tensor("supply", graph.by_node("supply", supply) if isinstance(supply, Mapping) else supply)
         if not isinstance(supply, Tensor) and isinstance(capacity, Tensor):
             amounts = amounts.to(capacity.device)
-        graph = Graph.of(arcs)
         if not isinstance(capacity, Tensor):
             capacity = _as_capacity(capacity, len(graph.tails)).to(amounts.device)
         size = amounts.shape[-1] if amounts.ndim else 0

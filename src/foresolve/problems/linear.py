@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Never, Self
 
 import scipy.sparse
@@ -17,12 +16,11 @@ from foresolve.problems.base import Sense
 from foresolve.problems.blocks import as_names, refuse_keywords
 from foresolve.problems.constraints import Constraints
 from foresolve.problems.feasibility import Feasibility, inspect
-from foresolve.problems.mps import read_mps
-from foresolve.problems.predicted import PredictedProgram
+from foresolve.problems.imported import ImportedProgram
 from foresolve.solvers.projection.polytope import Polytope
 
 
-class LinearProgram(PredictedProgram):
+class LinearProgram(ImportedProgram):
     r"""`max theta'x` (or `min`, see `sense`) over a polytope, with optional integer variables.
 
     .. math::
@@ -74,7 +72,7 @@ class LinearProgram(PredictedProgram):
         if constraints is None:
             constraints = Constraints.parse(A_ub, b_ub, A_eq, b_eq, bounds, integrality, n)
         elif not isinstance(constraints, Constraints):
-            remedy = "Rows of SciPy's LinearConstraint are `A_ub`, `b_ub` and `A_eq`, `b_eq`"
+            remedy = "Rows of SciPy's LinearConstraint are taken by `LinearProgram.from_milp(constraints=...)`"
             raise checks.fail("constraints", "made by `Constraints.of`", type(constraints).__name__, remedy)
         elif any(part is not None for part in (A_ub, b_ub, A_eq, b_eq, bounds, integrality, n)):
             raise checks.fail("constraints", "given alone", "other arguments beside it")
@@ -220,7 +218,7 @@ class LinearProgram(PredictedProgram):
         moved = copy.copy(self)
         moved.parameters = None if self.parameters is None else self.parameters.to(device)
         moved._constrain(self.constraints.to(device))
-        moved.coefficients = None if self.coefficients is None else self.coefficients.to(device)
+        moved.nominal = None if self.nominal is None else self.nominal.to(device)
         return moved
 
     def __getstate__(self) -> dict[str, Any]:
@@ -231,33 +229,8 @@ class LinearProgram(PredictedProgram):
         }  # fmt: skip
 
     def _settings(self) -> configs.Config:
-        objective = {"coefficients": self.coefficients, "offset": self.offset}
-        return self.constraints.config() | {"sense": self.sense} | objective
+        return self.constraints.config() | {"sense": self.sense}
 
     @classmethod
     def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        problem = cls(constraints=Constraints.from_config(settings), sense=settings["sense"], names=settings["names"])
-        if settings["coefficients"] is not None:
-            problem.coefficients = configs.tensor(settings, "coefficients")
-            checks.last_dim("coefficients", problem.coefficients, problem.n)
-        problem.offset = float(settings["offset"])
-        return problem
-
-    coefficients: Tensor | None = None
-    offset: float = 0.0
-
-    @classmethod
-    def from_mps(cls, path: str | Path, sense: Sense | None = None) -> LinearProgram:
-        """The model in an MPS (or LP) file, read by HiGHS; integer columns are kept for `solve`.
-
-        The file's objective is the attribute `coefficients`, its constant `offset` is dropped from `objective`; the
-        file's own sense is taken unless `sense` is given. Ranged rows become two inequalities.
-        """
-        model = read_mps(path)
-        problem = LinearProgram(
-            **model.constraints, bounds=(model.lower, model.upper), integrality=model.integrality,
-            sense=sense or ("max" if model.maximize else "min"), n=len(model.coefficients), names=model.names,
-        )  # fmt: skip
-        problem.coefficients = torch.from_numpy(model.coefficients)
-        problem.offset = model.offset
-        return problem
+        return cls(constraints=Constraints.from_config(settings), sense=settings["sense"], names=settings["names"])

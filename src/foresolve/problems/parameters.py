@@ -125,7 +125,7 @@ def as_map(name: str, value: Any, n: int, what: str) -> Affine:
 def _names_of(coefficients: Affine | None, variables: Sequence[str] | None) -> tuple[str, ...] | None:
     """Parameters that are the coefficients of one variable each have its name."""
     if variables is None or coefficients is None:
-        return None if variables is None else tuple(variables)
+        return None if variables is None else tuple(map(str, variables))
     owners = coefficients.row[coefficients.column.argsort()].tolist()
     single = sorted(coefficients.column.tolist()) == list(range(coefficients.shape[1]))
-    return tuple(variables[owner] for owner in owners) if single else None
+    return tuple(str(variables[owner]) for owner in owners) if single else None

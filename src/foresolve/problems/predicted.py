@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import scipy.sparse
 import torch
 from torch import Tensor
 
@@ -102,12 +103,13 @@ class PredictedProgram(DecidedProgram):
         if len(sizes) != 1:
             raise checks.fail("b_eq", "of as many parameters as `b_ub`", f"{b_eq!r}, {b_ub!r}")
         batch = checks.broadcast_batch({"b": rhs.shape[:-1]} | {name: part.batch_shape for name, part in maps.items()})
-        known, matrix = rhs.expand(*batch, -1).clone(), torch.zeros(len(equality), sizes.pop(), dtype=torch.float64)
+        known, entries = rhs.expand(*batch, -1).clone(), []
         for name, part in maps.items():
             place = blocks[name][1].nonzero().flatten()
             known[..., place] = part.known.detach().cpu()
-            matrix[place[part.row.cpu()], part.column.cpu()] = part.value.cpu()
-        return Affine(matrix, known)
+            entries.append((place[part.row.cpu()], part.column.cpu(), part.value.cpu()))
+        row, column, value = (torch.cat(parts).numpy() for parts in zip(*entries))
+        return Affine(scipy.sparse.coo_array((value, (row, column)), shape=(len(equality), sizes.pop())), known)
 
     # -- for given parameters ----------------------------------------------------------------------------------------
 
@@ -168,8 +170,8 @@ class PredictedProgram(DecidedProgram):
         return program if parameters is None else program._restored(Parameters.from_config(parameters))
 
     def _restored(self, parameters: Parameters) -> Self:
-        sizes = {"coefficients": self.n, "constant": 1, "rhs": self.constraints.rows.m, "lower": self.n, "upper": self.n}
-        for name, size in sizes.items():
+        n, m = self.n, self.constraints.rows.m
+        for name, size in {"coefficients": n, "constant": 1, "rhs": m, "lower": n, "upper": n}.items():
             part = getattr(parameters, name)
             if part is not None and part.shape[0] != size:
                 raise ValueError(f"`{name}` must make {size} numbers; it makes {part.shape[0]}")

@@ -11,37 +11,55 @@ from torch import Tensor
 
 from foresolve._base import checks, configs
 from foresolve._base.graphs import Graph
+from foresolve.problems.affine import Affine
 from foresolve.problems.constraints import Constraints
+from foresolve.problems.grids import Moves, cell_number, grid_arcs
 from foresolve.problems.incidence import incidence
-from foresolve.problems.linear import LinearProgram
+from foresolve.problems.parameters import Parameters
+from foresolve.problems.path_program import PathProgram
 from foresolve.solvers.exact.paths import PathSolver
 
-Moves = Literal["right-down", "4", "8"]
+Costs = Literal["arcs", "nodes"]
 
 
-class ShortestPath(LinearProgram):
+class ShortestPath(PathProgram):
     r"""The cheapest path from `source` to `target`; `theta` `(*batch, n_arcs)` are the costs of the arcs.
 
     .. math::
         \min_x \; \theta^\top x \quad \text{s.t.} \quad \sum_{a \text{ leaves } v} x_a - \sum_{a \text{ enters } v} x_a
         = [v = \text{source}] - [v = \text{target}] \;\; \forall v, \quad 0 \le x \le 1
 
+    With `costs="nodes"`, `theta` `(*batch, n_nodes)` is what each node costs that the path visits, `source` and
+    `target` included.
+
     Acyclic graphs (the right-down grid is one) take costs of any sign, by dynamic programming over the whole batch;
-    other graphs are solved by Dijkstra, or by Bellman and Ford where an instance has negative costs. There, a cycle of
-    negative cost is refused with an `UnboundedError` that names its nodes: no path is shortest then, and the
-    program above would go round the cycle. Arcs on no walk from source to target, and self-loops, have the upper
-    bound 0: a cycle of them is never taken, whatever it costs.
+    other graphs are solved by Dijkstra, or by Bellman and Ford where an instance has negative costs. Arcs on no walk
+    from source to target, and self-loops, have the upper bound 0: a cycle of them is never taken, whatever it costs.
+
+    **Cycles of negative cost**, which a prediction may have, make no path the shortest. The program above has an
+    optimum all the same, a path with cycles beside it:
+
+    - `argmax` and `maximizer`, so layers and losses, take that flow, by HiGHS.
+    - `discrete` is the path inside: the cheapest in the flow's support with negative costs counted as 0. Where no cycle
+      has negative cost, it is a shortest path.
+    - `decide`, so `evaluate`, validation and policies, takes the path inside and says where it had to.
+    - `solve` raises an `UnboundedError` that names the nodes of such a cycle.
 
     Parameters
     ----------
-    arcs: pairs `(tail, head)` of node numbers, in the order of `theta`; parallel arcs are fine.
+    arcs: pairs `(tail, head)` in the order of `theta`: nodes are numbers 0, 1, 2, ..., or names of any hashable type
+        (strings, tuples; integers far beyond the number of arcs), then numbered as they appear. Parallel arcs are kept;
+        triples `(tail, head, key)` tell them apart by name. Lists, arrays, frames of two columns, `zip`.
     source, target: two different nodes; an `InfeasibleError` says that no path joins them.
     n_nodes: the number of nodes, by default the largest number in `arcs` plus one.
+    costs: what `theta` prices, "arcs" or "nodes".
     names: of the arcs; by default those of the nodes they join, where nodes have names.
 
     Attributes
     ----------
     arcs: the arcs in the order of `theta`, by the caller's names of the nodes.
+    node_names: the nodes in the order of `nodes(x)`, and of `theta` with `costs="nodes"`.
+    shape: height and width of a grid, `None` for other graphs.
 
     Examples
     --------
@@ -50,9 +68,13 @@ class ShortestPath(LinearProgram):
     >>> problem.solve(torch.tensor([[1.0, 1.0, 2.0, 2.0], [1.0, 9.0, 2.0, 2.0]]))
     tensor([[1., 1., 0., 0.],
             [0., 0., 1., 1.]])
-    >>> foresolve.ShortestPath.grid(2, 3).arcs
-    [(0, 1), (1, 2), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5)]
+    >>> roads = [("J01", "J02"), ("J02", "J01"), ("J02", "J03"), ("J01", "J03")]
+    >>> problem = foresolve.ShortestPath(roads, "J01", "J03")
+    >>> problem.path(problem.solve(torch.tensor([1.0, 1.0, 1.0, 3.0])))
+    ['J01', 'J02', 'J03']
     """
+
+    shape: tuple[int, int] | None = None
 
     def __init__(
         self,
@@ -61,11 +83,12 @@ class ShortestPath(LinearProgram):
         target: Hashable,
         n_nodes: int | None = None,
         *,
+        costs: Costs = "arcs",
         names: Sequence[str] | None = None,
     ) -> None:
         graph = Graph.of(arcs, n_nodes)
         start, end = graph.ends(source, target)
-        self.n_nodes, self._graph = graph.n_nodes, graph
+        self._graph = graph
         self.source, self.target = graph.node(start), graph.node(end)
         self._paths = PathSolver(graph.tails, graph.heads, graph.n_nodes, start, end, graph.node_name)
         rhs = torch.zeros(graph.n_nodes, dtype=torch.float64)
@@ -76,13 +99,27 @@ class ShortestPath(LinearProgram):
         equality, acyclic = torch.ones(graph.n_nodes, dtype=torch.bool), self._paths.acyclic
         constraints = Constraints.of(rows, rhs, equality, (0.0, upper), implied_upper=acyclic)
         super().__init__(constraints=constraints, sense="min", names=graph.names if names is None else names)
+        self.costs: Costs = checks.one_of("costs", costs, ("arcs", "nodes"))
+        if costs == "nodes":
+            self.parameters = self._node_parameters(graph.heads, start)
+
+    def _node_parameters(self, heads: np.ndarray, start: int) -> Parameters:
+        """An arc costs what its head does, and the start is paid in any case."""
+        at_start = torch.zeros(1, self.n_nodes, dtype=torch.float64)
+        at_start[0, start] = 1.0
+        entered, names = Affine.tied(heads, size=self.n_nodes), None
+        if self._graph.nodes is not None:
+            names = [self._graph.node_name(node) for node in range(self.n_nodes)]
+        return Parameters.of(self.n, None, entered, Affine(at_start), names, {})
 
     @classmethod
-    def from_networkx(cls, graph: Any, source: Hashable, target: Hashable) -> Self:
+    def from_networkx(cls, graph: Any, source: Hashable, target: Hashable, *, costs: Costs = "arcs") -> Self:
         """From a networkx graph and two of its nodes.
 
-        The arcs are `graph.edges` in order; an undirected edge gives an arc each way, `(u, v)` then `(v, u)`; those of
-        multigraphs carry their key, `(u, v, key)`.
+        The arcs are `graph.edges` in networkx' order, by the node they leave and not as they were added: take the order
+        of costs from `problem.arcs`. An undirected edge gives an arc each way, `(u, v)` then `(v, u)`; those of
+        multigraphs carry their key, `(u, v, key)`. A table of arcs whose order is to be kept needs no graph:
+        `ShortestPath(list(zip(roads["from"], roads["to"])), ...)`.
 
         Examples
         --------
@@ -90,62 +127,94 @@ class ShortestPath(LinearProgram):
         >>> graph = networkx.DiGraph()
         >>> graph.add_weighted_edges_from([("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 3.0)])
         >>> problem = foresolve.ShortestPath.from_networkx(graph, "a", "c")
+        >>> problem.arcs
+        [('a', 'b'), ('a', 'c'), ('b', 'c')]
         >>> problem.solve(torch.tensor([graph.edges[arc]["weight"] for arc in problem.arcs]))
         tensor([1., 0., 1.])
         """
-        return cls(Graph.from_networkx(graph), source, target)
+        return cls(Graph.from_networkx(graph), source, target, costs=costs)
 
     @classmethod
-    def grid(cls, height: int, width: int, moves: Moves = "right-down") -> Self:
-        """From the top left to the bottom right of a grid; node `(i, j)` has the number `i * width + j`.
+    def grid(
+        cls,
+        height: int,
+        width: int,
+        moves: Moves = "right-down",
+        *,
+        costs: Literal["arcs", "cells"] = "arcs",
+        source: tuple[int, int] | int | None = None,
+        target: tuple[int, int] | int | None = None,
+    ) -> Self:
+        """Through a grid of cells; cell `(i, j)` is the node `i * width + j`.
 
-        `moves` are "right-down" (acyclic: any costs), "4" neighbours or "8". The arcs are listed row by row: with
-        "right-down" the `width - 1` to the right, then the `width` down to the next row; with "4" and "8" first these,
-        then those back (and the diagonal ones), in the order of the nodes they leave.
+        Parameters
+        ----------
+        moves: "right-down" (acyclic: any costs), "4" neighbors or "8". The arcs are listed row by row: with
+            "right-down" the `width - 1` to the right, then the `width` down to the next row; with "4" and "8" first
+            these, then those back (and the diagonal ones), in the order of the nodes they leave.
+        costs: with "cells", `theta` `(*batch, height * width)` is what each cell of the path costs, row by row, the
+            first and the last included, as in the Warcraft benchmark.
+        source, target: cells `(i, j)`, or their numbers; by default the top left and the bottom right.
+
+        Examples
+        --------
+        >>> import torch, foresolve
+        >>> foresolve.ShortestPath.grid(2, 3).arcs
+        [(0, 1), (1, 2), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5)]
+        >>> problem = foresolve.ShortestPath.grid(3, 3, moves="8", costs="cells")
+        >>> cells = torch.tensor([[1.0, 9.0, 1.0], [1.0, 9.0, 1.0], [9.0, 1.0, 1.0]])
+        >>> x = problem.solve(cells.flatten())
+        >>> problem.nodes(x).reshape(3, 3)
+        tensor([[1., 0., 0.],
+                [1., 0., 0.],
+                [0., 1., 1.]])
+        >>> problem.objective(x, cells.flatten()).item()
+        -4.0
         """
-        height, width = checks.positive_int("height", height), checks.positive_int("width", width)
-        if height * width < 2:
-            raise checks.fail("height", "such that the grid has two cells or more", f"{height} x {width}")
-        if moves not in ("right-down", "4", "8"):
-            raise checks.fail("moves", '"right-down", "4" or "8"', repr(moves))
-        right_down = [(0, 1), (1, 0)]
-        arcs = _grid_arcs(height, width, right_down, by_row=True)
-        if moves != "right-down":
-            others = [(0, -1), (-1, 0)]
-            if moves == "8":
-                others += [(1, 1), (1, -1), (-1, 1), (-1, -1)]
-            arcs = np.concatenate([arcs, _grid_arcs(height, width, others, by_row=False)])
-        return cls(arcs, 0, height * width - 1, height * width)
+        shape = checks.positive_int("height", height), checks.positive_int("width", width)
+        arcs = grid_arcs(*shape, moves)
+        checks.one_of("costs", costs, ("arcs", "cells"))
+        start = 0 if source is None else cell_number("source", source, shape)
+        end = shape[0] * shape[1] - 1 if target is None else cell_number("target", target, shape)
+        problem = cls(arcs, start, end, shape[0] * shape[1], costs="nodes" if costs == "cells" else "arcs")
+        problem.shape = shape
+        return problem
 
-    @property
-    def arcs(self) -> list[tuple[Any, ...]]:
-        """`(tail, head)` of each entry of `theta`; with the key, where a multigraph has keys."""
-        return self._graph.arcs
+    # -- names and files ---------------------------------------------------------------------------------------------
+
+    def check_theta(self, theta: Any) -> Tensor:
+        """`theta` as a floating tensor, `(*batch, n_arcs)`, or `(*batch, n_nodes)` with costs on nodes."""
+        theta = checks.as_tensor("theta", theta)
+        cells = self.costs == "nodes" and self.shape == tuple(theta.shape[-2:])
+        if cells and theta.shape[-1] != self.n_nodes:
+            expected = f"(*batch, {self.n_nodes}), the cells row by row"
+            raise checks.fail("theta", expected, str(tuple(theta.shape)), "Use `theta.flatten(-2)`")
+        return super().check_theta(theta)
 
     def _name(self, kind: str, index: int) -> str:
         if kind == "A_eq":
             return f"node {self._graph.node_name(index)}"
         return f"arc {self._graph.arc_name(index)}"
 
+    def config(self) -> configs.Config:
+        """What makes the problem again; `costs` says what `theta` stands for where it is the nodes."""
+        config = super().config()
+        return config if self.costs == "arcs" else config | {"parameters": None}
+
     def _settings(self) -> configs.Config:
         ends = {"source": self._paths.source, "target": self._paths.target}
-        return {"graph": self._graph.config(), **ends}
+        shape = None if self.shape is None else list(self.shape)
+        return {"graph": self._graph.config(), **ends, "costs": self.costs, "shape": shape}
 
     @classmethod
     def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
         graph = Graph.from_config(settings["graph"])
         source, target = (graph.node(configs.size(settings, end)) for end in ("source", "target"))
-        return cls(graph, source, target, names=settings["names"])
-
-    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
-        return self._paths.solve(-gains, batch)
-
-
-def _grid_arcs(height: int, width: int, steps: list[tuple[int, int]], *, by_row: bool) -> np.ndarray:
-    """Arcs `(i, j) -> (i, j) + step` that stay inside, by node and step, or by row, step and column."""
-    i, j = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
-    axis = 1 if by_row else 2
-    tail = np.stack([i * width + j for _ in steps], axis)
-    row, column = np.stack([i + a for a, _ in steps], axis), np.stack([j + b for _, b in steps], axis)
-    inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-    return np.stack([tail[inside], (row * width + column)[inside]], -1)
+        problem = cls(graph, source, target, costs=settings.get("costs", "arcs"), names=settings["names"])
+        shape = settings.get("shape")
+        if shape is not None:
+            height, width = (configs.limited("shape", size) for size in shape)
+            if height * width != problem.n_nodes:
+                raise ValueError(f"`shape` must be of {problem.n_nodes} cells; it is {height} x {width}")
+            problem.shape = height, width
+        return problem

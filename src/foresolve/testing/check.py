@@ -49,7 +49,7 @@ def check_problem(
     theta: examples of parameters `(B, *theta_shape)`; drawn from a normal distribution by default (where
         `theta_bounds` are finite, uniformly between them).
     best: the best value of one instance's parameters, by another route: brute force, another solver.
-    any_gains: whether gains of any sign have a best decision; not where cycles may pay.
+    any_gains: whether gains of any sign have a best decision; not where the feasible set is unbounded.
     tol: for constraints and values.
     raise_errors: raise a `ConformanceError` where a promise is broken, instead of a report that says so.
 

@@ -33,7 +33,7 @@ Draw = Callable[[tuple[int, ...], int], Tensor]
 class DecisionSuite(Suite):
     """Any problem, with parameters that `draw(batch, seed)` gives, and `best(theta)`, its value by another route.
 
-    `any_gains` says whether gains of both signs have a best decision: not where cycles may pay.
+    `any_gains` says whether gains of both signs have a best decision: not where the feasible set is unbounded.
     """
 
     def __init__(
@@ -62,7 +62,8 @@ class DecisionSuite(Suite):
 
     @Promise("decisions are feasible", "`solve` must give decisions that `check` accepts")
     def feasible(self) -> Iterator[Measure]:
-        report = self.problem.check(self.problem.solve(self.draw(4)), tol=self.tol)
+        theta = self.draw(4)
+        report = self.problem.at(theta).check(self.problem.solve(theta), tol=self.tol)
         yield bounded(report.worst.max(), self.tol, str(report))
         yield holds(report, str(report))
 
@@ -83,7 +84,7 @@ class DecisionSuite(Suite):
         theta = self.draw(6)
         x = self.problem.solve(theta)
         value = self.problem.objective(x, theta)
-        others, feasible = rivals(self.problem, x, self.seed)
+        others, feasible = rivals(self.problem.at(theta), x, self.seed)
         reached = self.problem.objective(others, theta.expand(len(others), *theta.shape))
         lead = torch.where(feasible, (reached - value) / (1 + value.abs()), 0.0).reshape(len(others), -1)
         k, i = divmod(int(lead.argmax()), lead.shape[1])
@@ -126,7 +127,7 @@ class DecisionSuite(Suite):
             for what, shape, expected in (
                 ("decisions", x.shape, (*batch, n)),
                 ("`objective`", problem.objective(x, theta).shape, batch),
-                ("`check(x).feasible`", problem.check(x).feasible.shape, batch),
+                ("`check(x).feasible`", problem.at(theta).check(x).feasible.shape, batch),
             ):
                 told = f"{what} of a batch {batch} have the shape {tuple(shape)} instead of {tuple(expected)}"
                 yield holds(tuple(shape) == tuple(expected), told)
@@ -168,7 +169,7 @@ class DecisionSuite(Suite):
             slopes = Slopes(values, [leaf], [name], dims=dims, bounds=bounds, unit=unit + unit.mean(), seed=self.seed)
             yield decided(slopes.judge(0, 5, self.tol)[0])
 
-    @Promise("a linear objective is gain'x, its argmax the decision", "the sign of `sense` belongs in `gain` alone")
+    @Promise("a linear objective is gain'x + constant", "the sign of `sense` belongs in `gain` and `constant` alone")
     def sign(self) -> Iterator[Measure]:
         problem, theta = self.problem, self.draw(2, 3)
         yield near(problem.signed(problem.signed(theta)), theta, "the sign, turned twice")
@@ -182,18 +183,20 @@ class DecisionSuite(Suite):
                     yield holds(False, f"`{name}` gives something, though the objective is not linear")
             return
         gains, x = problem.gain(theta), problem.solve(theta)
-        yield near(gains, theta if problem.sense == "max" else -theta, f"the gain for sense={problem.sense!r}")
-        yield near(problem.argmax(gains), x, "`argmax(gain(theta))` against `solve(theta)`")
+        sign = 1.0 if problem.sense == "max" else -1.0
+        yield near(gains, sign * written_out(problem, theta), f"the gain for sense={problem.sense!r}", atol=1e-9)
+        best = problem.discrete(problem.at(theta).argmax(gains), theta)
+        yield near(best, x, "`argmax(gain(theta))` against `solve(theta)`")
         for point in (x, x + torch.rand(x.shape, generator=torch.Generator().manual_seed(self.seed)).to(x)):
-            value = problem.objective(point, theta)
-            yield near((gains * point).sum(-1), value, "gain'x against the objective", atol=1e-7, rtol=1e-7)
+            value, expected = problem.objective(point, theta), (gains * point).sum(-1) + problem.constant(theta)
+            yield near(expected, value, "gain'x + constant against the objective", atol=1e-7, rtol=1e-7)
 
     @Promise("argmax takes gains of any sign", "`argmax` maximizes whatever gains it is given; losses pass both signs")
     def any_signs(self) -> Iterator[Measure]:
         problem = self.problem
-        if not (problem.linear and self.any_gains and self.shared):
+        if not (problem.linear and self.any_gains and self.shared) or "fixed" not in problem.traits:
             raise Inapplicable("its gains have no such best decision" if problem.linear else "not linear")
-        shape = self.draw(1).shape[1:]
+        shape = problem.solve(self.draw(1)).shape[1:]
         generator = torch.Generator().manual_seed(self.seed)
         gains = torch.randn(30, *shape, generator=generator).to(problem.device).requires_grad_()
         x = problem.argmax(gains)
@@ -209,6 +212,8 @@ class DecisionSuite(Suite):
     def scales(self) -> Iterator[Measure]:
         if not (self.problem.linear and self.problem.exact):
             raise Inapplicable("not linear and exact")
+        if self.problem.parameters is not None:
+            raise Inapplicable("what is known of the coefficients does not scale with theta")
         if any(math.isfinite(bound) and bound != 0 for bound in self.problem.theta_bounds):
             raise Inapplicable("theta has bounds")
         theta = self.draw(4)
@@ -225,7 +230,7 @@ class DecisionSuite(Suite):
         yield from untouched({"theta": theta}, lambda: self.problem.solve(theta))
         x = self.problem.solve(theta)
         yield from untouched({"x": x, "theta": theta}, lambda: self.problem.objective(x, theta))
-        yield from untouched({"x": x}, lambda: self.problem.check(x))
+        yield from untouched({"x": x}, lambda: self.problem.at(theta).check(x))
 
     @Promise("global state is left alone", "draw from a `torch.Generator` of your own; change no global setting")
     def leaves_global_state(self) -> Iterator[Measure]:
@@ -238,6 +243,16 @@ def _kept(theta: Tensor, x: Tensor, value: Tensor) -> Iterator[Measure]:
     for what, part in (("decisions", x), ("objectives", value)):
         yield holds(part.dtype == theta.dtype, f"{what} are {part.dtype} where theta is {theta.dtype}")
         yield holds(part.device == theta.device, f"{what} are on {part.device} where theta is on {theta.device}")
+
+
+def written_out(problem: Problem, theta: Tensor) -> Tensor:
+    """The coefficients of a linear problem in its own sense: `theta`, or `known + S theta` by a dense matrix."""
+    maps = None if problem.parameters is None else problem.parameters.coefficients
+    if maps is None:
+        return theta
+    matrix = torch.zeros(maps.shape, dtype=theta.dtype, device=theta.device)
+    matrix[maps.row, maps.column] = maps.value.to(theta.dtype)
+    return maps.known.to(theta) + theta @ matrix.T
 
 
 def on_cuda(problem: Problem) -> Problem:

@@ -61,7 +61,7 @@ class LayerSuite(Suite):
 
     @Promise("decisions are feasible", "constraints hold up to the tolerance; integrality is left aside")
     def feasible(self) -> Iterator[Measure]:
-        report = self.problem.check(self.decide(self.theta), tol=self.feasibility, relaxed=True)
+        report = self.problem.at(self.theta).check(self.decide(self.theta), tol=self.feasibility, relaxed=True)
         yield bounded(report.worst.max(), self.feasibility, str(report))
         yield holds(report, str(report))
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve.data.batch import Batch
-from foresolve.errors import NoGradientWarning
+from foresolve.errors import ForesolveWarning, NoGradientWarning
 from foresolve.losses.base import Loss
 from foresolve.testing.decisions import on_cuda
 from foresolve.testing.refusals import refuses_what_it_lacks
@@ -112,6 +112,20 @@ class LossSuite(Suite):
         carried = replace(self.batch, decision=decision, value=value)
         plain = self.value(self.theta_hat)
         yield near(self.value(self.theta_hat, carried), plain, "the loss with decisions", atol=1e-7, rtol=1e-7)
+
+    @Promise("decisions alone are enough where it says so", "leave `uses_theta` True where it looks at `batch.theta`")
+    def decisions_alone(self) -> Iterator[Measure]:
+        loss = self.make()
+        if loss.uses_theta:
+            raise Inapplicable("it looks at the true parameters (`uses_theta`)")
+        alone = self.batch.replaced(theta=None, decision=self.batch.target(), value=None)
+        leaf = self.theta_hat.clone().requires_grad_()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ForesolveWarning)  # of what is minimal then
+            value = loss(leaf, alone)
+        (gradient,) = torch.autograd.grad(value.sum(), leaf)
+        yield holds(value.shape == (len(alone),), f"{len(alone)} decisions have losses {tuple(value.shape)}")
+        yield holds(bool(value.isfinite().all() and gradient.isfinite().all()), "losses or gradients are not finite")
 
     @Promise("losses and gradients are finite, in the caller's dtype", "give `loss.to(theta_hat.dtype)`")
     def dtypes(self) -> Iterator[Measure]:

@@ -134,6 +134,8 @@ class ProblemSuite(DecisionSuite):
         for what, back, there in (
             ("names", twin.names, problem.names), ("sense", twin.sense, problem.sense),
             ("batch_shape", twin.batch_shape, problem.batch_shape), ("traits", twin.traits, problem.traits),
+            ("theta_shape", twin.theta_shape, problem.theta_shape),
+            ("theta_names", twin.theta_names, problem.theta_names),
         ):  # fmt: skip
             yield holds(back == there, f"`{what}` came back as {back!r} instead of {there!r}")
         yield self.looks_like(twin, "`from_config`")

@@ -30,14 +30,14 @@ class ProgramSuite(ProblemSuite):
     @Promise("the value is that of its rows and bounds", "`_decide` must solve the program that the rows state")
     def permuted(self) -> Iterator[Measure]:
         """With the variables in another order, by the general solver, which knows nothing of the class."""
-        problem, (A_ub, A_eq) = self.program, self.rows()
         theta = self._draw((), self.seed)
+        problem, (A_ub, A_eq) = self.program.at(theta), self.rows()
         order = torch.randperm(problem.n, generator=torch.Generator().manual_seed(self.seed))
         general = LinearProgram(
             A_ub[:, order.numpy()], problem.b_ub, A_eq[:, order.numpy()], problem.b_eq,
             (problem.lower[order], problem.upper[order]), problem.integrality[order], problem.sense,
         )  # fmt: skip
-        x = general.solve(theta[order])
+        x = general.solve(problem.signed(problem.gain(theta))[order])
         yield holds(general.check(x), str(general.check(x)))
         restored = torch.empty_like(x)
         restored[order] = x
@@ -49,9 +49,10 @@ class ProgramSuite(ProblemSuite):
     def names_violations(self) -> Iterator[Measure]:
         if not self.shared:
             raise Inapplicable("each instance has rows of its own")
-        x = self.problem.solve(self.draw(2))
+        theta = self.draw(2)
+        x = self.problem.solve(theta)
         x[1] = x[1] - 1000.0
-        report = self.problem.check(x)
+        report = self.problem.at(theta).check(x)
         yield holds(report.feasible.tolist() == [True, False], f"instance 1 is far outside, but `check` says: {report}")
         yield holds(report.worst[1] > 1, f"the worst violation of a decision far outside is {report.worst[1]}")
         yield holds(all(violation.instance == (1,) for violation in report.violations), f"not of instance 1: {report}")
@@ -67,17 +68,16 @@ class ProgramSuite(ProblemSuite):
 
     @Promise("variables are called by their names", "pass `names` on to `LinearProgram`")
     def speaks_names(self) -> Iterator[Measure]:
-        problem, kind = self.program, type(self.problem)
-        if kind._settings is LinearProgram._settings and kind is not LinearProgram:
-            raise Inapplicable("it gives no `_settings()`")
-        if problem.parameters is not None:
-            raise Inapplicable("its parameters have names of their own")
+        problem, kind = self.program, type(self.program)
+        own = kind.config is not LinearProgram.config or kind._settings is not LinearProgram._settings
+        if not (own or kind is LinearProgram) or "names" not in problem.config():
+            raise Inapplicable("`config()` gives no `names`")
         names = [f"variable {i} of mine" for i in range(problem.n)]
         twin = kind.from_config({**problem.config(), "names": names})
-        yield holds(twin.names == twin.theta_names == tuple(names), f"`names` became {twin.names}, {twin.theta_names}")
-        broken = torch.full((*problem.batch_shape, problem.n), -1000.0)
-        yield holds(
-            "variable 0 of mine" in str(twin.check(broken)), f"`check` does not name the variable: {twin.check(broken)}"
-        )
+        yield holds(twin.names == tuple(names), f"`names` became {twin.names}")
+        if problem.parameters is None:
+            yield holds(twin.theta_names == tuple(names), f"`theta_names` became {twin.theta_names}")
+        report = twin.at(self.draw()).check(torch.full((*problem.batch_shape, problem.n), -1000.0))
+        yield holds("variable 0 of mine" in str(report), f"`check` does not name the variable: {report}")
         shorter = {**problem.config(), "names": names[1:]}
         yield refused(lambda: kind.from_config(shorter), "a name too few", "`names` must be a name for each")

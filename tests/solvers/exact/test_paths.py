@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import itertools
+
+import networkx
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from foresolve.errors import UnboundedError
+from foresolve.errors import InvalidInputError
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.solvers.exact import dijkstra, paths
 from foresolve.solvers.exact.paths import PathSolver
@@ -27,21 +32,22 @@ def test_the_three_methods_agree(cyclic: PathSolver) -> None:
     generator = torch.Generator().manual_seed(0)
     costs = torch.rand(20, len(cyclic.tails), generator=generator, dtype=torch.float64)
     by_dijkstra = cyclic._trace(torch.from_numpy(cyclic._dijkstra.arcs_into(costs.numpy())))
-    by_sweeps = cyclic._trace(cyclic._bellman_ford(costs, torch.arange(20), (20,)))
-    assert torch.equal(by_dijkstra, by_sweeps)
+    arc_into, has_cycle = cyclic._bellman_ford(costs)
+    assert not has_cycle.any()
+    assert torch.equal(by_dijkstra, cyclic._trace(arc_into))
     half = len(cyclic.tails) // 2
     acyclic = PathSolver(cyclic.tails[:half], cyclic.heads[:half], 36, 0, 35)
     assert acyclic.acyclic
     forward = costs.clone()
     forward[:, half:] = 100.0
-    assert torch.equal(acyclic.solve(forward[:, :half]), cyclic.solve(forward)[:, :half])
+    assert torch.equal(acyclic.solve(forward[:, :half])[0], cyclic.solve(forward)[0][:, :half])
 
 
 def test_dijkstra_in_parts_is_dijkstra(cyclic: PathSolver, monkeypatch: pytest.MonkeyPatch) -> None:
     costs = torch.randint(0, 3, (9, len(cyclic.tails)), generator=torch.Generator().manual_seed(1)).double()
-    expected = cyclic.solve(costs)
+    expected, _ = cyclic.solve(costs)
     monkeypatch.setattr(dijkstra, "DIJKSTRA_ARCS", 250)
-    assert torch.equal(cyclic.solve(costs), expected)
+    assert torch.equal(cyclic.solve(costs)[0], expected)
 
 
 def test_a_mixed_batch_keeps_its_order(cyclic: PathSolver) -> None:
@@ -50,7 +56,7 @@ def test_a_mixed_batch_keeps_its_order(cyclic: PathSolver) -> None:
     potential = torch.rand(8, 36, generator=generator, dtype=torch.float64) * 2
     shifted = costs + potential[:, cyclic.tails] - potential[:, cyclic.heads]
     mixed = torch.where((torch.arange(8) % 2 == 0)[:, None], costs, shifted)
-    assert torch.equal(cyclic.solve(mixed, (8,)), cyclic.solve(costs, (8,)))
+    assert torch.equal(cyclic.solve(mixed)[0], cyclic.solve(costs)[0])
 
 
 def test_hubs_are_padded_apart() -> None:
@@ -64,7 +70,7 @@ def test_hubs_are_padded_apart() -> None:
     solver = PathSolver(tails, heads, sink + 1, 0, sink)
     assert sum(arcs.size for _, arcs in solver._groups) <= 4 * len(tails)
     costs = torch.rand(3, len(tails), generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-    x = solver.solve(costs)
+    x, _ = solver.solve(costs)
     assert (x.sum(-1) == 3).all()
 
 
@@ -74,9 +80,9 @@ def test_high_and_low_degrees_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = ends[ends[:, 0] != ends[:, 1]]
     solver = PathSolver(ends[:, 0], ends[:, 1], 12, 0, 11)
     costs = torch.from_numpy(rng.normal(size=(7, len(ends))))
-    expected = solver.solve(costs)
+    expected, _ = solver.solve(costs)
     monkeypatch.setattr(paths, "LOOP_DEGREE", 1)
-    assert torch.equal(solver.solve(costs), expected)
+    assert torch.equal(solver.solve(costs)[0], expected)
 
 
 @pytest.mark.parametrize("through_source", [True, False])
@@ -84,17 +90,98 @@ def test_negative_cycles_are_found(cyclic: PathSolver, through_source: bool) -> 
     costs = torch.rand(5, len(cyclic.tails), generator=torch.Generator().manual_seed(5), dtype=torch.float64)
     node = 0 if through_source else 14
     arc = int(np.flatnonzero((cyclic.tails == node) & (cyclic.heads == node + 1))[0])
+    expected, _ = cyclic.solve(costs)
     costs[3, arc] = -2.0
-    with pytest.raises(UnboundedError, match=r"instance \(1, 1\)") as caught:
-        cyclic.solve(costs[:4], (2, 2))
-    assert caught.value.instances == (3,)
-    assert str(node) in str(caught.value)
+    x, found = cyclic.solve(costs)
+    assert found.tolist() == [False, False, False, True, False]
+    assert torch.equal(x[~found], expected[~found])
+    assert not x[3].any()
+    nodes, total = cyclic.cycle(costs[3])
+    assert {node, node + 1} <= set(nodes)
+    assert nodes[0] == nodes[-1]
+    assert total < 0
 
 
 def test_all_negative_costs_end_soon() -> None:
     solver = PathSolver(*grid_arcs(40), 1600, 0, 1599)
-    with pytest.raises(UnboundedError, match="a cycle has negative cost"):
-        solver.solve(-torch.ones(1, len(solver.tails), dtype=torch.float64), (1,))
+    _, found = solver.solve(-torch.ones(1, len(solver.tails), dtype=torch.float64))
+    assert found.all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**20))
+def test_negative_cycles_are_those_of_networkx(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nodes, many = int(rng.integers(2, 9)), int(rng.integers(1, 30))
+    arcs = np.concatenate([[[0, nodes - 1]], rng.integers(0, nodes, (many, 2))])
+    solver = PathSolver(arcs[:, 0], arcs[:, 1], nodes, 0, nodes - 1)
+    costs = torch.from_numpy(rng.integers(-2, 6, (9, len(arcs)))).double()
+    x, found = solver.solve(costs)
+    for row, cost, cyclic in zip(x, costs, found.tolist(), strict=True):
+        graph = networkx.MultiDiGraph()
+        for (tail, head), weight, usable in zip(arcs.tolist(), cost.tolist(), solver.usable.tolist(), strict=True):
+            if usable:
+                graph.add_edge(tail, head, weight=weight)
+        assert cyclic == networkx.negative_edge_cycle(graph)
+        if cyclic:
+            ring, total = solver.cycle(cost)
+            assert ring[0] == ring[-1]
+            assert len(set(ring[1:])) == len(ring) - 1
+            steps = list(itertools.pairwise(ring))
+            assert total == sum(cost[int(i)] for i in _chosen(arcs, cost, steps))
+            assert total < 0
+        else:
+            length = networkx.bellman_ford_path_length(graph, 0, nodes - 1)
+            assert float(cost @ row) == length
+
+
+def _chosen(arcs: np.ndarray, cost: torch.Tensor, steps: list[tuple[int, int]]) -> list[int]:
+    """The cheapest arc of each step."""
+    parallel = [np.flatnonzero((arcs == step).all(1)) for step in steps]
+    return [int(same[cost[same].argmin()]) for same in parallel]
+
+
+class TestInside:
+    """0 -> 1 -> 2 -> 3 with 1 -> 4 -> 1 beside it, and 1 -> 3 at once."""
+
+    arcs = np.array([(0, 1), (1, 2), (2, 3), (1, 4), (4, 1), (1, 3)])
+    solver = PathSolver(arcs[:, 0], arcs[:, 1], 5, 0, 3)
+
+    def inside(self, flow: list[float], costs: list[float]) -> list[float]:
+        tensors = [torch.tensor([row], dtype=torch.float64) for row in (flow, costs)]
+        return self.solver.inside(*tensors)[0].tolist()
+
+    def test_cycles_go(self) -> None:
+        assert self.inside([1, 1, 1, 1, 1, 0], [1, 1, 1, -5, 1, 0]) == [1, 1, 1, 0, 0, 0]
+
+    def test_the_cheapest_in_the_support_with_negative_costs_as_zero(self) -> None:
+        half = [1, 0.5, 0.5, 0, 0, 0.5]
+        assert self.inside(half, [1, 1, 1, 0, 0, 3]) == [1, 1, 1, 0, 0, 0]
+        assert self.inside(half, [1, 1, 1, 0, 0, 1]) == [1, 0, 0, 0, 0, 1]
+        assert self.inside(half, [1, -9, 4, 0, 0, 3]) == [1, 0, 0, 0, 0, 1]
+
+    def test_what_is_no_flow_is_refused(self) -> None:
+        with pytest.raises(InvalidInputError, match="`x` must be flows from node 0 to node 3; got one that does not"):
+            self.inside([1, 0, 1, 0, 0, 0], [1.0] * 6)
+
+    @pytest.mark.parametrize(
+        ("x", "order"),
+        [
+            ([1, 1, 1, 0, 0, 0], [0, 1, 2, 3]),
+            ([1, 0, 0, 0, 0, 1], [0, 1, 3]),
+            ([1, 1, 1, 1, 1, 0], None),
+            ([1, 0.5, 0.5, 0, 0, 0.5], None),
+            ([1, 1, 0, 0, 0, 0], None),
+            ([1, 0, 0, 0, 1, 1], None),
+        ],
+    )
+    def test_order(self, x: list[float], order: list[int] | None) -> None:
+        assert self.solver.order(np.array(x, dtype=np.float64)) == order
+
+
+def test_a_cycle_through_the_target_is_no_path() -> None:
+    solver = PathSolver(np.array([0, 1, 2]), np.array([1, 2, 1]), 3, 0, 1)
+    assert solver.order(np.ones(3)) is None
 
 
 def test_small_batches_in_numpy_equal_large_ones_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +191,15 @@ def test_small_batches_in_numpy_equal_large_ones_in_torch(monkeypatch: pytest.Mo
     quick = problem.solve(theta)
     monkeypatch.setattr(paths, "SMALL", 0)
     assert torch.equal(problem.solve(theta), quick)
+
+
+def test_cyclic_graphs_in_numpy_and_in_torch(cyclic: PathSolver) -> None:
+    costs = torch.randn(40, len(cyclic.tails), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    costs = costs.abs().round() - (torch.arange(40) % 3 == 0)[:, None] * 0.5  # some with cycles that pay
+    potential = torch.rand(40, 36, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    costs[20:] += (potential[:, cyclic.tails] - potential[:, cyclic.heads])[20:]
+    x, found = cyclic.solve(costs)
+    assert 0 < int(found.sum()) < 40
+    again, found_again = cyclic._solve(costs)  # as on a GPU
+    assert torch.equal(found, found_again)
+    assert torch.equal(x, again)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs
-from foresolve._base.graphs import Graph, as_pairs, describe_names, restore_names
+from foresolve._base.arc_lists import as_pairs
+from foresolve._base.graphs import Graph, describe_names, restore_names
 from foresolve.sets.decomposition import columns
 from foresolve.sets.matroids.matroid import Matroid
 

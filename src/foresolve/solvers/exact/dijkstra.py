@@ -8,6 +8,7 @@ from scipy.sparse.csgraph import dijkstra
 
 # Graphs that SciPy sees in one call, by their arcs together.
 DIJKSTRA_ARCS = 400_000
+FINITE = float(np.finfo(np.float64).max)  # how far SciPy looks: not along arcs of infinite cost
 
 
 class BatchedDijkstra:
@@ -23,7 +24,10 @@ class BatchedDijkstra:
         self.pairs = keys[self.first]
 
     def arcs_into(self, costs: np.ndarray) -> np.ndarray:
-        """The last arc of a cheapest way to each node, `(B, n_arcs) -> (n_nodes, B)`; `n_arcs` where there is none."""
+        """The last arc of a cheapest way to each node, `(B, n_arcs) -> (n_nodes, B)`; `n_arcs` where there is none.
+
+        Arcs of infinite cost are not taken.
+        """
         costs = costs[:, self.arcs]
         size = max(1, DIJKSTRA_ARCS // len(self.arcs))
         parts = [self._part(costs[start : start + size]) for start in range(0, len(costs), size)]
@@ -46,7 +50,9 @@ class BatchedDijkstra:
             ),
             (len(count) * n, len(count) * n),
         )
-        _, before, _ = dijkstra(graph, indices=count * n + self.source, min_only=True, return_predecessors=True)
+        _, before, _ = dijkstra(
+            graph, indices=count * n + self.source, min_only=True, return_predecessors=True, limit=FINITE
+        )
         before = before.reshape(len(count), n) - shift
         pair = np.searchsorted(pairs, before * n + np.arange(n)).clip(0, len(pairs) - 1)
         chosen = self.arcs[np.take_along_axis(choice, pair, axis=1)]

@@ -1,13 +1,13 @@
 """Shortest paths for a batch of costs on one graph.
 
 Three methods, each for what it does best: one sweep of dynamic programming over the levels of an acyclic graph,
-Dijkstra (SciPy) for costs without negatives, and otherwise Bellman and Ford's sweeps until nothing changes. Sweeps are
-vectorised over the batch and the nodes of a level, and run where the costs are.
+Dijkstra (SciPy) for costs without negatives, and otherwise Bellman and Ford's sweeps until nothing changes, or until a
+cycle of negative cost shows. Sweeps are vectorized over the batch and the nodes of a level, and run where costs are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base.checks import instance_names
-from foresolve.errors import InfeasibleError, UnboundedError
+from foresolve._base import checks
+from foresolve.errors import InfeasibleError
 from foresolve.solvers.arrays import Array, namespace, to_tensor
 from foresolve.solvers.exact.dijkstra import BatchedDijkstra
 from foresolve.solvers.exact.levels import groups, hops, longest_ways
@@ -25,8 +25,11 @@ from foresolve.solvers.exact.levels import groups, hops, longest_ways
 IMPROVEMENT = 1e-12
 # torch wakes all its threads for `min` along a dimension, however small; up to this degree comparing in turn is faster.
 LOOP_DEGREE = 8
-# Up to this many costs in a batch, NumPy's cheaper calls outweigh torch's threads.
+# Up to this many costs in a batch, NumPy's cheaper calls outweigh torch's threads in a single sweep; many sweeps, each
+# with a question at its end, are faster in NumPy whatever the batch.
 SMALL = 200_000
+# Less than this on an arc is none.
+LEAST_FLOW = 1e-6
 
 Step = tuple[Array, Array, Array]  # nodes `(k,)`, the arcs into them `(k, degree)` and the tails of those arcs
 
@@ -70,25 +73,72 @@ class PathSolver:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_on": {}}
 
-    def solve(self, costs: Tensor, batch: Sequence[int] = ()) -> Tensor:
-        """The arcs of a cheapest path as 0/1, `(B, n_arcs) -> (B, n_arcs)`.
+    def solve(self, costs: Tensor) -> tuple[Tensor, Tensor]:
+        """The arcs of a cheapest path as 0/1, `(B, n_arcs) -> (B, n_arcs)`, and which instances `(B,)` have none.
 
-        A cycle of usable arcs with negative costs is an `UnboundedError` that names its nodes.
+        Those are the ones where a cycle of usable arcs has negative cost; their rows are 0.
         """
         costs = costs.detach()
+        in_numpy = costs.device.type == "cpu" and (costs.numel() <= SMALL or not self.acyclic)
+        x, cyclic = self._solve(costs.numpy() if in_numpy else costs)
+        return to_tensor(x), to_tensor(cyclic)
+
+    def _solve(self, costs: Array) -> tuple[Array, Array]:
+        xp = namespace(costs)
+        cyclic = xp.counts(costs) > 0
         if self.acyclic:
-            small = costs.device.type == "cpu" and costs.numel() <= SMALL
-            return to_tensor(self._trace(self._sweep(costs.numpy() if small else costs)))
-        x = torch.zeros_like(costs)
-        usable = torch.from_numpy(self.usable).to(costs.device)
-        negative = (costs[:, usable] < 0).any(-1)
+            return self._trace(self._sweep(costs)), cyclic
+        x, negative = xp.full(costs.shape, 0.0, costs), ((costs < 0) & _beside(self.usable, costs)).any(-1)
         if not bool(negative.all()):
-            arc_into = self._dijkstra.arcs_into(costs[~negative].cpu().numpy())
-            x[~negative] = self._trace(torch.from_numpy(arc_into).to(costs.device))
+            arc_into = self._dijkstra.arcs_into(to_tensor(costs[~negative]).cpu().numpy())
+            x[~negative] = self._trace(_beside(arc_into, costs))
         if bool(negative.any()):
-            where = negative.nonzero().flatten()
-            x[negative] = self._trace(self._bellman_ford(costs[negative], where, batch))
-        return x
+            arc_into, has_cycle = self._bellman_ford(costs[negative])
+            cyclic[negative] = has_cycle
+            if not bool(has_cycle.all()):
+                x[negative & ~cyclic] = self._trace(arc_into[:, ~has_cycle])
+        return x, cyclic
+
+    def inside(self, flows: Tensor, costs: Tensor) -> Tensor:
+        r"""The path within each flow from source to target, `(B, n_arcs)` all: what is left without its cycles.
+
+        Of the paths in the flow's support, the cheapest with negative costs counted as 0. Where no cycle has negative
+        cost, every path in the support of a cheapest flow is a shortest one: with distances :math:`\pi_v` from the
+        source, :math:`c_{uv} + \pi_u - \pi_v \ge 0` on all arcs, and these reduced costs, times the flow, sum up to
+        its cost less :math:`\pi_t`, which is 0: so they are 0 wherever there is flow.
+        """
+        outside = (flows <= LEAST_FLOW).cpu().numpy()
+        allowed = np.where(outside, np.inf, costs.detach().clamp_min(0).cpu().numpy())
+        arc_into = self._dijkstra.arcs_into(allowed)
+        lost = arc_into[self.target] == len(self.tails)
+        if lost.any():
+            ends = f"from node {self.name(self.source)} to node {self.name(self.target)}"
+            raise checks.fail("x", f"flows {ends}", f"one that does not arrive (number {int(lost.argmax())})")
+        return to_tensor(self._trace(arc_into)).to(flows)
+
+    def cycle(self, costs: Tensor) -> tuple[list[int], float]:
+        """The nodes of a cycle of negative cost, the first again at the end, and its cost; `costs` are `(n_arcs,)`."""
+        arc_into, _ = self._bellman_ford(costs.detach().cpu().numpy()[None])
+        ancestor, lost = self._ancestors(arc_into)
+        into, node = arc_into[:, 0], int(ancestor[lost[:, 0].argmax(), 0])
+        nodes, total = [node], 0.0
+        while len(nodes) == 1 or nodes[-1] != node:
+            arc = into[nodes[-1]]
+            total += float(costs[arc])
+            nodes.append(int(self.tails[arc]))
+        return nodes[::-1], total
+
+    def order(self, x: np.ndarray) -> list[int] | None:
+        """The nodes of a decision `(n_arcs,)` from source to target, `None` where it is not one path."""
+        taken = x > 0.5
+        if np.abs(x - taken).max() > LEAST_FLOW:
+            return None
+        used = np.flatnonzero(taken)
+        ahead = dict(zip(self.tails[used].tolist(), self.heads[used].tolist(), strict=True))
+        nodes = [self.source]
+        while nodes[-1] != self.target and nodes[-1] in ahead and len(nodes) <= len(used):
+            nodes.append(ahead[nodes[-1]])
+        return nodes if nodes[-1] == self.target and len(nodes) == len(used) + 1 else None
 
     @cached_property
     def _dijkstra(self) -> BatchedDijkstra:
@@ -142,52 +192,47 @@ class PathSolver:
                 break
         return x[:, :-1]
 
-    def _bellman_ford(self, costs: Tensor, where: Tensor, batch: Sequence[int]) -> Tensor:
+    def _bellman_ford(self, costs: Array) -> tuple[Array, Array]:
+        """The arc into each node, `(n_nodes, B)`, and in which instances these form a cycle, of negative cost."""
+        xp = namespace(costs)
         by_arc, distance, arc_into = self._start(costs)
-        least = IMPROVEMENT * costs.abs().amax(-1)
+        least, cyclic = IMPROVEMENT * xp.amax(abs(costs)), xp.counts(costs) > 0
+        found, pending = xp.full(arc_into.shape, len(self.tails), costs), xp.arange(len(costs), costs)
         for sweep in range(1, self.n_nodes + 2):
-            changed = torch.zeros((), dtype=torch.bool, device=costs.device)
+            changed = False
             steps = self._graph(costs)[1]
             for nodes, arcs, tails in steps if sweep % 2 else reversed(steps):  # paths may wind back
                 best, arc = _cheapest(distance[tails] + by_arc[arcs], arcs)
                 old = distance[nodes]
                 better = best < old - least
-                distance[nodes] = torch.where(better, best, old)
-                arc_into[nodes] = torch.where(better, arc, arc_into[nodes])
-                changed |= better.any()
+                distance[nodes] = xp.where(better, best, old)
+                arc_into[nodes] = xp.where(better, arc, arc_into[nodes])
+                changed = better.any() | changed
             if not bool(changed):
                 break
             # Arcs into nodes that form a cycle prove a negative one, long before the last sweep.
             if sweep & (sweep - 1) == 0 or sweep > self.n_nodes:
-                self._refuse_cycles(costs, arc_into, where, batch)
-        return arc_into
+                lost = self._ancestors(arc_into)[1].any(0)
+                if bool(lost.any()):
+                    cyclic[pending[lost]] = True
+                    found[:, pending[lost]] = arc_into[:, lost]
+                    by_arc, distance, arc_into = by_arc[:, ~lost], distance[:, ~lost], arc_into[:, ~lost]
+                    least, pending = least[~lost], pending[~lost]
+        found[:, pending] = arc_into
+        return found, cyclic
 
-    def _refuse_cycles(self, costs: Tensor, arc_into: Tensor, where: Tensor, batch: Sequence[int]) -> None:
+    def _ancestors(self, arc_into: Array) -> tuple[Array, Array]:
+        """Where each node `(n_nodes, B)` comes from, many arcs back, and whether that is a cycle and not the source."""
         tails, _ = self._graph(arc_into)
-        ancestor = tails[arc_into]
+        ancestor, lane = tails[arc_into], namespace(arc_into).arange(arc_into.shape[1], arc_into)
         for _ in range(self.n_nodes.bit_length()):  # pointer jumping: 1, 2, 4, ... arcs back
-            ancestor = ancestor.gather(0, ancestor)
-        lost = (ancestor != self.source) | (arc_into[self.source] != len(self.tails))
-        bad = lost.any(0).nonzero().flatten()
-        if len(bad) == 0:
-            return
-        column = int(bad[0])
-        into = arc_into[:, column].cpu().numpy()
-        node = int(ancestor[int(lost[:, column].nonzero()[0]), column])
-        cycle, total = [node], 0.0
-        while len(cycle) == 1 or cycle[-1] != node:
-            arc = into[cycle[-1]]
-            total += float(costs[column, arc])
-            cycle.append(int(self.tails[arc]))
-        instances = [int(i) for i in where[bad]]
-        route = " -> ".join(self.name(i) for i in reversed(cycle))
-        raise UnboundedError(
-            "a cycle has negative cost, so that no path is shortest, in {instances}: "
-            f"{route} costs {total:.6g} {'in the first' if len(instances) > 1 else 'there'}. Keep costs non-negative "
-            "(`torch.nn.functional.softplus`), or use an acyclic graph",
-            instances,
-            instance_names(instances, batch),
-        )
+            ancestor = ancestor[ancestor, lane]
+        return ancestor, (ancestor != self.source) | (arc_into[self.source] != len(self.tails))
+
+
+def _beside(array: np.ndarray, like: Array) -> Array:
+    """Where `like` is."""
+    return torch.from_numpy(array).to(like.device) if isinstance(like, Tensor) else array
 
 
 def _cheapest(reach: Array, arcs: Array) -> tuple[Array, Array]:

@@ -1,0 +1,179 @@
+"""Programs over flows of one unit, decided by paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve._base.graphs import Graph
+from foresolve.errors import ForesolveWarning, UnboundedError
+from foresolve.problems.incumbent import Incumbent
+from foresolve.problems.linear import LinearProgram
+from foresolve.solvers.exact.outcome import Ending, Limits, Outcome
+from foresolve.solvers.exact.paths import PathSolver
+
+_REMEDY = (
+    'Keep costs non-negative (`head="non_negative"` of foresolve\'s models, `torch.nn.functional.softplus`), or use an '
+    "acyclic graph"
+)
+
+
+class PathProgram(LinearProgram):
+    """How flows from a source to a target are decided, and read as paths; `ShortestPath` is one."""
+
+    _graph: Graph
+    _paths: PathSolver
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return self._graph.n_nodes
+
+    # -- decisions ---------------------------------------------------------------------------------------------------
+
+    def solve(self, theta: Tensor) -> Tensor:
+        """The shortest path of each instance; a cycle of negative cost is an `UnboundedError`."""
+        if not (self.fixed and self._structured):
+            return super().solve(theta)
+        theta, costs, batch = self._flat_costs(theta)
+        x, cyclic = self._paths.solve(costs)
+        if bool(cyclic.any()):
+            where = cyclic.nonzero().flatten().tolist()
+            message = f"{self._told(costs[where[0]], len(where))}. {_REMEDY}"
+            raise UnboundedError(message, where, checks.instance_names(where, batch))
+        return x.to(theta).reshape(*batch, self.n)
+
+    def decide(self, theta: Tensor, *, warn: bool = False) -> tuple[Tensor, Tensor]:
+        """The shortest path of each instance; where a cycle has negative cost, the path inside the best flow.
+
+        Returns
+        -------
+        The paths, and where `solve` has none `(*batch,)`; with `warn`, a warning names such a cycle and the remedy.
+        """
+        if not (self.fixed and self._structured):
+            return super().decide(theta, warn=warn)
+        theta, costs, batch = self._flat_costs(theta)
+        x, cyclic = self._paths.solve(costs)
+        if bool(cyclic.any()):
+            x[cyclic] = self._paths.inside(self._flows(x, cyclic, -costs, batch)[cyclic], costs[cyclic])
+            if warn:
+                where = cyclic.nonzero().flatten().tolist()
+                told = self._told(costs[where[0]], len(where)).replace(
+                    "{instances}", checks.instance_names(where, batch)
+                )
+                checks.warn(f"{told}; the path inside the best flow is taken. {_REMEDY}", ForesolveWarning)
+        return x.to(theta).reshape(*batch, self.n), cyclic.reshape(batch)
+
+    def discrete(self, x: Tensor, theta: Tensor) -> Tensor:
+        """The path inside a flow: the cheapest in its support with negative costs counted as 0; its cycles go."""
+        if self._paths.acyclic or not (self.fixed and self._structured):
+            return x
+        _, costs, own = self._flat_costs(theta)
+        batch = checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": own})
+        flows = x.detach().double().expand(*batch, self.n).reshape(-1, self.n)
+        costs = costs.reshape(*own, self.n).expand(*batch, self.n).reshape(-1, self.n)
+        return self._paths.inside(flows, costs).to(x).reshape(*batch, self.n)
+
+    def _flat_costs(self, theta: Tensor) -> tuple[Tensor, Tensor, torch.Size]:
+        theta = self.check_theta(theta).detach()
+        self.batch_for(theta)
+        gains, batch = self._flat_gains(self.gain(theta))
+        return theta, -gains, batch
+
+    def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
+        x, cyclic = self._paths.solve(-gains)
+        return self._flows(x, cyclic, gains, batch) if bool(cyclic.any()) else x
+
+    def _flows(self, x: Tensor, cyclic: Tensor, gains: Tensor, batch: torch.Size) -> Tensor:
+        """Best flows where a cycle has negative cost, by HiGHS; paths `x` elsewhere.
+
+        The rows are totally unimodular, so that the vertices that simplex ends at are 0/1 but for its tolerance.
+        """
+        where = cyclic.nonzero().flatten().tolist()
+        same = np.zeros(len(where), dtype=np.int64)  # all instances share the feasible set
+        outcomes = [Outcome(Ending.OPTIMAL, row) for row in x.cpu().numpy()]
+        for i, outcome in zip(where, self._pool.search(gains[cyclic].cpu().numpy(), same, self.limits), strict=True):
+            outcomes[i] = outcome
+        return torch.from_numpy(self._pool.proven(outcomes, batch, self.limits)).round().to(x)
+
+    def _incumbent(self, theta: Tensor, limits: Limits) -> Incumbent:
+        if self._structured:
+            self.solve(theta)  # refuses cycles of negative cost
+        return super()._incumbent(theta, limits)
+
+    def _told(self, costs: Tensor, count: int) -> str:
+        nodes, total = self._paths.cycle(costs)
+        route = " -> ".join(self._graph.node_name(node) for node in nodes)
+        first = "in the first" if count > 1 else "there"
+        return (
+            "a cycle has negative cost, so that no path is shortest, in {instances}: "
+            f"{route} costs {total:.6g} {first}"
+        )
+
+    # -- paths and nodes ---------------------------------------------------------------------------------------------
+
+    @property
+    def arcs(self) -> list[tuple[Any, ...]]:
+        """`(tail, head)` of each arc, in the order of decisions; with the key, where arcs have keys."""
+        return self._graph.arcs
+
+    @property
+    def node_names(self) -> list[Any]:
+        """What the caller calls each node."""
+        return self._graph.node_names
+
+    def nodes(self, x: Tensor) -> Tensor:
+        """Which nodes decisions `(*batch, n_arcs)` visit, `(*batch, n_nodes)`: 1 on a path, `source` included.
+
+        Differentiable: of a fractional decision, how much of it passes each node.
+        """
+        x = checks.as_tensor("x", x)
+        checks.last_dim("x", x, self.n)
+        visits = x.new_zeros(*x.shape[:-1], self.n_nodes)
+        visits[..., self._paths.source] = 1.0
+        return visits.index_add(-1, torch.from_numpy(self._graph.heads).to(x.device), x)
+
+    def path(self, x: Tensor) -> list[Any]:
+        """The nodes of one decision `(n_arcs,)` in order, by the caller's names; of a batch, a list for each."""
+        x = checks.as_tensor("x", x)
+        checks.last_dim("x", x, self.n)
+        if x.ndim > 1:
+            return [self.path(row) for row in x]
+        order = self._paths.order(x.detach().cpu().double().numpy())
+        if order is None:
+            remedy = "`problem.discrete(x, theta)` is the path inside a flow"
+            raise checks.fail("x", "one path, 1 on its arcs and 0 elsewhere", "a decision that is none", remedy)
+        return [self._graph.node(node) for node in order]
+
+    def from_nodes(self, visited: Any) -> Tensor:
+        """The path through exactly the nodes that are 1 in `visited` `(*batch, n_nodes)`, as a decision.
+
+        The inverse of `nodes` for paths without a shortcut among their own nodes, as shortest paths with positive costs
+        on nodes are: others may have several orders, and are refused.
+
+        Examples
+        --------
+        >>> import torch, foresolve
+        >>> problem = foresolve.ShortestPath.grid(3, 3, moves="8", costs="cells")
+        >>> problem.path(problem.from_nodes([1, 0, 0, 1, 0, 0, 0, 1, 1]))
+        [0, 3, 7, 8]
+        """
+        visited = checks.as_tensor("visited", visited)
+        checks.last_dim("visited", visited, self.n_nodes, f"the {self.n_nodes} nodes")
+        batch, flat = visited.shape[:-1], visited.detach().cpu().reshape(-1, self.n_nodes) > 0.5
+        ends = [self._paths.source, self._paths.target]
+        tails, heads = (torch.from_numpy(part) for part in (self._graph.tails, self._graph.heads))
+        wrong = ~flat[:, ends].all(-1)
+        within = (flat[:, tails] & flat[:, heads]).double()
+        x = torch.zeros_like(within)
+        if not bool(wrong.any()):
+            x = self._paths.inside(within, torch.ones_like(within))
+            wrong = ((self.nodes(x) > 0.5) != flat).any(-1)
+        if bool(wrong.any()):
+            where = checks.instance_names(wrong.nonzero().flatten().tolist(), batch)
+            raise checks.fail("visited", "the nodes of a path without a shortcut from `source` to `target`", where)
+        return x.to(visited).reshape(*batch, self.n)

@@ -1,0 +1,1 @@
+"""Models of other tools: files, HiGHS, cvxpy."""

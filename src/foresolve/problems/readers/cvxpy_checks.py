@@ -1,0 +1,116 @@
+"""What of a cvxpy problem is predicted, and whether it is a linear program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from foresolve._base import checks
+from foresolve.problems.readers.model import positions, shown
+
+# Attributes of matrices that cvxpy stores by fewer numbers than they have entries.
+REDUCED = ("symmetric", "diag", "PSD", "NSD", "hermitian", "sparsity", "complex", "imag")
+
+
+def chosen_parameters(cvxpy: Any, problem: Any, parameter: Any) -> list[Any]:
+    """The parameters that are predicted: all, or those that `parameter` gives as objects or names."""
+    if not isinstance(problem, cvxpy.Problem):
+        raise checks.fail("problem", "a `cvxpy.Problem`", type(problem).__name__)
+    known = list(dict.fromkeys(problem.parameters()))
+    if not known:
+        remedy = "Write what is predicted as `cvxpy.Parameter(size, name=...)` in the objective or a constraint"
+        raise checks.fail("problem", "one with parameters", "a problem without any", remedy)
+    _check_names("parameters", known)
+    if parameter is None:
+        chosen = known
+    else:
+        given = [parameter] if isinstance(parameter, str | cvxpy.Parameter) else list(parameter)
+        wanted = [part.name() if isinstance(part, cvxpy.Parameter) else part for part in given]
+        chosen = [known[j] for j in positions("parameter", wanted, [part.name() for part in known], "its parameters")]
+    for leaf in chosen:
+        _check_entries("parameter", leaf)
+    for leaf in problem.variables():
+        _check_entries("problem", leaf)
+        _check_bounds(cvxpy, leaf, {part.id for part in chosen})
+    _check_names("variables", problem.variables())
+    return chosen
+
+
+def _check_entries(argument: str, leaf: Any) -> None:
+    special = [name for name in REDUCED if leaf.attributes.get(name)]
+    if special:
+        remedy = "State it as a constraint, for example `X == X.T`"
+        raise checks.fail(argument, "made of plain real entries", f"{leaf.name()!r}, which is {special[0]}", remedy)
+
+
+def _check_bounds(cvxpy: Any, variable: Any, predicted: set[int]) -> None:
+    """Bounds that are attributes are numbers."""
+    for bound in variable.attributes.get("bounds") or ():
+        if isinstance(bound, cvxpy.Expression) and any(part.id in predicted for part in bound.parameters()):
+            remedy = f"State them as constraints, for example `{variable.name()} <= {bound.parameters()[0].name()}`"
+            got = f"{variable.name()!r}, whose `bounds` depend on a parameter"
+            raise checks.fail("problem", "one whose variables have known `bounds`", got, remedy)
+
+
+def _check_names(what: str, leaves: list[Any]) -> None:
+    names = [leaf.name() for leaf in leaves]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        remedy = f"Name them: `cvxpy.{'Parameter' if what == 'parameters' else 'Variable'}(size, name=...)`"
+        raise checks.fail("problem", f"one whose {what} have names of their own", f"{twice!r} more than once", remedy)
+
+
+def with_known_values(cvxpy: Any, problem: Any, chosen: list[Any]) -> Any:
+    """The same problem with the values of all other parameters in their place."""
+    predicted = {part.id for part in chosen}
+    others = [part for part in problem.parameters() if part.id not in predicted]
+    unset = [part.name() for part in others if part.value is None]
+    if unset:
+        remedy = "Set its `value`, or name it in `parameter` if it is predicted"
+        raise checks.fail("problem", "one whose other parameters have values", f"{shown(unset)} without one", remedy)
+    if not others:
+        return problem
+
+    def replaced(part: Any) -> Any:
+        if (isinstance(part, cvxpy.Parameter) and part.id in predicted) or not part.parameters():
+            return part
+        known = not part.variables() and all(leaf.id not in predicted for leaf in part.parameters())
+        if known and isinstance(part, cvxpy.Expression):
+            return cvxpy.Constant(part.value)
+        return part.copy([replaced(inner) for inner in part.args]) if part.args else part
+
+    return cvxpy.Problem(replaced(problem.objective), [replaced(part) for part in problem.constraints])
+
+
+def check_linear(cvxpy: Any, problem: Any) -> None:
+    """Pieces of linear functions are fine, for cvxpy writes them as rows; anything beyond is refused by name."""
+    for constraint in problem.constraints:
+        kind = type(constraint).__name__
+        if kind not in {"Inequality", "Equality", "Zero", "NonNeg", "NonPos"}:
+            raise checks.fail("problem", "linear", f"the constraint {constraint!s:.80} ({kind})")
+    for expression in [problem.objective.expr, *(part for row in problem.constraints for part in row.args)]:
+        curved = next(_curved(expression), None)
+        if curved is not None:
+            remedy = "Layers for quadratic and conic programs are those of cvxpylayers"
+            raise checks.fail("problem", "linear", f"{curved!s:.80} in it", remedy)
+    if not problem.is_dcp():
+        raise checks.fail("problem", "convex by cvxpy's rules (DCP)", "one that is not", "See `problem.is_dcp()`")
+    if not problem.is_dcp(dpp=True):
+        places = {"the objective": problem.objective} | {f"{row!s:.80}": row for row in problem.constraints}
+        names = [(place, part) for place, part in places.items() if not part.is_dcp(dpp=True)]
+        place, part = names[0] if names else ("the objective", problem.objective)
+        parameters = shown([leaf.name() for leaf in part.parameters()])
+        remedy = (
+            "A product of parameters, or of a parameter and a parametrized bound, can become a parameter of its own"
+        )
+        raise checks.fail("parameter", "one that enters the problem affinely (DPP)", f"{parameters} in {place}", remedy)
+
+
+def _curved(expression: Any) -> Iterator[Any]:
+    """The innermost parts that no linear function has as pieces."""
+    if not expression.variables() or expression.is_pwl():
+        return
+    for part in expression.args:
+        yield from _curved(part)
+    if all(not part.variables() or part.is_pwl() for part in expression.args):
+        yield expression

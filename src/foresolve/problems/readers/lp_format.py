@@ -1,0 +1,267 @@
+"""LP files, read strictly: what is not understood is refused with its line."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.sparse
+
+from foresolve.errors import InvalidInputError
+from foresolve.problems.readers.lp_tokens import COMPARISONS, INFINITY, NOT_NAMES, Token, tokens
+from foresolve.problems.readers.model import Model
+from foresolve.problems.readers.source import Source
+
+Terms = dict[int, float]
+AMBIGUOUS = "it may continue the row above or begin a new one: write the number of that row to its right"
+FLIPPED = {"<=": ">=", ">=": "<=", "=": "="}
+
+
+def read_lp(source: Source) -> Model:
+    """The model in an LP file."""
+    return LpReader(source).model()
+
+
+class LpReader:
+    """One pass over the words; variables are numbered as they appear.
+
+    A row is `expression <= number` or `number <= expression (<= number)`. Constants beside variables move to the right,
+    terms of the same variable are summed, and between two terms stands a sign: then no slip of the pen is a model.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.words = tokens(source)
+        self.place = 0
+        self.columns: dict[str, int] = {}
+        self.costs: Terms = {}
+        self.offset = 0.0
+        self.rows: list[tuple[Terms, float, float]] = []
+        self.labels: set[str] = set()
+        self.lower: dict[int, float] = {}
+        self.upper: dict[int, float] = {}
+        self.upper_at: dict[int, int] = {}
+        self.integer: set[int] = set()
+        self.binary: set[int] = set()
+
+    def model(self) -> Model:
+        """What the file holds."""
+        maximize = self._objective()
+        takers = {"rows": self._row, "bounds": self._bound, "integer": self._integer, "binary": self._binary}
+        while self.word.text != "end":
+            section = self._next("section", "a section, such as `st`, or `end`")
+            while self.word.kind not in {"section", "stop"}:
+                if section.text not in takers:
+                    raise self._refused(section)
+                takers[section.text]()
+        self.place += 1
+        if self.word.kind != "stop":
+            raise self._broken("something follows after `end`")
+        return self._assembled(maximize)
+
+    def _refused(self, section: Token) -> InvalidInputError:
+        if section.text in {"minimize", "maximize"}:
+            return self._broken("the objective comes twice", section)
+        if section.text == "semi":
+            remedy = "Write it as a continuous variable with a 0/1 switch"
+            return self.source.broken(self.word.line, f"{self.word.text!r} is semi-continuous", remedy)
+        return self._broken(f"{section.text} are more than a linear program with integers can hold", section)
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    @property
+    def word(self) -> Token:
+        return self.words[self.place]
+
+    def _next(self, kind: str, expected: str) -> Token:
+        word = self.word
+        if word.kind == "stop" and kind == "section":
+            raise self._broken("the file ends without `end`, as if it were cut off")
+        if word.kind != kind:
+            raise self._broken(f"{expected} must stand in place of {word.text or 'the end'!r}")
+        self.place += 1
+        return word
+
+    def _broken(self, what: str, word: Token | None = None) -> InvalidInputError:
+        return self.source.broken((word or self.word).line, what)
+
+    def _column(self, name: str) -> int:
+        return self.columns.setdefault(name, len(self.columns))
+
+    def _signs(self) -> tuple[float, bool]:
+        """The sign of what follows, and whether there was one."""
+        sign, start = 1.0, self.place
+        while self.word.kind == "sign":
+            sign = -sign if self.word.text == "-" else sign
+            self.place += 1
+        return sign, self.place > start
+
+    def _number(self, what: str) -> float:
+        """A number with its signs, which may be infinite."""
+        sign, _ = self._signs()
+        word = self.word
+        self.place += 1
+        if word.kind == "name" and word.text.lower() in INFINITY:
+            return sign * math.inf
+        if word.kind != "number":
+            raise self._broken(f"{word.text or 'the end'!r} is not a number ({what})", word)
+        return sign * float(word.text)
+
+    def _done(self, what: str) -> None:
+        """A row or bound ends with its line, or with the label of the next row."""
+        if not (self.word.first or self.word.kind in {"label", "section", "stop"}):
+            raise self._broken(f"{self.word.text!r} follows after the number of {what}")
+
+    # -- expressions -------------------------------------------------------------------------------------------------
+
+    def _expression(self, *, one_line: bool = False) -> tuple[Terms, float]:
+        """The terms with variables, and the sum of those without; up to the next word that belongs to neither."""
+        terms: Terms = {}
+        constant, started = 0.0, False
+        while self.word.kind in {"sign", "number", "name"}:
+            word = self.word
+            if started and word.first and one_line:
+                if word.kind == "sign":
+                    raise self._broken(AMBIGUOUS)
+                break
+            sign, signed = self._signs()
+            if started and not signed:
+                raise self._broken(f"no + or - stands before {word.text!r}")
+            started = True
+            constant += self._term(sign, terms, one_line=one_line)
+        return terms, constant
+
+    def _term(self, sign: float, terms: Terms, *, one_line: bool) -> float:
+        """Adds a term to `terms`, or gives its value where it has no variable."""
+        factor, word = sign, self.word
+        if word.kind == "number":
+            factor *= float(word.text)
+            self.place += 1
+            if not math.isfinite(factor):
+                raise self._broken(f"{word.text!r} is not a finite number", word)
+            if self.word.kind == "number":
+                raise self._broken(f"two numbers, {word.text!r} and {self.word.text!r}, follow each other")
+            if self.word.kind != "name":
+                return factor
+            if self.word.first and one_line:
+                raise self._broken(AMBIGUOUS)
+        elif word.kind != "name":
+            raise self._broken("a sign has no term")
+        name = self._next("name", "a variable")
+        if name.text.lower() in NOT_NAMES:
+            raise self._broken(f"{name.text!r} is not a finite number", name)
+        column = self._column(name.text)
+        terms[column] = terms.get(column, 0.0) + factor
+        return 0.0
+
+    # -- sections ----------------------------------------------------------------------------------------------------
+
+    def _objective(self) -> bool:
+        section = self._next("section", "`minimize` or `maximize`")
+        if section.text not in {"minimize", "maximize"}:
+            raise self._broken("the file does not begin with `minimize` or `maximize`", section)
+        if self.word.kind == "label":
+            self.place += 1
+        self.costs, self.offset = self._expression()
+        if self.word.kind not in {"section", "stop"}:
+            raise self._broken(f"{self.word.text!r} is not part of an objective")
+        return section.text == "maximize"
+
+    def _row(self) -> None:
+        if self.word.kind == "label":
+            label = self._next("label", "a label")
+            if label.text in self.labels:
+                raise self._broken(f"the row {label.text!r} comes twice", label)
+            self.labels.add(label.text)
+        terms, constant = self._expression()
+        comparison = self._comparison()
+        if terms:
+            lower, upper = _interval(comparison, self._number("right-hand side") - constant)
+        else:
+            lower, upper, terms = self._mirrored(comparison, constant)
+        self._done("a row")
+        self.rows.append((terms, lower, upper))
+
+    def _mirrored(self, comparison: str, number: float) -> tuple[float, float, Terms]:
+        """A row that begins with its number; `1 <= x + y <= 5` has another at its end."""
+        terms, constant = self._expression(one_line=True)
+        if not terms:  # a row of numbers alone, which holds or does not
+            return *_interval(comparison, constant - number), terms
+        lower, upper = _interval(FLIPPED[comparison], number - constant)
+        if self.word.kind == "comparison":
+            word, second = self.word, self._comparison()
+            if second != comparison or second == "=":
+                raise self._broken(f"a range is `number <= expression <= number`, not with {word.text!r}", word)
+            low, high = _interval(second, self._number("end of a range") - constant)
+            lower, upper = max(lower, low), min(upper, high)
+        return lower, upper, terms
+
+    def _comparison(self) -> str:
+        return COMPARISONS[self._next("comparison", "<=, >= or =").text]
+
+    def _bound(self) -> None:
+        if self.word.kind == "name" and self.word.text.lower() not in INFINITY:
+            column = self._column(self._next("name", "a variable").text)
+            if self.word.kind == "name" and self.word.text.lower() == "free":
+                self._set_bounds(column, -math.inf, math.inf, "=")
+                self.place += 1
+            else:
+                comparison = self._comparison()
+                self._set_bounds(column, *_interval(comparison, self._number("bound")), comparison)
+        else:
+            number = self._number("bound")
+            comparison = self._comparison()
+            column = self._column(self._next("name", "a variable").text)
+            self._set_bounds(column, *_interval(FLIPPED[comparison], number), FLIPPED[comparison])
+            if self.word.kind == "comparison":
+                second = self._comparison()
+                self._set_bounds(column, *_interval(second, self._number("bound")), second)
+        self._done("a bound")
+
+    def _set_bounds(self, column: int, low: float, high: float, comparison: str) -> None:
+        for sides, value, said in ((self.lower, low, comparison != "<="), (self.upper, high, comparison != ">=")):
+            if said and column in sides:
+                raise self._broken("a bound of the variable is given twice", self.words[self.place - 1])
+            if said:
+                sides[column] = value
+        self.upper_at[column] = self.words[self.place - 1].line
+
+    def _integer(self) -> None:
+        self.integer.add(self._column(self._next("name", "a variable").text))
+
+    def _binary(self) -> None:
+        self.binary.add(self._column(self._next("name", "a variable").text))
+
+    # -- what the words amount to ------------------------------------------------------------------------------------
+
+    def _assembled(self, maximize: bool) -> Model:
+        n, integer = len(self.columns), np.zeros(len(self.columns), dtype=np.int64)
+        if n == 0:
+            raise self._broken("the file has no variables")
+        lower, upper = np.zeros(n), np.full(n, math.inf)
+        for j, value in self.upper.items():
+            upper[j] = value
+            if value < 0 and j not in self.lower:
+                what = "an upper bound below 0 without a lower bound: to some tools that is 0, to others -inf"
+                raise self.source.broken(
+                    self.upper_at[j], what, "Write `-inf <= x <= ...`, or the lower bound that holds"
+                )
+        for j, value in self.lower.items():
+            lower[j] = value
+        binary = sorted(self.binary)
+        lower[binary], upper[binary] = np.maximum(lower[binary], 0.0), np.minimum(upper[binary], 1.0)
+        integer[sorted(self.integer | self.binary)] = 1
+        entries = [(i, j, value) for i, (terms, _, _) in enumerate(self.rows) for j, value in terms.items() if value]
+        row, column, values = (np.array(part) for part in zip(*entries)) if entries else (np.zeros(0, int),) * 3
+        return Model(
+            matrix=scipy.sparse.csr_array((values.astype(float), (row, column)), shape=(len(self.rows), n)),
+            row_lower=np.array([low for _, low, _ in self.rows]), row_upper=np.array([high for *_, high in self.rows]),
+            lower=lower, upper=upper, integrality=integer,
+            coefficients=np.array([self.costs.get(j, 0.0) for j in range(n)]), offset=self.offset,
+            maximize=maximize, names=tuple(self.columns),
+        )  # fmt: skip
+
+
+def _interval(comparison: str, number: float) -> tuple[float, float]:
+    """Of what stands to the left of `comparison number`."""
+    return -math.inf if comparison == "<=" else number, math.inf if comparison == ">=" else number

@@ -1,0 +1,100 @@
+"""The words of an LP file (the format of CPLEX and Gurobi)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from foresolve.problems.readers.source import Source
+
+SECTIONS = {
+    "min": "minimize", "minimize": "minimize", "minimum": "minimize", "minimise": "minimize",
+    "max": "maximize", "maximize": "maximize", "maximum": "maximize", "maximise": "maximize",
+    "subject to": "rows", "such that": "rows", "st": "rows", "s.t.": "rows", "st.": "rows",
+    "bounds": "bounds", "bound": "bounds",
+    "general": "integer", "generals": "integer", "gen": "integer",
+    "integer": "integer", "integers": "integer", "int": "integer",
+    "binary": "binary", "binaries": "binary", "bin": "binary",
+    "semi - continuous": "semi", "semi": "semi", "semis": "semi",
+    "sos": "sos", "sos1": "sos", "sos2": "sos", "lazy constraints": "lazy constraints", "user cuts": "user cuts",
+    "general constraints": "general constraints", "end": "end",
+}  # fmt: skip
+COMPARISONS = {"<": "<=", "<=": "<=", "=<": "<=", ">": ">=", ">=": ">=", "=>": ">=", "=": "="}
+INFINITY = frozenset({"inf", "infinity"})
+NOT_NAMES = INFINITY | {"nan"}
+_WORD = re.compile(
+    r"""(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+      | (?P<arrow>->)
+      | (?P<comparison><=|=<|>=|=>|<|>|=)
+      | (?P<sign>[+-])
+      | (?P<colon>:)
+      | (?P<square>[\[\]^*/])
+      | (?P<name>[^\s\d.,;:+\-*/^<>=\\\[\]][^\s;:+\-*/^<>=\\]*)
+    """,
+    re.VERBOSE,
+)
+_REFUSED = {"arrow": "an indicator constraint", "square": "a product or a quadratic part"}
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word: its kind ("number", "comparison", "sign", "colon", "name", "label", "section", "stop"), and its place.
+
+    `first` is whether it begins its line.
+    """
+
+    kind: str
+    text: str
+    line: int
+    first: bool
+
+
+def tokens(source: Source) -> list[Token]:
+    """All words of a file, a "stop" at the end; row labels lose their colon, keywords of sections become one word."""
+    words: list[Token] = []
+    for number, text in enumerate(source.lines, 1):
+        words += _joined(_words(source, number, text.partition("\\")[0]))
+    return [*words, Token("stop", "", len(source.lines), True)]
+
+
+def _words(source: Source, line: int, text: str) -> list[Token]:
+    found, text, place = [], text.rstrip(), 0
+    while place < len(text):
+        match = _WORD.match(text, _skipped(text, place))
+        kind = match.lastgroup if match else None
+        if match is None or kind is None:
+            raise source.broken(line, f"{text[_skipped(text, place)]!r} has no meaning in an LP file")
+        if kind in _REFUSED:
+            raise source.broken(line, f"{match[0]!r} begins {_REFUSED[kind]}: the model must be linear")
+        found.append(Token(kind, match[0], line, not found))
+        place = match.end()
+    return found
+
+
+def _skipped(text: str, place: int) -> int:
+    """Where the next word begins."""
+    while text[place].isspace():
+        place += 1
+    return place
+
+
+def _joined(words: list[Token]) -> list[Token]:
+    """The words of a line, `name :` as a label, and the keyword of a section that it begins with as one word."""
+    joined: list[Token] = []
+    rest = words
+    for count in (3, 2, 1):
+        head, after = words[:count], words[count : count + 1]
+        section = SECTIONS.get(" ".join(word.text for word in head).lower())
+        if len(head) == count and section and not (after and after[0].kind in {"colon", "comparison"}):
+            joined, rest = [Token("section", section, head[0].line, True)], words[count:]
+            break
+    skip = False
+    for word, after in zip(rest, [*rest[1:], None]):
+        if skip:
+            skip = False
+        elif word.kind == "name" and after is not None and after.kind == "colon":
+            joined.append(Token("label", word.text, word.line, word.first))
+            skip = True
+        else:
+            joined.append(word)
+    return joined

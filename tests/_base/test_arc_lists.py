@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+import torch
+
+from foresolve._base.arc_lists import read_arcs
+from foresolve._base.graphs import Graph
+from foresolve.errors import InvalidInputError
+
+ROADS = [("J2", "J1"), ("J1", "J3"), ("J2", "J1")]
+FRAME = pandas.DataFrame(ROADS, columns=["from", "to"])
+
+
+@pytest.mark.parametrize(
+    "arcs",
+    [
+        ROADS,
+        [list(road) for road in ROADS],
+        zip(FRAME["from"], FRAME["to"], strict=True),
+        FRAME,
+        FRAME.astype("string"),
+        FRAME.astype("category"),
+        FRAME.to_numpy(),
+        np.array(ROADS),
+        FRAME.set_index(pandas.Index([7, 8, 9])),
+    ],
+)
+def test_names_in_every_form(arcs: Any) -> None:
+    pairs, nodes, keys = read_arcs(arcs)
+    assert (pairs.tolist(), nodes, keys) == ([[0, 1], [1, 2], [0, 1]], ["J2", "J1", "J3"], None)
+
+
+@pytest.mark.parametrize(
+    "arcs", [[(0, 1), (2, 0)], pandas.DataFrame({"a": [0, 2], "b": [1, 0]}), torch.tensor([[0.0, 1.0], [2.0, 0.0]])]
+)
+def test_numbers_stay_numbers(arcs: Any) -> None:
+    assert read_arcs(arcs).nodes is None
+    assert read_arcs(arcs).pairs.tolist() == [[0, 1], [2, 0]]
+
+
+def test_nodes_of_many_kinds() -> None:
+    pairs, nodes, _ = read_arcs([(1, "1"), ("1", (0, 2)), ((0, 2), 2.5)])
+    assert (pairs.tolist(), nodes) == ([[0, 1], [1, 2], [2, 3]], [1, "1", (0, 2), 2.5])
+    assert read_arcs([((0, 0), (0, 1)), ((0, 1), (1, 1))]).nodes == [(0, 0), (0, 1), (1, 1)]
+
+
+def test_identifiers_far_beyond_the_number_of_arcs_are_names() -> None:
+    far = np.array([[10**10, 7], [7, 10**10 + 1]])
+    assert read_arcs(far).nodes == read_arcs(far.tolist()).nodes == [10**10, 7, 10**10 + 1]
+    assert read_arcs([(1, 30), (30, 999)]).nodes is None
+    assert Graph.of([(0, 5000)], 6000).n_nodes == 6000  # whoever says how many there are means numbers
+    assert Graph.of([(0, 5000)]).n_nodes == 2
+
+
+def test_keys() -> None:
+    assert read_arcs([("a", "b", "ferry"), ("a", "b", 1)]).keys == ["ferry", 1]
+    assert read_arcs([(0, 1, 0), (0, 1, 1)]).keys == [0, 1]
+    assert Graph.of([(0, 1, 0), (0, 1, 1)]).arcs == [(0, 1, 0), (0, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("arcs", "message"),
+    [
+        ([("a", "b"), ("ab",)], r"`arcs` must be pairs .*; got \('ab',\) at arc 1\. For example `list\(zip"),
+        (["ab", "cd"], r"got 'ab' at arc 0"),
+        ([1, 2], r"got 1 at arc 0"),
+        (3, r"`arcs` must be pairs \(tail, head\) of nodes; got int"),
+        ([], "`arcs` must be a non-empty"),
+        ([("a", "b"), ("a", "b", 1)], "all pairs .* or all triples .*; got both"),
+        ([("a", "b", 1.5)], r"got \('a', 'b', 1.5\) at arc 0\. Costs of arcs are `theta`"),
+        ([("a", "b", {"weight": 2})], "Costs of arcs are `theta`"),
+        ([("a", ["b"])], r"which must be hashable; got \['b'\], a list, at arc 0\. Write lists as tuples"),
+        ([("a", "b"), ("a", None)], r"none missing; got None at arc 1\. Drop such rows first"),
+        (pandas.DataFrame({"a": ["x", "y"], "b": ["y", np.nan]}), "none missing; got nan at arc 1"),
+        (pandas.DataFrame({"a": ["x"], "b": [None]}).astype("string"), "none missing; got <NA> at arc 0"),
+        (pandas.DataFrame({"a": [0, 1], "b": [1, np.nan]}), r"node numbers 0, 1, 2, .*nan\] at arc 1"),
+        ([(0, -1)], "node numbers 0, 1, 2"),
+        (np.zeros((2, 3)), r"non-empty \(n_arcs, 2\)"),
+    ],
+)
+def test_what_is_no_list_of_arcs(arcs: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        read_arcs(arcs)
+
+
+def test_named_nodes_are_as_many_as_they_are() -> None:
+    assert Graph.of(ROADS, 3).n_nodes == 3
+    with pytest.raises(InvalidInputError, match="`n_nodes` must be the 3 nodes that `arcs` names, or left out; got 9"):
+        Graph.of(ROADS, 9)

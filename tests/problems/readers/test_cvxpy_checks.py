@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from foresolve.errors import InvalidInputError
+from foresolve.problems.readers.cvxpy_program import read_cvxpy
+
+x = cp.Variable(3, name="x")
+price = cp.Parameter(3, name="price", value=np.ones(3))
+load = cp.Parameter(name="load")
+BOX = [x >= 0, x <= 1]
+
+
+def bounded_by_parameter() -> cp.Problem:
+    y = cp.Variable(3, name="y", bounds=[0, price])  # an error of cvxpy itself before 1.8
+    return cp.Problem(cp.Minimize(price @ y))
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "no problem": (lambda: read_cvxpy(5, None), "`problem` must be a `cvxpy.Problem`; got int"),
+    "no parameters": (lambda: made(cp.sum(x)), "`problem` must be one with parameters; .*Write what is predicted as"),
+    "an unknown name": (lambda: made(price @ x, parameter="Price"), "got 'Price'. Did you mean 'price'?"),
+    "twice": (lambda: made(price @ x, parameter=[price, price]), "none twice; got 'price' twice"),
+    "another's parameter": (lambda: made(price @ x, parameter=load), "got 'load'. They are 'price'"),
+    "no value": (lambda: made(price @ x + load, parameter=price), "'load' without one. Set its `value`, or name it"),
+    "a square": (lambda: made(price @ x + cp.sum_squares(x)), "`problem` must be linear; got quad_over_lin"),
+    "a norm": (lambda: made(price @ x, [cp.norm(x) <= 1]), r"`problem` must be linear; got P.*\(x, 2\)"),
+    "an exponential": (lambda: made(price @ x, [cp.sum(cp.exp(x)) <= 5]), r"must be linear; got exp\(x\)"),
+    "a cone": (lambda: made(price @ x, [cp.SOC(x[0], x[1:])]), r"must be linear; got the constraint SOC.*\(SOC\)"),
+    "a matrix cone": (lambda: made(price @ x, [cp.diag(x) >> 0]), r"must be linear; got the constraint.*\(PSD\)"),
+    "not convex": (lambda: made(price @ x - cp.abs(x[0])), "must be convex by cvxpy's rules"),
+    "a product of parameters": (lambda: made(price[0] * price[1] * x[0]), r"affinely \(DPP\); got 'price' in the obj"),
+    "in a row": (lambda: made(cp.sum(x), [price @ x <= 1]), "stands before variables in a constraint: 'price'"),
+    "in a piece": (lambda: made(cp.abs(price @ x)), "stands before variables in a constraint: 'price'"),
+    "of no effect": (lambda: made(cp.sum(x) + 0 * price[0]), "depends on; got 'price', which has no effect"),
+    "symmetric": (lambda: made(price @ x + cp.Variable((2, 2), symmetric=True, name="S")[0, 0]), "'S', which is sym"),
+    "complex": (lambda: made(price @ x + cp.real(cp.Variable(complex=True, name="z"))), "'z', which is complex"),
+    "names twice": (lambda: made(price @ x + cp.Variable(name="x")), "variables have names of their own; got 'x'"),
+    "bounds": (lambda: read_cvxpy(bounded_by_parameter(), None), "[Bb]ounds"),
+}  # fmt: skip
+
+
+def made(objective: cp.Expression, constraints: list[cp.Constraint] | None = None, parameter: object = None) -> object:
+    return read_cvxpy(cp.Problem(cp.Minimize(objective), [*BOX, *(constraints or [])]), parameter)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    call, message = REFUSED[name]
+    with pytest.raises(ValueError, match=message) as caught:
+        call()
+    assert isinstance(caught.value, InvalidInputError) or name == "bounds"
+
+
+def test_known_parameters_may_enter_as_they_like() -> None:
+    """What is not predicted is a number: products, roots and entries of rows included."""
+    efficiency = cp.Parameter(nonneg=True, name="efficiency", value=4.0)
+    problem = cp.Problem(cp.Minimize(price @ x), [efficiency * cp.sqrt(efficiency) * cp.sum(x) >= 2, *BOX])
+    read = read_cvxpy(problem, "price")
+    assert read.matrix.toarray().tolist() == [[-8.0, -8.0, -8.0]]
+    assert read.rhs.known.tolist() == [-2.0]
+
+
+def test_the_problem_and_its_values_are_left_as_they_are() -> None:
+    problem = cp.Problem(cp.Minimize(price @ x + load), [cp.sum(x) == load, *BOX])
+    before = price.value.copy()
+    assert read_cvxpy(problem, None).nominal is None
+    assert load.value is None
+    assert np.array_equal(price.value, before)
+
+
+def test_what_cvxpy_itself_cannot_reduce_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise cp.error.SolverError("out of ideas")
+
+    monkeypatch.setattr(cp.Problem, "get_problem_data", failing)
+    with pytest.raises(InvalidInputError, match=r"`problem` must be one that cvxpy can reduce .*; got out of ideas"):
+        made(price @ x)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+
+from foresolve.problems.readers.cvxpy_program import entry_names, read_cvxpy
+
+INF = float("inf")
+
+
+def test_names_of_entries() -> None:
+    assert entry_names("x", ()) == ["x"]
+    assert entry_names("x", (2,)) == ["x[0]", "x[1]"]
+    assert entry_names("x", (2, 2)) == ["x[0,0]", "x[0,1]", "x[1,0]", "x[1,1]"]
+
+
+def test_reads_every_part() -> None:
+    flow = cp.Variable((2, 2), nonneg=True, name="flow")
+    on = cp.Variable(boolean=True, name="on")
+    units = cp.Variable(integer=True, name="units", bounds=[-2, 5])
+    cost = cp.Parameter((2, 2), name="cost", value=np.array([[1.0, 2.0], [3.0, 4.0]]))
+    load = cp.Parameter(2, name="load", value=np.array([5.0, 6.0]))
+    objective = cp.Maximize(10 - cp.sum(cp.multiply(cost, flow)) + 3 * units - load[1])
+    rows = [cp.sum(flow, axis=0) == 2 * load - 1, flow <= 4 * on, 2 * units <= 6]
+    read = read_cvxpy(cp.Problem(objective, rows), None)
+    assert read.maximize
+    assert read.names == ("flow[0,0]", "flow[0,1]", "flow[1,0]", "flow[1,1]", "units", "on")
+    assert read.shapes == {"flow": (2, 2), "units": (), "on": ()}
+    assert read.parameters == ("cost[0,0]", "cost[0,1]", "cost[1,0]", "cost[1,1]", "load[0]", "load[1]")
+    assert read.nominal is not None
+    assert read.nominal.tolist() == [1, 2, 3, 4, 5, 6]
+    # The row `2 units <= 6` is a bound.
+    assert read.lower.tolist() == [0, 0, 0, 0, -2, 0]
+    assert read.upper.tolist() == [INF, INF, INF, INF, 3, 1]
+    assert read.integrality.tolist() == [0, 0, 0, 0, 1, 1]
+    assert read.coefficients.known.tolist() == [0, 0, 0, 0, 3, 0]
+    assert read.coefficients.matrix.toarray()[:4, :4].tolist() == (-np.eye(4)).tolist()
+    assert (read.constant.known.tolist(), read.constant.matrix.toarray().tolist()) == ([10.0], [[0, 0, 0, 0, 0, -1]])
+    equal = read.equality
+    assert read.matrix.toarray()[equal].tolist() == [[1, 0, 1, 0, 0, 0], [0, 1, 0, 1, 0, 0]]
+    assert read.rhs[equal].known.tolist() == [-1, -1]
+    assert read.rhs[equal].matrix.toarray().tolist() == [[0, 0, 0, 0, 2, 0], [0, 0, 0, 0, 0, 2]]
+    assert read.matrix.toarray()[~equal][:, 5].tolist() == [-4] * 4
+    assert not read.rhs[~equal].moves
+
+
+def test_the_parameter_is_taken_exactly() -> None:
+    """Columns are not differences: nothing is lost beside what is large."""
+    x, price = cp.Variable(2, name="x"), cp.Parameter(2, name="price")
+    read = read_cvxpy(cp.Problem(cp.Minimize((0.1 * price + 1e15) @ x), [x >= 0]), price)
+    assert read.coefficients.matrix.toarray().tolist() == [[0.1, 0.0], [0.0, 0.1]]
+
+
+def test_rows_that_contradict_each_other_stay_rows() -> None:
+    x, price = cp.Variable(2, name="x"), cp.Parameter(2, name="price")
+    read = read_cvxpy(cp.Problem(cp.Minimize(price @ x), [x >= 1, x <= 0]), price)
+    assert (read.lower.tolist(), read.upper.tolist()) == ([-INF, -INF], [INF, INF])
+    assert read.matrix.shape == (4, 2)
+
+
+def test_rows_that_a_parameter_moves_stay_rows() -> None:
+    x, limit = cp.Variable(2, name="x"), cp.Parameter(2, name="limit")
+    read = read_cvxpy(cp.Problem(cp.Minimize(cp.sum(x)), [x >= limit, x <= 9, cp.sum(limit) >= 0]), limit)
+    assert read.upper.tolist() == [9, 9]
+    assert read.matrix.toarray().tolist() == [[-1, 0], [0, -1], [0, 0]]
+    assert read.rhs.matrix.toarray().tolist() == [[-1, 0], [0, -1], [1, 1]]
+
+
+def test_variables_of_cvxpy_come_last() -> None:
+    x, price = cp.Variable(2, name="x"), cp.Parameter(2, name="price")
+    read = read_cvxpy(cp.Problem(cp.Minimize(price @ x + cp.norm1(x - 1)), [cp.max(x) <= 4, x >= 0]), price)
+    assert read.names[:2] == ("x[0]", "x[1]")
+    assert all(name.startswith("auxiliary[") for name in read.names[2:])
+    assert read.shapes == {"x": (2,)}

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from foresolve.errors import InvalidInputError
+from foresolve.problems.readers import source
+from foresolve.problems.readers.source import Source, read_source
+
+
+def test_lines_are_those_that_an_editor_shows(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes("one\r\ntwo\rthree\n\x0bfour\u2028 still\n".encode())
+    assert read_source(path).lines == ("one", "two", "three", "\x0bfour\u2028 still", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("4", 4.0), ("+4.", 4.0), ("-.5", -0.5), ("1.5D+03", 1500.0), ("2e-3", 0.002), ("1E2", 100.0)]
+)
+def test_numbers(text: str, value: float) -> None:
+    assert Source("m", ("",)).number(1, text, "it") == value
+
+
+@pytest.mark.parametrize(
+    "text", ["4x.0", "4,0", "1.2.3", "--4", "", "1e", "0x10", "nan", "1_000", "e5", "\u0664", "1e999", "inf"]
+)
+def test_what_is_no_number_is_refused_with_its_line(text: str) -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"'m', line 2: .* is not a finite number \(RHS\), in 'second line'"
+    ) as caught:
+        Source("m", ("first", " second  line")).number(2, text, "RHS")
+    assert repr(text) in str(caught.value)
+
+
+def test_bounds_may_be_infinite() -> None:
+    assert [Source("m", ()).number(1, text, "it", infinite=True) for text in ("inf", "-Infinity", "+INF")] == [
+        float("inf"), float("-inf"), float("inf")
+    ]  # fmt: skip
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"`path` must be an existing MPS or LP file; got .*nowhere.mps"):
+        read_source(tmp_path / "nowhere.mps")
+    with pytest.raises(InvalidInputError, match="`path` must be an existing"):
+        read_source(tmp_path)
+
+
+def test_names_in_another_encoding_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "model.mps"
+    path.write_bytes("größe".encode("latin1"))
+    with pytest.raises(InvalidInputError, match=r"`path` must be a file with names in UTF-8; got .*model\.mps.*iconv"):
+        read_source(path)
+
+
+WHOLE = gzip.compress(b"NAME", mtime=0)
+
+
+@pytest.mark.parametrize("content", [WHOLE[:-4], WHOLE[:10] + b"\xff" * 20], ids=["cut short", "overwritten"])
+def test_a_damaged_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "model.gz"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=r"`path` must be a file that can be read; got .*model\.gz"):
+        read_source(path)
+
+
+def test_a_small_file_with_endless_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_BYTES", 1000)
+    path = tmp_path / "model.gz"
+    path.write_bytes(gzip.compress(bytes(5000)))
+    with pytest.raises(InvalidInputError, match="at most 1,000 bytes of text"):
+        read_source(path)

@@ -1,0 +1,234 @@
+"""Problems whose numbers are affine in what is predicted, against the same problems written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import foresolve
+from foresolve.errors import ForesolveError, InfeasibleError, InvalidInputError
+from foresolve.layers import PerturbedAdditive
+from foresolve.losses import FenchelYoung, SPOPlus, why_not
+from foresolve.problems import Affine, Assignment, MinCostFlow
+from foresolve.problems.base import Problem
+from problems.conformance import LinearConformance, scipy_value
+
+HOURS = 4
+
+
+def battery(rng: np.random.Generator) -> foresolve.LinearProgram:
+    """Charge, discharge and state of each hour; prices are bought and sold at, wear is known."""
+    n, efficiency = 3 * HOURS, 0.9
+    balance = np.zeros((HOURS, n))
+    for hour in range(HOURS):
+        balance[hour, [hour, HOURS + hour, 2 * HOURS + hour]] = efficiency, -1.0, -1.0
+        balance[hour, 2 * HOURS + (hour - 1) % HOURS] += 1.0
+    wear = np.concatenate([np.zeros(HOURS), rng.uniform(0.1, 0.5, HOURS), np.zeros(HOURS)])
+    hours = np.arange(HOURS)
+    prices = Affine.tied(
+        np.concatenate([hours, hours, np.full(HOURS, -1)]), np.repeat([-1.0, 1.0, 0.0], HOURS), known=-wear
+    )
+    limits = np.repeat([1.0, 1.0, 2.5], HOURS)
+    plain = foresolve.LinearProgram(A_eq=balance, b_eq=np.zeros(HOURS), bounds=(0, limits))
+    bought_anyway = Affine(-rng.random((1, HOURS)), known=-3.0)
+    return plain.parametrized(prices, constant=bought_anyway, names=[f"price {hour}" for hour in range(HOURS)])
+
+
+class ByScipy(LinearConformance):
+    def best(self, problem: foresolve.LinearProgram, theta: Tensor) -> float:
+        return scipy_value(problem.at(theta), theta) + float(problem.constant(theta))
+
+
+class TestBattery(ByScipy):
+    def make(self, seed: int) -> foresolve.LinearProgram:
+        return battery(np.random.default_rng(seed))
+
+
+class TestPartOfAKnapsack(ByScipy):
+    def make(self, seed: int) -> foresolve.Knapsack:
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 7))
+        items = foresolve.Knapsack(rng.integers(0, 9, n), float(rng.uniform(0, 25)))
+        predicted = rng.permutation(n)[: rng.integers(1, n + 1)]
+        return items.parametrized(Affine.part(predicted, rng.normal(size=n)), constant=float(rng.normal()))
+
+
+class TestKnownPerInstance(ByScipy):
+    def make(self, seed: int) -> foresolve.Knapsack:
+        rng = np.random.default_rng(seed)
+        items = foresolve.Knapsack(rng.integers(0, 9, 5), 12.0, names=list("abcde"))
+        return items.parametrized(Affine.part([1, 3], rng.normal(size=(3, 5))))
+
+    def test_names_are_those_of_the_variables(self) -> None:
+        problem = self.make(1)
+        assert problem.theta_names == ("b", "d")
+        assert problem.batch_shape == (3,)
+        assert "shared" in problem.traits
+
+
+class TestSumsOfCosts(ByScipy):
+    """Several parameters in a coefficient: a distance and a toll make the cost of an arc."""
+
+    def make(self, seed: int) -> MinCostFlow:
+        rng = np.random.default_rng(seed)
+        arcs = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
+        flow = MinCostFlow(arcs, supply=[2.0, 0.0, 0.0, -2.0], capacity=rng.integers(1, 3, 5).astype(float))
+        return flow.parametrized(Affine(rng.normal(size=(5, 3)), known=rng.random(5)))
+
+
+class TestPredictedLoads(ByScipy):
+    """Right-hand sides and bounds follow theta; known costs."""
+
+    def make(self, seed: int) -> foresolve.LinearProgram:
+        rng = np.random.default_rng(seed)
+        n = 5
+        plain = foresolve.LinearProgram(
+            A_ub=rng.random((2, n)), b_ub=[1.0, 1.0], A_eq=np.ones((1, n)), b_eq=[1.0], bounds=(0, 4), sense="min"
+        )
+        upper = Affine(rng.random((n, 3)) * (rng.random((n, 3)) < 0.4), known=6.0)
+        costs = rng.random(n) if seed % 2 else Affine(rng.normal(size=(n, 3)), known=1.0)
+        return plain.parametrized(
+            costs, b_ub=Affine(rng.random((2, 3)), known=20.0), b_eq=Affine([[1.0, 0.5, 0.0]]), upper=upper
+        )
+
+    def draw(self, problem: Problem, batch: tuple[int, ...], seed: int) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        return torch.rand(*batch, 3, generator=generator, dtype=torch.float64) + 0.1
+
+    def test_the_feasible_set_is_that_of_given_parameters(self) -> None:
+        problem = self.make(3)
+        theta = self.draw(problem, (2,), 3)
+        assert "fixed" not in problem.traits
+        assert "fixed" in problem.at(theta).traits
+        assert problem.at(theta).at(theta) is not problem
+        x = problem.solve(theta)
+        torch.testing.assert_close(x.sum(-1), theta[:, 0] + 0.5 * theta[:, 1])
+        for call in (lambda: problem.check(x), lambda: problem.argmax(x), lambda: problem.polytope(torch.Size([2]))):
+            with pytest.raises(ForesolveError, match=r"depends on theta.*problem\.at\(theta\)"):
+                call()
+        assert problem.solution(theta).optimal.all()
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**20))
+def test_methods_agree_with_the_problem_written_out(seed: int) -> None:
+    """SPO+, the smoothed layer and Fenchel-Young: values, and gradients times `S'`."""
+    rng = np.random.default_rng(seed)
+    tied = battery(rng)
+    assert tied.parameters is not None
+    maps = tied.parameters.coefficients
+    assert maps is not None
+    plain = foresolve.LinearProgram(constraints=tied.constraints)
+    theta, theta_hat = (torch.from_numpy(rng.uniform(1, 9, (5, HOURS))) for _ in range(2))
+    leaf, spread = theta_hat.clone().requires_grad_(), maps(theta_hat).requires_grad_()
+    tied_batch, plain_batch = foresolve.Batch(None, theta, tied), foresolve.Batch(None, maps(theta), plain)
+    layer = foresolve.QuadraticRelaxation(gamma=0.7)
+    for loss in (SPOPlus(), FenchelYoung(layer), foresolve.DecisionLoss(layer)):
+        ours, theirs = loss(leaf, tied_batch), loss(spread, plain_batch)
+        constant = tied.constant(theta) if isinstance(loss, foresolve.DecisionLoss) else 0.0
+        torch.testing.assert_close(ours + constant, theirs)
+        (gradient,), (columns,) = torch.autograd.grad(ours.sum(), leaf), torch.autograd.grad(theirs.sum(), spread)
+        matrix = torch.zeros(maps.shape, dtype=torch.float64)
+        matrix[maps.row, maps.column] = maps.value
+        torch.testing.assert_close(gradient, columns @ matrix)
+    x = tied.solve(theta_hat)
+    torch.testing.assert_close(tied.objective(x, theta), plain.objective(x, maps(theta)) + tied.constant(theta))
+
+
+def test_noise_is_that_of_the_parameters() -> None:
+    """A price that moves moves both its columns: a battery never charges and discharges in the same hour."""
+    problem = battery(np.random.default_rng(0))
+    theta = torch.full((8, HOURS), 5.0, dtype=torch.float64)
+    points, x = PerturbedAdditive(samples=6, sigma=3.0).sample(theta, problem)
+    assert points.shape == (6, 8, HOURS)
+    assert not bool(((x[..., :HOURS] > 0) & (x[..., HOURS : 2 * HOURS] > 0)).any())
+
+
+def test_gamma_is_of_the_units_of_the_parameters() -> None:
+    """As many columns as one likes may follow a price, or none: the spread is that of the prices."""
+    theta = torch.tensor([[3.0, 5.0, 9.0, 4.0]], dtype=torch.float64)
+    items = foresolve.TopK(4, 2)
+    tied = foresolve.LinearProgram(n=9, bounds=(0, 1)).parametrized(Affine.tied([0, 1, 2, 3, 0, 1, 2, 3, -1]))
+    layer = foresolve.QuadraticRelaxation()
+    torch.testing.assert_close(layer.smoothing(theta, tied), layer.smoothing(theta, items))
+    doubled = foresolve.LinearProgram(n=4, bounds=(0, 1)).parametrized(Affine.tied([0, 1, 2, 3], factor=2.0))
+    torch.testing.assert_close(layer.smoothing(theta, doubled), 2 * layer.smoothing(theta, items))
+
+
+def test_every_layer_passes_gradients_of_the_parameters() -> None:
+    problem = battery(np.random.default_rng(0))
+    theta = torch.tensor([[3.0, 5.0, 9.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    for layer in (
+        foresolve.layers.BlackboxInterpolation(), foresolve.layers.IdentityProjection(), foresolve.layers.IMLE(),
+        foresolve.layers.RegularizedFrankWolfe(), foresolve.layers.WilderQuadratic(), PerturbedAdditive(),
+    ):  # fmt: skip
+        (gradient,) = torch.autograd.grad(problem.objective(layer(theta, problem), theta.detach()).sum(), theta)
+        assert gradient.shape == theta.shape
+        assert bool(gradient.isfinite().all())
+
+
+def test_gradients_through_predicted_constraints() -> None:
+    """The smoothed layer, in theta that makes loads, limits and costs at once."""
+    problem = TestPredictedLoads().make(4)
+    theta = torch.rand(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) + 0.5
+    layer = foresolve.QuadraticRelaxation(gamma=0.5)
+    theta.requires_grad_()
+    assert torch.autograd.gradcheck(lambda leaf: layer(leaf, problem), theta, eps=1e-6, atol=1e-5)
+
+
+def test_what_needs_a_fixed_set_says_so() -> None:
+    problem = TestPredictedLoads().make(4)
+    assert "right-hand sides or bounds" in why_not(SPOPlus(), problem)
+    assert why_not(foresolve.DecisionLoss(foresolve.QuadraticRelaxation()), problem) == ""
+    assert why_not(foresolve.MSE(), problem) == ""
+
+
+def test_bounds_that_cross_are_infeasible() -> None:
+    plain = foresolve.LinearProgram(A_eq=[[1.0, 1.0]], b_eq=[1.0], bounds=(0, 1))
+    problem = plain.parametrized([1.0, 2.0], upper=Affine([[1.0], [1.0]]))
+    with pytest.raises(InfeasibleError, match=r"bounds that `theta` makes cross.*instance 1"):
+        problem.solve(torch.tensor([[1.0], [-1.0]]))
+
+
+def test_a_structured_problem_with_predicted_bounds_is_solved_as_a_program() -> None:
+    """Its own algorithm relies on the bounds that it was made with."""
+    upper = Affine([[1.0], [0.0], [0.0], [0.0]], known=[0.0, 1.0, 1.0, 1.0])
+    problem = Assignment(2).parametrized([3.0, 1.0, 1.0, 2.0], upper=upper)
+    assert problem.solve(torch.tensor([[0.0], [1.0]])).tolist() == [[0, 1, 1, 0], [1, 0, 0, 1]]
+
+
+PLAIN = foresolve.LinearProgram(A_eq=[[1.0, 1.0]], b_eq=[1.0], bounds=(0, 1), names=["a", "b"])
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: PLAIN.parametrized(Affine([[1.0]])), "`coefficients` must be an `Affine` of 2 numbers, the variables"),
+    (lambda: PLAIN.parametrized(b_eq=Affine([[1.0]])), "`coefficients` must be given where `rhs` is"),
+    (lambda: PLAIN.parametrized([1.0, 2.0]), "`theta` must be of one number of parameters.*nothing is predicted"),
+    (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), b_eq=Affine([[1.0, 0.0]])), "1 in `coefficients`"),
+    (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), b_eq=[1.0]), "`b_eq` must be an `Affine`"),
+    (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), upper=Affine([[1.0]])), "`upper` must be an `Affine` of 2"),
+    (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), names=["a", "b"]), "`names` must be a name for each of the 1"),
+])  # fmt: skip
+def test_mistakes(call, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        call()
+
+
+def test_only_plain_linear_problems_are_parametrized() -> None:
+    with pytest.raises(ForesolveError, match="parametrized already"):
+        battery(np.random.default_rng(0)).parametrized(constant=1.0)
+    coverage = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(3, 1))
+    with pytest.raises(ForesolveError, match="cannot be parametrized"):
+        coverage.parametrized(Affine([[1.0]]))
+
+
+def test_a_constant_alone() -> None:
+    problem = PLAIN.parametrized(constant=2.5)
+    theta = torch.tensor([1.0, 3.0])
+    assert problem.objective(problem.solve(theta), theta) == 5.5
+    assert problem.theta_names == ("a", "b")
+    assert float(problem.solution(theta).value) == float(problem.solution(theta).bound) == 5.5
