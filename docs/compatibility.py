@@ -33,6 +33,8 @@ CONVEX: tuple[type[layers.Layer], ...] = (
     layers.PerturbedMultiplicative,
     layers.RegularizedFrankWolfe,
 )
+# Of the layers that `Imitation` takes, which are all, two; it needs what `DecisionLoss` of the same layer needs.
+IMITATED: tuple[type[layers.Layer], ...] = (layers.QuadraticRelaxation, layers.PerturbedAdditive)
 SURROGATES: tuple[type[losses.Loss], ...] = (
     losses.MSE,
     losses.CrossEntropy,
@@ -55,6 +57,7 @@ def methods() -> dict[str, losses.Loss]:
     losses_by_name["PredictionLoss"] = losses.PredictionLoss(torch.nn.L1Loss(reduction="none"))
     losses_by_name |= {f"DecisionLoss({kind.__name__})": losses.DecisionLoss(kind()) for kind in LAYERS}
     losses_by_name |= {f"FenchelYoung({kind.__name__})": losses.FenchelYoung(kind()) for kind in CONVEX}
+    losses_by_name |= {f"Imitation({kind.__name__})": losses.Imitation(kind()) for kind in IMITATED}
     return losses_by_name
 
 
@@ -62,15 +65,25 @@ def rows() -> Iterator[tuple[str, str]]:
     """What is needed, in words, and the methods that need just this; the least demanding first."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, method in methods().items():
-        groups.setdefault(method.needs, []).append(f"`{name}`")
+        # Nearly all need a feasible set that stays where it is: those that do not have a line of their own.
+        needs = tuple(need for need in method.needs if need != "fixed")
+        groups.setdefault(needs, []).append(f"`{name}`")
     for needs in sorted(groups, key=len):
         yield "; ".join(TRAITS[need].wanted for need in needs) or "nothing", ", ".join(groups[needs])
+
+
+def predicted_constraints() -> list[str]:
+    """Who takes a linear program whose right-hand sides or bounds `theta` makes."""
+    offered = {"linear", "exact", "rows", "binary", "shared"}
+    return [name for name, method in methods().items() if set(method.needs) <= offered]
 
 
 def markdown() -> str:
     """The table."""
     lines = ["| what the problem must have | losses, with their layers |", "|---|---|"]
-    return "\n".join([*lines, *(f"| {wanted} | {names} |" for wanted, names in rows())]) + "\n"
+    lines += [f"| {wanted} | {names} |" for wanted, names in rows()]
+    takers = ", ".join(f"`{name}`" for name in predicted_constraints())
+    return "\n".join([*lines, "", f"Where `theta` makes right-hand sides or bounds: {takers}."]) + "\n"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-BLOCKED = ("sklearn", "pandas", "safetensors", "skops", "rich", "typer", "networkx", "matplotlib", "pyarrow")
+BLOCKED = ("sklearn", "pandas", "safetensors", "skops", "rich", "typer", "networkx", "matplotlib", "pyarrow", "cvxpy")
 ABSENT = f"""
 import sys
 sys.modules.update(dict.fromkeys({BLOCKED}))
@@ -39,6 +39,21 @@ except MissingExtraError as error:
 """
     expected = 'DecisionEstimator needs scikit-learn. Install it with: pip install "foresolve[learn]"\n'
     assert run(ABSENT + script) == expected
+
+
+def test_the_pipeline_names_its_extra_when_it_is_made() -> None:
+    script = """
+from foresolve.learning import DecisionPipeline, regret_scorer
+from foresolve.errors import MissingExtraError
+for make in (lambda: DecisionPipeline([]), DecisionPipeline.of):
+    try:
+        make()
+    except MissingExtraError as error:
+        print(error)
+print(regret_scorer())
+"""
+    expected = 'DecisionPipeline needs scikit-learn. Install it with: pip install "foresolve[learn]"\n'
+    assert run(ABSENT + script) == 2 * expected + "regret_scorer()\n"
 
 
 def test_training_evaluating_and_deciding_need_no_extra() -> None:

@@ -56,7 +56,8 @@ NAMES = [
 # The public addresses: `foresolve` itself, and these.
 FLOORS = ("problems", "layers", "losses", "sets", "models", "data", "learning", "schedules", "reproduce", "testing")
 # Optional, or slow to import and needed by few.
-LAZY = ("highspy", "networkx", "typer", "rich", "matplotlib", "sklearn", "pandas", "safetensors", "skops", "pyarrow")
+LAZY = ("highspy", "networkx", "typer", "rich", "matplotlib", "sklearn", "pandas", "safetensors", "skops", "pyarrow",
+        "cvxpy")  # fmt: skip
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

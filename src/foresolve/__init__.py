@@ -55,7 +55,7 @@ from foresolve.problems import (
 from foresolve.sets import ProbabilisticCoverage, UniformMatroid
 
 if TYPE_CHECKING:
-    from foresolve.learning.estimator import DecisionEstimator
+    from foresolve.learning.scikit_learn.estimator import DecisionEstimator
 
 __version__ = "0.1.0"
 
@@ -100,7 +100,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """`DecisionEstimator` derives from scikit-learn's classes, which are imported when it is first asked for."""
     if name == "DecisionEstimator":
-        from foresolve.learning.estimator import DecisionEstimator
+        from foresolve.learning.scikit_learn.estimator import DecisionEstimator
 
         return DecisionEstimator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

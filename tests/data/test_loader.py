@@ -8,6 +8,7 @@ import torch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.loader import Loader
 from foresolve.errors import InvalidInputError
+from foresolve.problems.linear import LinearProgram
 from foresolve.problems.top_k import TopK
 
 
@@ -48,3 +49,21 @@ def test_plain_order_and_a_last_batch_that_is_dropped() -> None:
 def test_bad_sizes() -> None:
     with pytest.raises(InvalidInputError, match="`batch_size` must be an integer >= 1; got 0"):
         top_k_data().loader(0)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_unpacked_as_elsewhere(sense) -> None:
+    problem = LinearProgram(A_eq=[[1.0] * 5], b_eq=[2.0], bounds=(0, 1), sense=sense)
+    data = top_k_data().with_problem(problem)
+    loader = data.loader(8, shuffle=False, unpacked=True)
+    assert len(loader) == 3
+    start = 0
+    for features, theta, decision, value in loader:
+        rows = slice(start, start + len(features))
+        assert torch.equal(features, data.features[rows])
+        assert torch.equal(theta, data.theta[rows])
+        assert torch.equal(decision, data.decisions[rows])
+        # A column, in the problem's own sense: what is paid where costs are minimized.
+        torch.testing.assert_close(value, (decision * theta).sum(-1, keepdim=True))
+        start += len(features)
+    assert start == 20

@@ -7,6 +7,7 @@ from scipy import stats
 from foresolve.errors import InvalidInputError
 from foresolve.learning import compare
 from foresolve.learning.report import Report
+from foresolve.models.mlp import MLP
 
 RNG = np.random.default_rng(0)
 OPTIMUM = 5 + RNG.random(60)
@@ -70,6 +71,10 @@ def test_bad_input() -> None:
     for wrong in ([GOOD], GOOD, None, {"good": 5}):
         with pytest.raises(InvalidInputError, match="`reports` must be a dict of reports by name; got"):
             compare(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"got list of 2\. Did you mean `compare\(\{.two-stage.: evaluate"):
+        compare([GOOD, BAD])  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"got MLP as 'good'\. Did you mean `evaluate\(model, data\)`\?"):
+        compare({"good": MLP(3, 5)})  # type: ignore[dict-item]
     with pytest.raises(InvalidInputError, match=r"`confidence` must be in \(0, 1\); got 95\. 95 % is 0\.95"):
         compare({"good": GOOD}, confidence=95)
     with pytest.raises(InvalidInputError, match="`bootstrap` must be an integer >= 0; got 'x'"):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from foresolve.data.dataset import DecisionDataset
+from foresolve.layers.perturbed import PerturbedAdditive
+from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.policy import Policy
+from foresolve.losses.fenchel_young import FenchelYoung
+from foresolve.losses.imitation import Imitation
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
 from foresolve.models.forest import RandomForest
@@ -62,3 +68,35 @@ def test_baselines(kind: type[Baseline]) -> None:
     torch.testing.assert_close(on_gpu(moved.features).cpu(), on_cpu(here.features), rtol=1e-4, atol=1e-4)
     evaluate(on_gpu, moved, bootstrap=0)
     evaluate(on_cpu, moved, bootstrap=0)
+
+
+def test_decisions_alone_and_weights() -> None:
+    known = top_k_data(64)
+    weights = torch.linspace(0.1, 1.0, 64)
+    data = DecisionDataset(known.features, decisions=known.decisions, problem=known.problem, weights=weights)
+    for loss in (
+        FenchelYoung(PerturbedAdditive(4)),
+        FenchelYoung(QuadraticRelaxation()),
+        Imitation(PerturbedAdditive(4)),
+    ):
+        models = [MLP(3, 5, seed=0) for _ in range(2)]
+        states = []
+        for model, device in zip(models, ("cpu", "cuda")):
+            states.append(fit(model, copy.deepcopy(loss), data, data, epochs=3, lr=0.01, device=device))
+        assert states[1].train_loss == pytest.approx(states[0].train_loss, rel=1e-3)
+        assert states[1].valid_hamming == pytest.approx(states[0].valid_hamming, abs=0.02)
+        reports = [evaluate(model, data, metric=lambda x, y: (x * y).sum(-1)) for model in models]
+        assert reports[1].hamming == pytest.approx(reports[0].hamming, abs=0.02)
+    moved = data.to("cuda").subset([3, 5])
+    assert moved[:].target().is_cuda
+    assert moved.positions.tolist() == [3, 5]
+    assert moved.weights is not None
+    assert moved.weights.is_cuda
+
+
+def test_robust_targets() -> None:
+    data = top_k_data(64)
+    here, there = data.robust(5, 0.3), data.to("cuda").robust(5, 0.3)
+    torch.testing.assert_close(there.theta.cpu(), here.theta)
+    torch.testing.assert_close(there.decisions.cpu(), here.decisions)
+    torch.testing.assert_close(there.values.cpu(), here.values)

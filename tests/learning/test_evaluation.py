@@ -17,7 +17,9 @@ from foresolve.learning.evaluation import evaluate
 from foresolve.learning.metrics import auc
 from foresolve.learning.policy import Policy
 from foresolve.losses.spo import SPOPlus
+from foresolve.problems.affine import Affine
 from foresolve.problems.base import Problem
+from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.matching import BipartiteMatching
@@ -153,6 +155,25 @@ def test_predicted_constraints_and_repair() -> None:
         evaluate(lambda features: features, data, rule, repair=lambda x, _: x)
 
 
+def test_rounding_of_large_decisions_breaks_no_row() -> None:
+    """Single precision holds thousands to about 1e-4: no reason to call a repaired plan infeasible."""
+    limits = [333.3, 512.7, 3000.0, 9e9, 9e9]  # three plants, shortage, surplus
+    plants = LinearProgram(A_eq=[[1.0, 1.0, 1.0, 1.0, -1.0]], b_eq=[0.0], bounds=(0, limits), sense="min")
+    problem = plants.parametrized([1.0, 2.0, 3.0, 9.0, 0.0], b_eq=Affine([[1.0]]))
+    loads = 1000.0 + 1000.0 * random_theta(64, 1).float()
+    data = identity_data(loads, problem)
+
+    def repair(x: Tensor, truth: Any) -> Tensor:
+        gap = truth.b_eq.to(x) - x[..., :3].sum(-1, keepdim=True)
+        return torch.cat([x[..., :3], gap.clamp_min(0), (-gap).clamp_min(0)], -1)
+
+    report = evaluate(lambda features: features * 1.0123, data, repair=repair)
+    assert report.feasible == 0.0
+    dearest = 3.0 * 0.0123 * loads.double()  # the last plant makes what is too much
+    assert report.regret == pytest.approx(float(dearest.mean()), rel=1e-3)
+    assert evaluate(lambda features: features, data, repair=repair).feasible == 1.0
+
+
 def test_a_problem_for_each_instance() -> None:
     theta = random_theta(6, 3)
     data = identity_data(theta, Knapsack([2, 3, 4], torch.tensor([[0.0], [3.0], [5.9], [9.0], [2.0], [4.0]])))
@@ -162,8 +183,13 @@ def test_a_problem_for_each_instance() -> None:
 
 
 def test_a_failing_decision_is_named() -> None:
-    problem = ShortestPath([(0, 1), (1, 0), (1, 2)], 0, 2)
-    theta = random_theta(7, 3)
+    def oracle(theta: np.ndarray) -> np.ndarray:
+        if (theta < 0).any():
+            raise RuntimeError("negative")
+        return np.ones(3)
+
+    problem = OracleProblem(oracle, n=3)
+    theta = random_theta(7, 3).abs()
     predicted = theta.clone()
     predicted[5] = -1.0
     with pytest.raises(SolverError, match="no decision for instance 5 of the data") as caught:

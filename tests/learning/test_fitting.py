@@ -3,9 +3,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import Subset, random_split
 
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
@@ -15,10 +17,11 @@ from foresolve.learning.fitting import fit
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import ConstantMean, LinearRegression
+from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.mlp import MLP
 from foresolve.schedules import geometric
 from learning.instances import model, same, top_k_data
+from models.instances import item_data
 
 
 @pytest.mark.parametrize("loss", [MSE(), SPOPlus(), DecisionLoss(QuadraticRelaxation(gamma=1.0))], ids=repr)
@@ -86,12 +89,22 @@ def test_features_take_the_dtype_of_the_model() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"model": "linear"}, "`model` must be an nn.Module or a Baseline; got str"),
+        ({"model": "linear"}, "`model` must be an nn.Module, a Baseline or an estimator; got str$"),
+        (
+            {"model": MLP},
+            r"`model` must be an nn.Module, .*; got the class MLP\. Did you mean an instance, `MLP\(...\)`",
+        ),
+        (
+            {"model": lambda a: a},
+            "`model` must be .*; got function. A function without parameters has nothing to train",
+        ),
+        ({"model": SPOPlus()}, r"got the loss SPOPlus\. Did you mean `fit\(model, loss, train\)`\?"),
         ({"model": nn.Identity()}, "`model` must be one with parameters to train"),
         ({"model": MLP(3, 4)}, r"`theta_hat` must be \(32, 5\) to match the true parameters; got \(32, 4\)"),
         ({"loss": None}, "`loss` must be a foresolve Loss; got None"),
-        ({"loss": nn.MSELoss()}, "`loss` must be a foresolve Loss; got MSELoss"),
-        ({"train": [1, 2]}, "`train` must be a DecisionDataset; got list"),
+        ({"loss": nn.MSELoss()}, r"`loss` must be a foresolve Loss; got torch's MSELoss\. Did you mean `MSE\(\)`"),
+        ({"train": [1, 2]}, "`train` must be a DecisionDataset, or a `Subset` of one; got list"),
+        ({"valid": Subset([1, 2], [0])}, "`valid.dataset` must be a DecisionDataset"),
         ({"device": "cuda:77"}, "`device` must be one that is available"),
         ({"device": "toaster"}, "`device` must be one that is available"),
         ({"device": "meta"}, "`device` must be one that holds numbers; got meta"),
@@ -113,6 +126,56 @@ def test_bad_input(arguments: dict[str, Any], message: str) -> None:
     settings = {"model": model(), "loss": MSE(), "train": top_k_data()} | arguments
     with pytest.raises(InvalidInputError, match=message):
         fit(**settings)
+
+
+def test_a_loss_by_name_is_that_loss() -> None:
+    data = top_k_data()
+    named, made = model(), model()
+    assert fit(named, "SPO+", data, epochs=2).train_loss == fit(made, SPOPlus(), data, epochs=2).train_loss
+    assert same(named, made)
+    with pytest.raises(
+        InvalidInputError, match=r"`loss` must be a Loss or one of .*; got 'spo\+\+'\. Did you mean 'spo\+'"
+    ):
+        fit(model(), "spo++", data)
+
+
+def test_subsets_of_torch_are_data_sets() -> None:
+    data = top_k_data(40)
+    first, second = random_split(data, [0.75, 0.25], generator=torch.Generator().manual_seed(0))
+    inner = Subset(first, range(0, 30, 2))
+    whole, parts = model(), model()
+    fit(whole, MSE(), data.subset([first.indices[i] for i in inner.indices]), data.subset(second.indices), epochs=2)
+    history = fit(parts, MSE(), inner, second, epochs=2)
+    assert same(whole, parts)
+    assert len(history.valid_regret) == 2
+
+
+def test_a_regressor_is_fitted_itself() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    data, ridge = top_k_data(), linear.Ridge()
+    history = fit(ridge, None, data, data)
+    expected = linear.Ridge().fit(data.features.double().numpy(), data.theta.double().numpy())
+    np.testing.assert_allclose(ridge.coef_, expected.coef_)
+    assert (len(history), history.best_epoch) == (1, 0)
+    assert fit(linear.Ridge(), "mse", data).train_loss == history.train_loss
+    with pytest.raises(InvalidInputError, match="`epochs` must be left out for a baseline; got epochs=3"):
+        fit(ridge, None, data, epochs=3)
+    with pytest.raises(
+        InvalidInputError, match=r"`train` must be of vectors .* got a row per item\. Fit `ScikitLearn\("
+    ):
+        fit(ridge, None, item_data())
+
+
+def test_weights_of_instances_reach_the_baselines() -> None:
+    data = top_k_data(12)
+    weights = torch.tensor([2.0, 1.0, 0.0, 3.0] * 3)
+    twice = torch.arange(12).repeat_interleave(weights.long())
+    weighted = DecisionDataset(data.features, data.theta, data.problem, weights=weights)
+    for make in (LinearRegression, lambda: LinearRegression(ridge=2.0), ConstantMean):
+        expected, got = make().fit(data.subset(twice)), make().fit(weighted)
+        torch.testing.assert_close(got(data.features), expected(data.features))
+    with pytest.raises(InvalidInputError, match="`train` must be without weights for NearestNeighbors"):
+        fit(NearestNeighbors(), None, weighted)
 
 
 def test_a_baseline_refuses_what_has_no_meaning_for_it() -> None:

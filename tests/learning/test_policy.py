@@ -18,11 +18,14 @@ from foresolve._base.configs import exported
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.policy import Policy
 from foresolve.learning.registry import restore_problem
+from foresolve.learning.transformed import Transformed
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
-from foresolve.models.forest import RandomForest, ScikitLearn
+from foresolve.models.forest import RandomForest
 from foresolve.models.mlp import MLP
 from foresolve.models.pairs import BilinearPairs, PairModel
 from foresolve.models.reference import Baseline
+from foresolve.models.scikit_learn import ScikitLearn
+from foresolve.problems.affine import Affine
 from foresolve.problems.base import Problem
 from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.flow import MaxFlow, MinCostFlow
@@ -61,6 +64,10 @@ PROBLEMS: list[Problem] = [
         integrality=[0, 0, 1, 1, 1, 1], sense="min", names=list("abcdef"),
     ),
     LinearProgram(bounds=([-1.0] * 6, [1.0] * 6)),
+    Knapsack([1, 2, 3, 4, 5, 6, 7, 8], 9).parametrized(Affine.part(range(6), known=[0.0] * 6 + [0.3, 0.2])),
+    LinearProgram([[1.0] * 8], [2.0], bounds=(0, 1)).parametrized(
+        Affine.tied([0, 1, 2, 3, 4, 5, 5, -1], known=[0.0] * 7 + [0.5]), b_ub=Affine([[1.0] * 6], 2.0)
+    ),
     LinearProgram(torch.rand(20, 2, 6, generator=torch.Generator().manual_seed(0)), [1.0, 2.0], bounds=(0, 3.0)),
     LinearProgram(
         torch.rand(20, 2, 6, generator=torch.Generator().manual_seed(0)).round().to_sparse(), [1.0, 2.0], bounds=(0, 3)
@@ -179,6 +186,66 @@ def test_untrusted_estimators_are_not_loaded(tmp_path: Path) -> None:
         Policy.load(tmp_path)
 
 
+@pytest.mark.parametrize("scaled", [False, True], ids=["regressor", "pipeline"])
+def test_a_fitted_estimator_is_a_model(scaled: bool, tmp_path: Path) -> None:
+    pytest.importorskip("skops")
+    linear, pipeline = pytest.importorskip("sklearn.linear_model"), pytest.importorskip("sklearn.pipeline")
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    data = top_k_data()
+    X, y = data.features.numpy(), data.theta.numpy()
+    ridge = pipeline.make_pipeline(preprocessing.StandardScaler(), linear.Ridge()) if scaled else linear.Ridge()
+    policy = Policy(ridge.fit(X, y), data.problem)
+    expected = data.problem.solve(torch.tensor(ridge.predict(X)))
+    policy.save(tmp_path)
+    for one in (policy, Policy.load(tmp_path)):
+        for features in (X, data.features, X.tolist()):
+            assert torch.equal(one(features).double(), expected.double())
+    forest = pytest.importorskip("sklearn.ensemble").RandomForestRegressor(3).fit(X, y)
+    with pytest.raises(ForesolveError, match=r"RandomForestRegressor cannot be saved.*Tree.*`RandomForest` can"):
+        Policy(forest, data.problem).save(tmp_path)
+    with pytest.raises(InvalidInputError, match="a fitted estimator; got Ridge, which is not fitted"):
+        Policy(linear.Ridge(), data.problem)
+
+
+def test_a_hostile_transformer_is_not_loaded(tmp_path: Path) -> None:
+    skops = pytest.importorskip("skops.io")
+    preprocessing, ensemble = pytest.importorskip("sklearn.preprocessing"), pytest.importorskip("sklearn.ensemble")
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    policy = Policy(Transformed(preprocessing.StandardScaler().fit(X), MLP(3, 6)), TopK(6, 2))
+    policy.save(tmp_path)
+    assert torch.equal(Policy.load(tmp_path)(X), policy(X))
+    swap_file(tmp_path, "transformer", skops.dumps(ensemble.RandomForestRegressor(3).fit(X, X)))
+    with pytest.raises(ForesolveError, match="types that are not safe to load"):
+        Policy.load(tmp_path)
+    edit(tmp_path, lambda document: document["files"].pop("transformer"))
+    with pytest.raises(ForesolveError, match="`transformer` must be dict; got nothing"):
+        Policy.load(tmp_path)
+
+
+def test_features_as_users_have_them() -> None:
+    pandas = pytest.importorskip("pandas")
+    policy = Policy(MLP(3, 6, seed=0), TopK(6, 2))
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    expected = policy(torch.tensor(X))
+    for features in (X, X.tolist(), pandas.DataFrame(X), torch.tensor(X).float()):
+        assert torch.equal(policy(features), expected)
+    weights = np.random.default_rng(1).normal(size=(3, 6))
+    given = Policy(lambda a: a @ weights, TopK(6, 2))  # from an array to an array
+    assert torch.equal(given(X), TopK(6, 2).solve(torch.tensor(X @ weights)))
+
+
+def test_columns_by_name(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    policy = Policy(MLP(2, 6, seed=0), TopK(6, 2), feature_names=["a", "b"])
+    frame = pandas.DataFrame(np.random.default_rng(0).normal(size=(9, 2)), columns=["a", "b"])
+    policy.save(tmp_path)
+    again = Policy.load(tmp_path)
+    assert again.feature_names == ("a", "b")
+    assert torch.equal(again(frame[["b", "a"]]), policy(frame))
+    with pytest.raises(InvalidInputError, match="a frame with the 2 columns of training; got one without 'b'"):
+        again(frame[["a"]])
+
+
 def test_models_of_the_user(tmp_path: Path) -> None:
     def network(width: int = 8) -> nn.Module:
         return nn.Sequential(nn.Linear(3, width), nn.BatchNorm1d(width), nn.Linear(width, 6))
@@ -274,10 +341,11 @@ def test_a_program_from_a_file_comes_back_with_its_objective(tmp_path: Path) -> 
     again = Policy.load(tmp_path / "policy").problem
     assert isinstance(again, LinearProgram)
     assert again.names == ("x", "y")
-    assert again.coefficients is not None
-    assert again.coefficients.tolist() == [2.0, 1.0]
-    assert again.offset == problem.offset == 3.0
-    assert again.solve(again.coefficients).tolist() == [3.0, 1.0]
+    assert again.nominal is not None
+    assert again.nominal.tolist() == [2.0, 1.0]
+    x = again.solve(again.nominal)
+    assert x.tolist() == [3.0, 1.0]
+    assert again.objective(x, again.nominal) == problem.objective(x, again.nominal) == 10.0  # with the constant, 3
 
 
 def test_rules_of_the_user(tmp_path: Path) -> None:
@@ -396,6 +464,9 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
         (put("problem", value={"class": "TravellingSalesman", "cities": 10**6}), "do not make a Travelling"),
         (put("problem", value={"class": "Assignment", "left": 10**6, "right": 10**6}), "do not make a Assignment"),
         (put("rule", value=None), "`rule` must be str"),
+        (put("feature_names", value="ab"), "`feature_names` must be a list of names"),
+        (put("feature_names", value=[1]), "`feature_names` must be a list of names"),
+        (put("model", "class", value="Transformed"), "`model` must be dict; got nothing"),
         (put("files", value={}), "`weights` must be dict; got nothing"),
         (put("files", "weights", "name", value="/etc/passwd"), "damaged or hostile"),
         (put("files", "weights", "name", value="../weights-0123456789abcdef.safetensors"), "damaged or hostile"),
@@ -475,8 +546,9 @@ def test_nothing_there(tmp_path: Path) -> None:
         ({"lower": torch.ones(3)}, "lower <= upper"),
         ({"lower": torch.zeros(2)}, "`values`|upper|index"),
         ({"equality": torch.ones(2)}, "`equality`"),
-        ({"coefficients": torch.ones(4)}, "`coefficients` must be"),
-        ({"offset": "much"}, "ValueError"),
+        ({"nominal": torch.ones(4)}, "`nominal` must be"),
+        ({"parameters": {"size": 3}}, "KeyError"),
+        ({"parameters": "much"}, "AttributeError"),
         ({"names": ["a"]}, "`names` must be"),
         ({"sense": "up"}, "`sense` must be"),
     ],
@@ -486,7 +558,7 @@ def test_programs_that_files_make_up(change: dict[str, Any], message: str) -> No
         "class": "LinearProgram", "index": torch.tensor([[0], [2]]), "values": torch.tensor([1.0]), "matrix_batch": [],
         "rhs": torch.tensor([1.0]), "equality": torch.tensor([False]), "lower": torch.zeros(3),
         "upper": torch.full((3,), 0.5), "integrality": torch.zeros(3), "implied_upper": False, "sense": "max",
-        "names": None, "coefficients": None, "offset": 0.0,
+        "names": None, "parameters": None,
     }  # fmt: skip
     assert isinstance(restore_problem(config), LinearProgram)
     with pytest.raises(ForesolveError, match="do not make a LinearProgram: .*" + message):

@@ -1,28 +1,18 @@
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from foresolve.errors import InvalidInputError
-from foresolve.learning.prediction import as_input, inference, predict
-from foresolve.models.baselines import ConstantMean
+from foresolve.learning.evaluation import evaluate
+from foresolve.learning.prediction import as_model, inference, predict
+from foresolve.models.mlp import MLP
+from foresolve.models.scikit_learn import ScikitLearn
 from learning.instances import top_k_data
-
-
-def test_features_take_the_dtype_of_the_first_parameter_and_integers_keep_theirs() -> None:
-    model = nn.Linear(3, 2).double()
-    assert as_input(model, torch.zeros(2, 3)).dtype == torch.float64
-    assert as_input(model, torch.zeros(2, 3, dtype=torch.int64)).dtype == torch.int64
-    left, right = as_input(model, (torch.zeros(2, 3), torch.zeros(2, 3)))
-    assert left.dtype == right.dtype == torch.float64
-
-
-def test_features_stay_as_they_are_for_functions_and_models_without_parameters() -> None:
-    features = torch.zeros(2, 3, dtype=torch.float16)
-    assert as_input(lambda a: a, features) is features
-    assert as_input(nn.Identity(), features) is features
-    assert as_input(ConstantMean().fit(top_k_data()), features).dtype == torch.float16
 
 
 def test_modes_are_put_back_each_as_it_was_and_no_gradient_passes() -> None:
@@ -39,5 +29,93 @@ def test_modes_are_put_back_each_as_it_was_and_no_gradient_passes() -> None:
 
 
 def test_a_model_must_give_a_tensor() -> None:
-    with pytest.raises(InvalidInputError, match=r"`model\(features\)` must be a tensor; got list"):
+    with pytest.raises(InvalidInputError, match=r"`model\(features\)` must be a tensor or an array; got list"):
         predict(lambda features: [1.0], torch.zeros(1))  # type: ignore[arg-type,return-value]
+
+
+def test_arrays_and_frames_from_a_function_become_tensors() -> None:
+    pandas = pytest.importorskip("pandas")
+    features = torch.tensor([[0.1, 2.0]])
+    for give in (np.asarray, lambda a: pandas.DataFrame(np.asarray(a))):
+        got = predict(give, features)
+        assert got.dtype == torch.float64
+        assert torch.equal(got.float(), features)
+    with pytest.raises(InvalidInputError, match=r"`model\(features\)` must be an array of numbers"):
+        predict(lambda a: np.array(["x"]), features)  # type: ignore[arg-type,return-value]
+
+
+def test_a_function_that_gives_arrays_is_scored_like_one_that_gives_tensors() -> None:
+    data = top_k_data()
+    weights = np.random.default_rng(0).normal(size=(3, 5))
+    expected = evaluate(lambda a: a.double() @ torch.tensor(weights), data, bootstrap=0)
+    assert evaluate(lambda a: np.asarray(a, dtype=np.float64) @ weights, data, bootstrap=0).regret == expected.regret
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "message"),
+    [
+        (
+            nn.Linear(3, 2),
+            (4, 5),
+            r"`features` must be \(\*batch, 3\), .* first linear layer of Linear .*; got \(4, 5\)",
+        ),
+        (nn.Sequential(nn.Linear(3, 2), nn.ReLU()), (4, 6, 5), r"linear layer of Sequential .*; got \(4, 6, 5\)"),
+        (MLP(3, 2), (4, 5), r"`features` must be \(\*batch, 3\)"),
+    ],
+)
+def test_the_wrong_width_of_features_is_named(model: nn.Module, shape: tuple[int, ...], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        predict(model, torch.zeros(shape))
+
+
+def test_other_errors_of_torch_are_left_alone() -> None:
+    broken = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.Linear(9, 2))
+    with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(2x8 and 9x2\)"):
+        predict(broken, torch.zeros(2, 3, 4))
+
+    def fails(features: Any) -> Any:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (4x5 and 3x2)")
+
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        predict(fails, torch.zeros(4, 5))
+
+
+def test_modules_and_functions_are_models_as_they_are() -> None:
+    module = nn.Linear(3, 2)
+    assert as_model(module) is module
+    assert as_model(nn.DataParallel(module)) is module
+    assert as_model(torch.sigmoid) is torch.sigmoid
+
+
+def test_a_fitted_regressor_is_a_model() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    data = top_k_data()
+    ridge = linear.Ridge().fit(data.features.numpy(), data.theta.numpy())
+    assert isinstance(as_model(ridge), ScikitLearn)
+    baseline = ScikitLearn(linear.Ridge()).fit(data)
+    assert evaluate(ridge, data, bootstrap=0).regret == pytest.approx(evaluate(baseline, data, bootstrap=0).regret)
+
+
+def test_a_search_is_what_it_found() -> None:
+    linear, selection = pytest.importorskip("sklearn.linear_model"), pytest.importorskip("sklearn.model_selection")
+    data = top_k_data()
+    search = selection.GridSearchCV(linear.Ridge(), {"alpha": [1.0]}, cv=2).fit(
+        data.features.numpy(), data.theta.numpy()
+    )
+    model = as_model(search)
+    assert isinstance(model, ScikitLearn)
+    assert model.fitted is search.best_estimator_
+    with pytest.raises(InvalidInputError, match="got GridSearchCV, which is not fitted"):
+        as_model(selection.GridSearchCV(linear.Ridge(), {}))
+
+
+def test_what_is_no_model() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    with pytest.raises(
+        InvalidInputError, match=r"got Ridge, which is not fitted\. Fit it first, .*fit\(model, None, train\)"
+    ):
+        evaluate(linear.Ridge(), top_k_data())
+    with pytest.raises(InvalidInputError, match=r"got the class Ridge\. Did you mean an instance, `Ridge\(...\)`\?"):
+        as_model(linear.Ridge)
+    with pytest.raises(InvalidInputError, match="`model` must be callable on features, or a fitted estimator; got int"):
+        as_model(3)

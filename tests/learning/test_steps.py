@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -12,10 +13,12 @@ from foresolve.errors import ForesolveError, InvalidInputError, SolverError
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.layers.smoothing import RelativeGamma
 from foresolve.learning.fitting import fit
+from foresolve.learning.history import History
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.mlp import MLP
+from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.schedules import geometric
 from learning.instances import NoisySquares, Squares, model, same, top_k_data
@@ -97,15 +100,101 @@ def test_a_loss_without_one_number_for_each_instance() -> None:
 
 
 def test_validation_skips_what_cannot_be_solved() -> None:
-    """Negative predicted costs on a cycle have no shortest path."""
-    problem = ShortestPath([(0, 1), (1, 0), (1, 2)], 0, 2)
+    """An oracle without an answer to negative parameters, which the truth has none of."""
+
+    def oracle(theta: np.ndarray) -> np.ndarray:
+        if (theta < 0).any():
+            raise RuntimeError("negative")
+        return np.ones(3)
+
     generator = torch.Generator().manual_seed(0)
-    data = DecisionDataset(torch.randn(20, 3, generator=generator), torch.rand(20, 3, generator=generator), problem)
+    features, theta = torch.randn(20, 3, generator=generator), torch.rand(20, 3, generator=generator)
+    data = DecisionDataset(features, theta, OracleProblem(oracle, n=3))
     net = MLP(3, 3, seed=generator)
     with pytest.raises(SolverError):
         fit(net, MSE(), data, data, epochs=1, lr=1e-6)
     history = fit(net, MSE(), data, data, epochs=1, lr=1e-6, on_failure="skip")
     assert history.valid_regret[0] == pytest.approx(0.0)
+
+
+def test_validation_decides_as_policies_do() -> None:
+    """Negative predicted costs on a cycle have no shortest path, and a decision all the same."""
+    problem = ShortestPath([(0, 1), (1, 0), (1, 2)], 0, 2)
+    generator = torch.Generator().manual_seed(0)
+    data = DecisionDataset(torch.randn(20, 3, generator=generator), torch.rand(20, 3, generator=generator), problem)
+    for way in ("raise", "skip"):
+        net = MLP(3, 3, seed=0)
+        history = fit(net, MSE(), data, data, epochs=1, lr=1e-6, on_failure=way)  # type: ignore[arg-type]
+        assert bool((net(data.features) < 0).any())
+        assert history.valid_regret[0] == pytest.approx(0.0)
+
+
+def weighted(weights: Any, count: int = 8, seed: int = 0) -> DecisionDataset:
+    data = top_k_data(count, seed)
+    return DecisionDataset(data.features, data.theta, data.problem, weights=weights)
+
+
+def trained(data: DecisionDataset, valid: DecisionDataset | None = None, **options: Any) -> tuple[MLP, History]:
+    net = MLP(3, 5, seed=0)
+    settings = {"epochs": 3, "batch_size": 64, "optimizer": lambda p: torch.optim.SGD(p, 0.05)} | options
+    return net, fit(net, MSE(), data, valid, **settings)
+
+
+def test_weights_count_as_repetitions_do() -> None:
+    counts = torch.tensor([1, 0, 3, 2, 1, 1, 0, 4])
+    heavy, history = trained(weighted(5.0 * counts))  # only their ratios matter
+    repeated, other = trained(top_k_data(8).subset(torch.arange(8).repeat_interleave(counts)))
+    for first, second in zip(heavy.parameters(), repeated.parameters()):
+        torch.testing.assert_close(first, second)
+    assert history.train_loss == pytest.approx(other.train_loss)
+
+
+def test_equal_weights_are_none() -> None:
+    assert same(trained(weighted(torch.full((8,), 2.0)))[0], trained(top_k_data(8))[0])
+
+
+def test_the_steps_of_an_epoch_are_unbiased_whatever_a_batch_holds() -> None:
+    """The gradients of batches of one add up to that of all together, by weights of the whole training set."""
+    data = weighted(torch.tensor([1.0, 0.0, 7.0, 2.0, 1.0, 1.0, 0.5, 3.5]))
+    slopes = []
+    for size in (1, 8):
+        gradients: list[Tensor] = []
+
+        class Recorder(torch.optim.SGD):
+            def step(self, closure: Any = None, seen: list[Tensor] = gradients) -> None:  # type: ignore[override]
+                seen.append(torch.cat([p.grad.flatten() for p in self.param_groups[0]["params"]]).clone())
+
+        trained(data, epochs=1, batch_size=size, optimizer=lambda p, kind=Recorder: kind(p, 0.0))
+        slopes.append(torch.stack(gradients).mean(0))
+    torch.testing.assert_close(slopes[0], slopes[1], atol=1e-6, rtol=1e-5)
+
+
+def test_skipped_instances_keep_the_weights_of_the_others() -> None:
+    data = weighted(torch.arange(1.0, 9.0))
+    net = MLP(3, 5, seed=0)
+    history = fit(net, Squares(fails=(2, 5)), data, epochs=1, lr=1e-9, on_failure="skip")
+    losses = (MLP(3, 5, seed=0)(data.features) - data.theta).square().mean(-1)
+    keep = [0, 1, 3, 4, 6, 7]
+    expected = (losses.detach() * torch.arange(1.0, 9.0) / 4.5)[keep].mean()
+    assert history.train_loss[0] == pytest.approx(float(expected), rel=1e-5)
+    assert history.skipped == [2]
+
+
+@pytest.mark.parametrize("monitor", ["regret", "loss", "agreement"])
+def test_validation_is_weighted(monitor: Any) -> None:
+    counts = torch.tensor([1, 0, 3, 2, 1, 1, 0, 4])
+    heavy = weighted(counts, seed=3)
+    repeated = top_k_data(8, 3).subset(torch.arange(8).repeat_interleave(counts))
+    scores = [trained(top_k_data(8), valid, monitor=monitor)[1] for valid in (heavy, repeated)]
+    for name in ("valid_regret", "valid_loss", "valid_hamming"):
+        assert getattr(scores[0], name) == pytest.approx(getattr(scores[1], name))
+    assert [value is not None for value in (scores[0].valid_regret + scores[0].valid_hamming)].count(True) in (0, 3)
+
+
+def test_a_part_without_weight_is_no_training_set() -> None:
+    data = weighted(torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]))
+    with pytest.raises(InvalidInputError, match="with at least one instance of positive weight; got weights of 0"):
+        trained(data.subset([1, 2]))
 
 
 def test_validation_does_not_touch_the_loss() -> None:

@@ -73,6 +73,7 @@ class LossConformance:
             "sign": not self.nonnegative,
             "bound": not self.bounds_regret,
             "refuses": not self.loss().needs,
+            "decisions_alone": self.loss().uses_theta,
         }
         for theta_hat, batch in self.cases():
             keep(promise, self.suite(theta_hat, batch), [name for name, excuse in excused.items() if excuse])

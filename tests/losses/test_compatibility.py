@@ -19,7 +19,7 @@ from foresolve.data import DecisionDataset
 from foresolve.errors import InvalidInputError
 from foresolve.layers import Layer
 from foresolve.losses import CaVE, DecisionLoss, FenchelYoung, Loss, ScoreFunction, SPOPlus, why_not
-from foresolve.problems import OracleProblem, TravellingSalesman
+from foresolve.problems import Affine, OracleProblem, TravellingSalesman
 from foresolve.sets import GraphicMatroid, PartitionMatroid
 from losses.compatibility import CONVEX, LAYERS, markdown, methods
 
@@ -37,8 +37,9 @@ def covering(matroid: foresolve.Matroid) -> foresolve.SubmodularProblem:
     return foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), matroid)
 
 
-COMMON = {"linear", "exact", "rows", "binary", "shared"}
-SETS = {"set function", "projection", "shared"}
+COMMON = {"linear", "exact", "rows", "binary", "shared", "fixed"}
+SETS = {"set function", "projection", "shared", "fixed"}
+TWO_WAY = [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0), (2, 3), (3, 2), (1, 3), (3, 1)]
 # How to make each kind of problem, the shape of its parameters, and what it offers.
 PROBLEMS: dict[str, tuple[Callable[[], foresolve.Problem], tuple[int, ...], set[str]]] = {
     "linear program": (lambda: foresolve.LinearProgram([[1.0, 2.0, 1.0]], [2.0], bounds=(0, 1.5)), (3,), COMMON),
@@ -48,6 +49,33 @@ PROBLEMS: dict[str, tuple[Callable[[], foresolve.Problem], tuple[int, ...], set[
         COMMON - {"binary"},
     ),
     "shortest path": (lambda: foresolve.ShortestPath.grid(3, 3), (12,), COMMON),
+    "shortest path, two-way streets": (lambda: foresolve.ShortestPath(TWO_WAY, 0, 3), (10,), COMMON),
+    "shortest path, costs of cells": (
+        lambda: foresolve.ShortestPath.grid(3, 3, moves="8", costs="cells"),
+        (9,),
+        COMMON,
+    ),
+    "tied prices": (
+        lambda: foresolve.LinearProgram(A_eq=[[1.0, 1.0, -1.0, -1.0]], b_eq=[0.0], bounds=(0, 1)).parametrized(
+            Affine.tied([0, 1, 0, 1], factor=[-1.0, -1.0, 1.0, 1.0], known=[0.0, 0.0, -0.1, -0.1]), constant=0.5
+        ),
+        (2,),
+        COMMON,
+    ),
+    "knapsack, worths partly known": (
+        lambda: foresolve.Knapsack([2, 3, 4, 5], 8).parametrized(
+            Affine.part([0, 2], torch.linspace(0.1, 0.9, 16).reshape(4, 4))
+        ),
+        (2,),
+        COMMON,
+    ),
+    "predicted load": (
+        lambda: foresolve.LinearProgram(A_eq=[[1.0, 1.0, 1.0]], b_eq=[0.0], bounds=(-9, 9), sense="min").parametrized(
+            [1.0, 2.0, 4.0], b_eq=Affine([[1.0, 2.0]])
+        ),
+        (2,),
+        COMMON - {"fixed"},
+    ),
     "knapsack": (lambda: foresolve.Knapsack([2, 3, 4, 5], 8), (4,), COMMON),
     "knapsack, a capacity per instance": (
         lambda: foresolve.Knapsack([2, 3, 4, 5], torch.tensor([[4.0], [5.0], [7.0], [9.0]])),
@@ -70,9 +98,17 @@ PROBLEMS: dict[str, tuple[Callable[[], foresolve.Problem], tuple[int, ...], set[
         (4, 3),
         SETS - {"projection"},
     ),
-    "black box, linear": (lambda: OracleProblem(largest, n=4), (4,), {"linear", "exact", "shared"}),
-    "black box, linear, heuristic": (lambda: OracleProblem(largest, n=4, exact=False), (4,), {"linear", "shared"}),
-    "black box, other objective": (lambda: OracleProblem(largest, diversified, n=4), (4,), {"exact", "shared"}),
+    "black box, linear": (lambda: OracleProblem(largest, n=4), (4,), {"linear", "exact", "shared", "fixed"}),
+    "black box, linear, heuristic": (
+        lambda: OracleProblem(largest, n=4, exact=False),
+        (4,),
+        {"linear", "shared", "fixed"},
+    ),
+    "black box, other objective": (
+        lambda: OracleProblem(largest, diversified, n=4),
+        (4,),
+        {"exact", "shared", "fixed"},
+    ),
 }
 
 
@@ -132,8 +168,8 @@ def test_empty_batches_of_problems(kind: str) -> None:
     x = problem.solve(batch.theta)
     assert x.shape == (0, n)
     assert problem.objective(x, batch.theta).shape == (0,)
-    assert problem.check(x)
-    if problem.linear:
+    assert problem.at(batch.theta).check(x)
+    if problem.linear and "fixed" in problem.traits:
         assert problem.argmax(problem.gain(batch.theta)).shape == (0, n)
     decision, value = batch.best()
     assert decision.shape == (0, n)
@@ -212,7 +248,7 @@ def test_a_loss_needs_what_its_layer_needs() -> None:
     for kind in LAYERS:
         assert DecisionLoss(kind()).needs == kind.needs
     for kind in CONVEX:
-        assert set(FenchelYoung(kind()).needs) == {"linear", *kind.needs}
+        assert set(FenchelYoung(kind()).needs) == {"linear", "fixed", *kind.needs}
 
 
 class Picky(foresolve.layers.PerturbedAdditive):
@@ -265,10 +301,12 @@ def test_reasons() -> None:
     with pytest.raises(InvalidInputError, match=message):
         SPOPlus().check_problem(problem("submodular"))
     with pytest.raises(InvalidInputError, match="`problem` must be a Problem; got NoneType"):
-        ScoreFunction().check_problem(None)  # type: ignore[arg-type]
+        foresolve.MSE().check_problem(None)  # type: ignore[arg-type]
 
 
 def test_markdown() -> None:
-    lines = markdown().splitlines()
+    *lines, _, predicted = markdown().splitlines()
     assert len({line.count("|") for line in lines}) == 1
     assert "| a linear objective; an exact oracle | `SPOPlus`, `PerturbationGradient` |" in lines
+    assert "`DecisionLoss(QuadraticRelaxation)`" in predicted
+    assert "SPOPlus" not in predicted

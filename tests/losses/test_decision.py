@@ -6,15 +6,18 @@ import copy
 
 import pytest
 import torch
+from torch import Tensor
 
 import foresolve
 from foresolve.data.batch import Batch
+from foresolve.errors import InvalidInputError
 from foresolve.layers.blackbox import BlackboxInterpolation
 from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection, NegativeIdentity
 from foresolve.layers.imle import IMLE, AdaptiveIMLE
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
 from foresolve.losses.decision import DecisionLoss
+from foresolve.problems import Affine
 from losses.conformance import Case, LossConformance, instance
 from losses.test_prediction import coverage
 
@@ -148,3 +151,59 @@ def test_the_state_of_the_layer_is_that_of_the_loss() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(foresolve.InvalidInputError, match="`layer` must be a Layer"):
         DecisionLoss(foresolve.TopK(6, 2))  # type: ignore[arg-type]
+
+
+def shortage(x: Tensor, problem: foresolve.Problem) -> Tensor:
+    """What was made stays; what is missing under the true load is bought, what is too much is thrown away."""
+    made, load = x[..., :2], problem.b_eq[..., 0].to(x)  # type: ignore[attr-defined]
+    gap = load - made.sum(-1)
+    return torch.cat([made, gap.clamp_min(0.0).unsqueeze(-1), (-gap).clamp_min(0.0).unsqueeze(-1)], -1)
+
+
+def loads(count: int) -> foresolve.DecisionDataset:
+    """Two plants, a shortage that costs 9 and a surplus that costs 0.5; the load is predicted."""
+    plain = foresolve.LinearProgram(A_eq=[[1.0, 1.0, 1.0, -1.0]], b_eq=[0.0], bounds=(0, [2, 2, 50, 50]), sense="min")
+    problem = plain.parametrized([1.0, 2.0, 9.0, 0.5], b_eq=Affine([[1.0]]), names=["load"])
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(count, 3, generator=generator)
+    rule = torch.tensor([[0.5], [0.3], [0.1]])
+    noise = 0.3 * torch.randn(count, 1, generator=generator)
+    return foresolve.DecisionDataset(features, (2 + features @ rule + noise).clamp_min(0.1), problem)
+
+
+def test_decisions_under_predicted_constraints_are_repaired() -> None:
+    data = loads(5)
+    batch = Batch(None, data.theta.double(), data.problem)
+    loss = DecisionLoss(foresolve.QuadraticRelaxation(gamma=0.05), repair=shortage)
+    theta_hat = (data.theta.double() - 0.3).requires_grad_()
+    value = loss(theta_hat, batch)
+    made = foresolve.QuadraticRelaxation(gamma=0.05)(theta_hat, data.problem).detach()[:, :2]
+    gap = data.theta[:, 0] - made.sum(-1)
+    expected = made @ torch.tensor([1.0, 2.0]).double() + torch.where(gap > 0, 9.0 * gap, -0.5 * gap)
+    torch.testing.assert_close(value.detach(), expected.double(), check_dtype=False)
+    difference = (loss(theta_hat.detach() + 1e-5, batch) - loss(theta_hat.detach() - 1e-5, batch)) / 2e-5
+    (gradient,) = torch.autograd.grad(value.sum(), theta_hat)
+    torch.testing.assert_close(gradient[:, 0], difference.double(), atol=1e-4, rtol=1e-4)
+
+
+def test_training_and_evaluation_go_by_the_same_repair() -> None:
+    train, valid = loads(120).split(80, 40, seed=0)
+    loss = DecisionLoss(foresolve.QuadraticRelaxation(gamma=0.05), repair=shortage)
+    model = foresolve.MLP(3, 1, seed=0)
+    before = foresolve.evaluate(model, valid, repair=shortage).normalized_regret
+    history = foresolve.fit(model, loss, train, valid, epochs=20, lr=0.05, patience=5)
+    report = foresolve.evaluate(model, valid, repair=shortage)
+    assert min(history.valid_regret) == pytest.approx(report.normalized_regret, rel=1e-5)
+    assert 0 <= report.normalized_regret < before
+    assert report.feasible is not None
+    assert report.feasible < 1
+    with pytest.raises(InvalidInputError, match="`repair` must be a function"):
+        DecisionLoss(foresolve.QuadraticRelaxation(), repair=3)  # type: ignore[arg-type]
+
+
+def test_without_a_repair_the_regret_of_predicted_constraints_is_not_watched() -> None:
+    train, valid = loads(30).split(20, 10, seed=0)
+    history = foresolve.fit(foresolve.MLP(3, 1, seed=0), foresolve.MSE(), train, valid, epochs=2)
+    assert history.valid_loss[0] is not None
+    with pytest.raises(InvalidInputError, match='`monitor` must be "loss" where `theta` makes constraints'):
+        foresolve.fit(foresolve.MLP(3, 1, seed=0), foresolve.MSE(), train, valid, epochs=2, monitor="regret")

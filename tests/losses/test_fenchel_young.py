@@ -15,7 +15,7 @@ from foresolve.errors import InvalidInputError
 from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
-from foresolve.layers.smoothing import SmoothedLayer
+from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.problems.top_k import TopK
 from foresolve.sets.matroids.laminar import UniformMatroid
@@ -221,3 +221,27 @@ def test_a_smoothed_layer_of_ones_own_has_its_loss() -> None:
 def test_a_word_that_is_no_trait_is_refused_where_it_is_stated() -> None:
     with pytest.raises(InvalidInputError, match=r"Wrong\.needs must be of 'linear'.*got 'lineer'"):
         type("Wrong", (SmoothedLayer,), {"needs": ("lineer",)})
+
+
+@pytest.mark.parametrize("problem", [foresolve.TopK(4, 2), foresolve.LinearProgram([[1.0, 1.0]], [3.0], bounds=(0, 4))])
+def test_a_relative_smoothing_is_a_fixed_unit_where_only_decisions_are_known(problem) -> None:
+    """That of parameters with a spread of 1, whatever the prediction; `size` is the width of the boxes."""
+    width = {4: 1.0, 2: 4.0}[problem.n]
+    for scale in (1e-3, 1.0, 1e3):
+        theta_hat = scale * torch.rand(3, problem.n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        y = problem.solve(torch.rand(3, problem.n, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
+        batch = foresolve.Batch(None, None, problem, decision=y)
+        relative = FenchelYoung(foresolve.QuadraticRelaxation(RelativeGamma(0.6)))(theta_hat, batch)
+        torch.testing.assert_close(relative, FenchelYoung(foresolve.QuadraticRelaxation(0.6 / width))(theta_hat, batch))
+        relative = FenchelYoung(RegularizedFrankWolfe(RelativeGamma(0.6)))(theta_hat, batch)
+        torch.testing.assert_close(relative, FenchelYoung(RegularizedFrankWolfe(0.6))(theta_hat, batch))
+
+
+def test_a_smoothing_that_is_given_is_kept_where_only_decisions_are_known() -> None:
+    problem = foresolve.TopK(4, 2)
+    gamma = torch.nn.Parameter(torch.tensor(0.7))
+    batch = foresolve.Batch(None, None, problem, decision=torch.tensor([[1.0, 1.0, 0.0, 0.0]]))
+    loss = FenchelYoung(foresolve.QuadraticRelaxation(gamma))(torch.tensor([[0.0, 0.1, 0.2, 0.3]]), batch)
+    loss.sum().backward()
+    assert gamma.grad is not None
+    assert gamma.grad.item() != 0

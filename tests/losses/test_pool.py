@@ -70,14 +70,14 @@ def test_solve_ratio_is_a_probability() -> None:
     """500 draws at 0.2: outside [0.1, 0.3] with probability below 1e-7, and the seed is fixed."""
     theta_hat, batch = instance(foresolve.TopK(6, 2), 6)
     batch = type(batch)(None, batch.theta, batch.problem, *batch.best())
-    pool, solved, solve = SolutionPool(solve_ratio=0.2), 0, batch.problem.solve
+    pool, solved, maximizer = SolutionPool(solve_ratio=0.2), 0, batch.problem.maximizer
 
     def counted(theta):
         nonlocal solved
         solved += 1
-        return solve(theta)
+        return maximizer(theta)
 
-    batch.problem.solve = counted  # type: ignore[method-assign]
+    batch.problem.maximizer = counted  # type: ignore[method-assign]
     for _ in range(500):
         pool(theta_hat, batch)
     assert 50 <= solved <= 150

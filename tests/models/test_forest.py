@@ -11,8 +11,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.registry import build
 from foresolve.models import forest as forest_module
-from foresolve.models.baselines import LinearRegression
-from foresolve.models.forest import RandomForest, ScikitLearn, _leaf_means
+from foresolve.models.forest import RandomForest, _leaf_means
 from foresolve.problems.top_k import TopK
 from learning.instances import top_k_data
 from models.instances import item_data, pair_data
@@ -118,13 +117,6 @@ def test_projections_are_drawn_by_the_seed() -> None:
     assert torch.equal(rebuilt(data.features), first(data.features))
 
 
-def test_any_regressor() -> None:
-    linear = pytest.importorskip("sklearn.linear_model")
-    data = top_k_data()
-    model = ScikitLearn(linear.LinearRegression()).fit(data)
-    torch.testing.assert_close(model(data.features), LinearRegression().fit(data)(data.features))
-
-
 def test_rebuilt_from_config_and_state() -> None:
     data = item_data()
     forest = RandomForest(trees=3, seed=2).fit(data)
@@ -164,5 +156,3 @@ def test_bad_input() -> None:
     forest = RandomForest(3).fit(top_k_data())
     with pytest.raises(InvalidInputError, match="`features` must be of at least 3 numbers a row; got 2"):
         forest(top_k_data().features[:, :2])
-    with pytest.raises(InvalidInputError, match="`estimator` must be a regressor"):
-        ScikitLearn(3)

@@ -6,15 +6,19 @@ from foresolve.data.generated.budget import budget_data
 from foresolve.data.generated.citations import citation_data
 from foresolve.data.generated.facility_location import facility_location_data
 from foresolve.data.generated.knapsack import knapsack_data
+from foresolve.data.generated.loads import load_data
 from foresolve.data.generated.movies import movie_data
 from foresolve.data.generated.polynomial import PolynomialDataset, PolynomialRule
+from foresolve.data.generated.prices import price_data
 from foresolve.data.generated.shortest_path import shortest_path_data
+from foresolve.data.generated.terrain import terrain_data
 from foresolve.data.generated.travelling_salesman import travelling_salesman_data
 from foresolve.data.real.cora import CitationGraph, cora_data, load_cora
 from foresolve.data.real.edges import read_edges
 from foresolve.data.real.movielens import MovieTable, load_movielens, movielens_data
 from foresolve.data.real.registry import SOURCES
 from foresolve.data.real.sources import check_source, fetch_source
+from foresolve.data.real.warcraft import load_warcraft
 
 __all__ = [
     "Batch",
@@ -32,10 +36,14 @@ __all__ = [
     "fetch_source",
     "knapsack_data",
     "load_cora",
+    "load_data",
     "load_movielens",
+    "load_warcraft",
     "movie_data",
     "movielens_data",
+    "price_data",
     "read_edges",
     "shortest_path_data",
+    "terrain_data",
     "travelling_salesman_data",
 ]

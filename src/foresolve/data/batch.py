@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor
@@ -12,32 +12,94 @@ from torch.utils.data import default_collate
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from foresolve._base import checks, devices
+from foresolve.errors import ForesolveError
 from foresolve.problems.base import Problem
 
+# What may be missing, and what every instance has an entry of.
+TABLES = ("features", "theta", "decision", "value", "index", "weight")
+NO_THETA = (
+    "the true parameters are not known: {owner} holds decisions alone. Losses that need only decisions have "
+    "`uses_theta = False` (FenchelYoung, CaVE, Imitation); where parameters are on record, make the data set as "
+    "`DecisionDataset(features, theta, problem)`"
+)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Batch:
     """Some instances of a data set; every tensor is `(B, ...)`.
 
     Attributes
     ----------
     features: what the model sees, a tensor or whatever else it takes.
-    theta: the true parameters.
+    theta: the true parameters. `None` is given where only decisions are known; asking for them is an error then.
     problem: what is decided, shared by the instances or with one feasible set for each.
-    decision: the best decision under the truth, where it was asked for.
+    decision: the best decision under the truth, where it was asked for, or the one on record.
     value: its objective.
     index: the instances' positions in the data set: the key of whatever a loss remembers about them.
+    weight: how much each instance counts; `None` where all count alike.
     """
 
     features: Any
     theta: Tensor
     problem: Problem
-    decision: Tensor | None = None
-    value: Tensor | None = None
-    index: Tensor | None = None
+    decision: Tensor | None
+    value: Tensor | None
+    index: Tensor | None
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        features: Any,
+        theta: Tensor | None,
+        problem: Problem,
+        decision: Tensor | None = None,
+        value: Tensor | None = None,
+        index: Tensor | None = None,
+        weight: Tensor | None = None,
+    ) -> None:
+        if theta is None and decision is None:
+            raise checks.fail("decision", "given where `theta` is not", "None", "One of them is to be learned from")
+        vars(self).update(
+            features=features, problem=problem, decision=decision, value=value, index=index, weight=weight
+        )
+        if theta is not None:
+            vars(self)["theta"] = theta
+
+    if not TYPE_CHECKING:  # for a type checker `theta` is a tensor, and no other name is an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "theta":
+                raise ForesolveError(NO_THETA.format(owner="this batch"))
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        known = ", ".join(name for name in TABLES if self._table(name) is not None)
+        return f"{type(self).__name__}({known}; {self.problem!r})"
 
     def __len__(self) -> int:
-        return len(self.theta)
+        return len(self._first())
+
+    def _table(self, name: str) -> Any:
+        return vars(self).get(name)
+
+    def _first(self) -> Tensor:
+        """What there always is: the truth, or else the decisions."""
+        return self._table("decision") if self._table("theta") is None else self.theta
+
+    @property
+    def has_theta(self) -> bool:
+        """Whether the true parameters are known, or decisions alone."""
+        return self._table("theta") is not None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the truth is, or else the decisions."""
+        return self._first().device
+
+    def replaced(self, **parts: Any) -> Self:
+        """The same batch with other parts; `theta` may be missing, which `dataclasses.replace` does not take."""
+        whole: dict[str, Any] = {"theta": None, **vars(self), **parts}
+        return type(self)(**whole)
 
     def to(self, device: torch.device | str) -> Self:
         """The same batch on another device; what is there already is kept as it is."""
@@ -50,21 +112,29 @@ class Batch:
                 return type(value)(moved(part) for part in value)
             return value.to(target) if hasattr(value, "to") else value
 
-        names = ("features", "theta", "problem", "decision", "value", "index")
-        return replace(self, **{name: moved(getattr(self, name)) for name in names})
+        return self.replaced(**{name: moved(part) for name, part in vars(self).items()})
+
+    def target(self) -> Tensor:
+        """The decision to learn: the one that the batch carries, or the best under the truth, worked out here."""
+        return self.problem.solve(self.theta) if self.decision is None else self.decision
 
     def best(self) -> tuple[Tensor, Tensor]:
         """The best decision and its value; worked out here where the batch does not carry them."""
-        decision = self.problem.solve(self.theta) if self.decision is None else self.decision
+        decision = self.target()
         value = self.problem.objective(decision, self.theta) if self.value is None else self.value
         return decision, value
 
     def check_prediction(self, theta_hat: Tensor) -> None:
-        """`theta_hat` must have the shape of `theta`."""
-        if not isinstance(theta_hat, Tensor) or theta_hat.shape != self.theta.shape:
-            shape = str(tuple(theta_hat.shape)) if isinstance(theta_hat, Tensor) else type(theta_hat).__name__
-            expected = f"{tuple(self.theta.shape)} to match the true parameters"
-            raise checks.fail("theta_hat", expected, shape, "Check the output shape of the model")
+        """`theta_hat` must have the shape of `theta`, or, where that is not known, of the problem's parameters."""
+        sizes: tuple[int | None, ...] = (len(self), *self.problem.theta_shape)
+        what = "the problem"
+        if self.has_theta:
+            sizes, what = tuple(self.theta.shape), "the true parameters"
+        shape = tuple(theta_hat.shape) if isinstance(theta_hat, Tensor) else None
+        if shape is None or len(shape) != len(sizes) or any(s not in (None, d) for s, d in zip(sizes, shape)):
+            expected = f"({', '.join('...' if size is None else str(size) for size in sizes)}) to match {what}"
+            got = type(theta_hat).__name__ if shape is None else str(shape)
+            raise checks.fail("theta_hat", expected, got, "Check the output shape of the model")
 
 
 def collate(batches: Sequence[Batch], *, collate_fn_map: Mapping[Any, Any] | None = None) -> Batch:
@@ -84,11 +154,10 @@ def collate(batches: Sequence[Batch], *, collate_fn_map: Mapping[Any, Any] | Non
 
 def _stacked(batches: Sequence[Batch]) -> Batch:
     def column(name: str) -> Any:
-        values = [getattr(batch, name) for batch in batches]
+        values = [vars(batch).get(name) for batch in batches]
         return None if any(value is None for value in values) else default_collate(values)
 
-    columns = {name: column(name) for name in ("features", "theta", "decision", "value", "index")}
-    return Batch(problem=batches[0].problem, **columns)
+    return Batch(problem=batches[0].problem, **{name: column(name) for name in TABLES})
 
 
 default_collate_fn_map[Batch] = collate  # torch's way to teach its `DataLoader` a type

@@ -21,8 +21,13 @@ FIRST_CHUNK, MOST_NUMBERS, CHUNK_SECONDS = 32, 2**22, 0.5
 KIND = "foresolve decisions 1"
 
 
-def solve_all(problem: Problem, theta: Tensor, report: Progress) -> tuple[Tensor, dict[int, SolverError]]:
-    """Decisions `(N, n)`, zero where there is none, and the errors of the instances that failed."""
+def solve_all(
+    problem: Problem, theta: Tensor, report: Progress, *, predicted: bool = False
+) -> tuple[Tensor, dict[int, SolverError]]:
+    """Decisions `(N, n)`, zero where there is none, and the errors of the instances that failed.
+
+    Where `theta` is `predicted`, decisions are those of `problem.decide`.
+    """
     count, most = len(theta), max(8, MOST_NUMBERS // max(theta[0].numel(), 1) // 8 * 8)
     parts: list[Tensor] = []
     failed: dict[int, SolverError] = {}
@@ -30,7 +35,7 @@ def solve_all(problem: Problem, theta: Tensor, report: Progress) -> tuple[Tensor
     while start < count:
         began = time.monotonic()
         index = torch.arange(start, min(start + size, count), device=theta.device)
-        part, errors = _solve_some(problem, theta, index)
+        part, errors = _solve_some(problem, theta, index, predicted)
         parts += [part]
         failed |= errors
         start += len(index)
@@ -42,10 +47,13 @@ def solve_all(problem: Problem, theta: Tensor, report: Progress) -> tuple[Tensor
     return torch.cat(parts), failed
 
 
-def _solve_some(problem: Problem, theta: Tensor, index: Tensor) -> tuple[Tensor, dict[int, SolverError]]:
+def _solve_some(
+    problem: Problem, theta: Tensor, index: Tensor, predicted: bool
+) -> tuple[Tensor, dict[int, SolverError]]:
     """Decisions of some instances; those that the solver names are left out, and the rest is solved again."""
     try:
-        return problem.select(index).solve(theta[index]).detach(), {}
+        chosen, some = problem.select(index), theta[index]
+        return (chosen.decide(some)[0] if predicted else chosen.solve(some)).detach(), {}
     except SolverError as error:
         if len(index) == 1:
             return theta.new_zeros(1, problem.n or 0), {int(index[0]): error}
@@ -59,9 +67,9 @@ def _solve_some(problem: Problem, theta: Tensor, index: Tensor) -> tuple[Tensor,
     if isinstance(reason, StoppedError) and named:
         pieces = {int(i): (theta.new_zeros(1, problem.n or 0), {int(i): reason}) for i in alone}
     else:
-        pieces = {int(i): _solve_some(problem, theta, i[None]) for i in alone}
+        pieces = {int(i): _solve_some(problem, theta, i[None], predicted) for i in alone}
     if named and not bool(failing.all()):
-        rest, errors = _solve_some(problem, theta, index[~failing])
+        rest, errors = _solve_some(problem, theta, index[~failing], predicted)
         pieces |= {int(i): (row[None], {}) for i, row in zip(index[~failing], rest)}
         pieces[-1] = (rest[:0], errors)
     failed = {i: error for _, errors in pieces.values() for i, error in errors.items()}

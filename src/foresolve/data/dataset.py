@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, Self, SupportsIndex
+from collections.abc import Sequence
+from typing import Literal, Self, overload
 
 import torch
-from torch import Tensor
-from torch.utils.data import Dataset
 
-from foresolve._base import checks, devices
+from foresolve._base import checks
 from foresolve._base.progress import Progress, reporting
 from foresolve._base.randomness import Seed, as_generator
-from foresolve.data.batch import Batch
-from foresolve.data.best import failure, load_decisions, save_decisions, solve_all
-from foresolve.data.fingerprint import fingerprint
-from foresolve.data.inputs import as_table, first_table, map_tables, table_for
-from foresolve.data.loader import Loader
+from foresolve.data.inputs import first_table
+from foresolve.data.loader import Loader, UnpackedLoader
+from foresolve.data.neighbors import robust_targets
+from foresolve.data.solutions import SolvedInstances
 from foresolve.data.splits import random_order, split_sizes
-from foresolve.errors import ForesolveWarning
-from foresolve.problems.base import Problem
-
-Failure = Literal["raise", "skip"]
 
 
-class DecisionDataset(Dataset[Batch]):
+class DecisionDataset(SolvedInstances):
     """Features, true parameters and a problem; the best decisions under the truth are worked out once, when asked for.
+
+    Where only decisions are on record, `DecisionDataset(features, decisions=y, problem=problem)` is what can be learned
+    from: with losses that need nothing else (`loss.uses_theta` is False), and scored by agreement instead of regret.
 
     Parameters
     ----------
     features: `(N, ...)`, or a dict or tuple of such arrays. NumPy, torch, pandas or Arrow: tensors keep their dtype,
         anything else gets torch's default dtype (`torch.get_default_dtype()`, float32 unless you changed it).
-    theta: the true parameters `(N, *shape)`, in the same formats.
+    theta: the true parameters `(N, *shape)`, in the same formats; `None` where only decisions are known.
     problem: shared by all instances, or with one feasible set for each (`problem.batch_shape == (N,)`).
-    decisions, values: the best decisions `(N, n)` and their objectives `(N,)`, where they are known.
+    decisions, values: the best decisions `(N, n)` and their objectives `(N,)`, where they are known. Without `theta`,
+        the decisions on record.
     cache: a file that keeps decisions and values (`.npz`, no pickle). It is keyed by `theta` and all data of the
         problem: with other data it is not used but replaced. A data set with a cache is solved before it is split.
     labels: further tables `(N, ...)` by name that say which instances these are (numbers of papers, say); they follow
         their instances into parts, and no model sees them.
+    weights: how much each instance counts, `(N,)`, not negative and not all zero. `fit` minimizes the mean of
+        `w_i loss_i` with weights scaled to a mean of 1 over the training set, and `evaluate` gives weighted means.
+    check: whether decisions on record, without `theta`, must be feasible. Fractional ones, such as the mean of several
+        people's decisions, need only be so with integrality left aside.
 
     Attributes
     ----------
+    positions: `(N,)`, where the instances were in the data set that was made first: parts of parts, folds and what
+        `solve` leaves know where they come from.
     skipped: positions, in the data set it came from, of the instances that `solve(on_failure="skip")` left out.
 
     Examples
@@ -59,211 +61,41 @@ class DecisionDataset(Dataset[Batch]):
     >>> train, test = data.split(0.5, 0.5, seed=0)
     >>> [len(batch) for batch in train.loader(batch_size=2)]
     [2, 1]
+
+    Decisions alone:
+
+    >>> chosen = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> DecisionDataset(torch.zeros(2, 4), decisions=chosen, problem=TopK(3, 1)).has_theta
+    False
     """
 
-    skipped: tuple[int, ...] = ()
+    @overload
+    def loader(
+        self, batch_size: int, *, seed: Seed = 0, shuffle: bool = True, drop_last: bool = False,
+        unpacked: Literal[False] = False,
+    ) -> Loader: ...  # fmt: skip
 
-    def __init__(
-        self,
-        features: Any,
-        theta: Any,
-        problem: Problem,
-        *,
-        decisions: Any = None,
-        values: Any = None,
-        cache: str | Path | None = None,
-        labels: Mapping[str, Any] | None = None,
-    ) -> None:
-        if not isinstance(problem, Problem):
-            raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
-        device = devices.canonical(problem.device)
-        truth = as_table("theta", theta, device)
-        truth = truth if truth.is_floating_point() else truth.to(torch.get_default_dtype())
-        if len(truth) == 0:
-            raise checks.fail("theta", "at least one instance", f"shape {tuple(truth.shape)}", "The data set is empty")
-        checks.same_device("theta", truth, device)
-        self.features = map_tables(lambda part: table_for("features", part, truth, device), features)
-        self.theta = problem.check_theta(truth)
-        self.problem = problem
-        self._check_batch()
-        self.labels = {name: table_for("labels", table, truth, device) for name, table in (labels or {}).items()}
-        self.cache = None if cache is None else Path(cache)
-        self._decisions = None if decisions is None else self._decided(decisions)
-        self._values = None if values is None else table_for("values", values, truth, device).to(truth)
-        if self._values is not None and self._values.ndim != 1:
-            raise checks.fail("values", f"({len(self)},)", str(tuple(self._values.shape)))
+    @overload
+    def loader(
+        self, batch_size: int, *, seed: Seed = 0, shuffle: bool = True, drop_last: bool = False,
+        unpacked: Literal[True],
+    ) -> UnpackedLoader: ...  # fmt: skip
 
-    def _check_batch(self) -> None:
-        """One shared feasible set, or one for each instance."""
-        shape, count = tuple(self.problem.batch_shape), len(self)
-        if shape not in {(), (count,)}:
-            expected = f"shared by all instances or with a batch of ({count},), one for each"
-            raise checks.fail("problem", expected, f"a batch of {shape}")
-        batch = tuple(self.problem.batch_for(self.theta))
-        if batch != (count,):
-            taken = f"{tuple(self.theta.shape)}, which it takes for a batch of {batch}"
-            raise checks.fail("theta", "one instance of the problem per entry (N, *shape)", taken)
+    def loader(
+        self, batch_size: int, *, seed: Seed = 0, shuffle: bool = True, drop_last: bool = False, unpacked: bool = False
+    ) -> Loader | UnpackedLoader:
+        """Batches, in a new order each time it is iterated over; a plain `DataLoader` works too, and is slower.
 
-    def _decided(self, decisions: Any) -> Tensor:
-        table = table_for("decisions", decisions, self.theta, self.theta.device).to(self.theta)
-        n = self.problem.n
-        if table.ndim != 2 or (n is not None and table.shape[1] != n):
-            width = "n" if n is None else str(n)
-            raise checks.fail("decisions", f"({len(self)}, {width}) to match the problem", str(tuple(table.shape)))
-        return table
-
-    # -- access ------------------------------------------------------------------------------------------------------
-
-    def __len__(self) -> int:
-        return len(self.theta)
-
-    def __getitem__(self, index: SupportsIndex | slice | Sequence[int] | Tensor) -> Batch:
-        """One instance, without a batch dimension, for a number; a batch for anything else.
-
-        Decisions and values are in it if they are known (`solve`).
+        With `unpacked`, tuples `(features, theta, decision, value)` as PyEPO's loaders give them: `value` is `(B, 1)`
+        and in the problem's own sense, a cost where costs are minimized.
         """
-        chosen = self._positions(index)
-        problem = self.problem.select(chosen) if self.problem.batch_shape else self.problem
-        features = map_tables(lambda part: part[chosen.to(part.device)], self.features)
-        decision, value = (None if table is None else table[chosen] for table in (self._decisions, self._values))
-        return Batch(features, self.theta[chosen], problem, decision, value, chosen)
-
-    def __getitems__(self, indices: Sequence[int]) -> list[Batch]:
-        """What a `DataLoader` asks for: the whole batch at once (torch wants a list, and unpacks it in `collate`)."""
-        return [self[list(indices)]]
-
-    def _positions(self, index: Any) -> Tensor:
-        """Non-negative positions on the device of the data; a number gives a single one, without dimension."""
-        count, device = len(self), self.theta.device
-        if isinstance(index, slice):
-            return torch.arange(*index.indices(count), device=device)
-        chosen = torch.as_tensor(index, device=device)
-        if chosen.dtype == torch.bool and chosen.shape == (count,):
-            return chosen.nonzero()[:, 0]
-        if chosen.ndim > 1 or (chosen.numel() and (chosen.is_floating_point() or chosen.dtype == torch.bool)):
-            raise checks.fail(
-                "index", f"positions, a slice or a mask ({count},)", f"{chosen.dtype} {list(chosen.shape)}"
-            )
-        chosen = chosen.long()
-        if bool(((chosen < -count) | (chosen >= count)).any()):
-            raise IndexError(f"position {int(chosen.abs().max())} is outside of a data set of {count} instances")
-        return chosen % count
-
-    def loader(self, batch_size: int, *, seed: Seed = 0, shuffle: bool = True, drop_last: bool = False) -> Loader:
-        """Batches, in a new order each time it is iterated over; a plain `DataLoader` works too, and is slower."""
         generator = as_generator("seed", seed) if shuffle else None
-        return Loader(self, checks.positive_int("batch_size", batch_size), generator, drop_last)
-
-    def subset(self, index: slice | Sequence[int] | Tensor) -> Self:
-        """The data set of some instances, with what is known of their decisions."""
-        chosen = torch.atleast_1d(self._positions(index))
-        if len(chosen) == 0:
-            raise checks.fail("index", "at least one instance", "none", "The data set would be empty")
-        batch, part = self[chosen], copy.copy(self)
-        part.features, part.theta, part.problem = batch.features, batch.theta, batch.problem
-        part._decisions, part._values = batch.decision, batch.value
-        part.labels = {name: table[chosen.to(table.device)] for name, table in self.labels.items()}
-        part.cache, part.skipped = None, ()
-        return part
-
-    def with_problem(self, problem: Problem) -> Self:
-        """The same features and parameters under another problem (another budget, say); its decisions are its own."""
-        twin = copy.copy(self)
-        DecisionDataset.__init__(twin, self.features, self.theta, problem, labels=self.labels)
-        twin.skipped = ()
-        return twin
-
-    def with_features(self, features: Any) -> Self:
-        """The same instances, and what is known of their decisions, with other features."""
-        twin = copy.copy(self)
-        twin.features = map_tables(lambda part: table_for("features", part, self.theta, self.theta.device), features)
-        return twin
-
-    def to(self, device: torch.device | str) -> Self:
-        """The same data set on another device; itself where it is there already, with what it has worked out."""
-        target = devices.canonical(device)
-        places = {target, self.theta.device}
-        map_tables(lambda part: places.add(part.device), self.features)
-        if len(places) == 1:
-            return self
-        moved = copy.copy(self)
-        moved.features = map_tables(lambda part: part.to(target), self.features)
-        moved.theta, moved.problem = self.theta.to(target), self.problem.to(target)
-        moved._decisions = None if self._decisions is None else self._decisions.to(target)
-        moved._values = None if self._values is None else self._values.to(target)
-        return moved
-
-    # -- the best decisions ------------------------------------------------------------------------------------------
-
-    @property
-    def solved(self) -> bool:
-        """Whether the best decisions are known already."""
-        return self._decisions is not None
-
-    @property
-    def decisions(self) -> Tensor:
-        """The best decisions under the truth `(N, n)`; worked out when first asked for."""
-        if self._decisions is None:
-            self.solve()
-        assert self._decisions is not None
-        return self._decisions
-
-    @property
-    def values(self) -> Tensor:
-        """The objectives of the best decisions under the truth `(N,)`."""
-        if self._values is None:
-            self.solve()
-        assert self._values is not None
-        return self._values
-
-    def solve(self, *, progress: bool | Progress | None = None, on_failure: Failure = "raise") -> Self:
-        """Work out decisions and values, if they are not known, and keep them.
-
-        Parameters
-        ----------
-        progress: True for a bar, False for none, a function of `(done, total)`, or `None`: a bar if stderr is a
-            terminal, rich is installed and it takes more than a second.
-        on_failure: "raise" a `SolverError` that names the instances without a decision, or "skip" them.
-
-        Returns
-        -------
-        This data set; with "skip" and failures, a smaller one (`skipped` says what it lacks), after a warning.
-        """
-        if on_failure not in ("raise", "skip"):
-            raise checks.fail("on_failure", '"raise" or "skip"', repr(on_failure))
-        if self._decisions is not None:
-            if self._values is None:
-                self._values = self._objective(self._decisions)
-            return self
-        key = fingerprint(self.theta, self.problem) if self.cache is not None else ""
-        stored = None if self.cache is None else load_decisions(self.cache, key)
-        if stored is not None:
-            self._decisions, self._values = (table.to(self.theta) for table in stored)
-            return self
-        with reporting(progress, "best decisions") as report:
-            decisions, failed = solve_all(self.problem, self.theta, report)
-        if failed:
-            return self._without(decisions, failed, on_failure)
-        self._decisions, self._values = decisions, self._objective(decisions)
-        if self.cache is not None:
-            save_decisions(self.cache, key, self._decisions, self._values)
-        return self
-
-    def _objective(self, decisions: Tensor) -> Tensor:
-        with torch.no_grad():
-            return self.problem.objective(decisions, self.theta)
-
-    def _without(self, decisions: Tensor, failed: dict[int, Any], on_failure: Failure) -> Self:
-        error = failure(failed, len(self))
-        if on_failure == "raise" or len(failed) == len(self):
-            raise error from next(iter(failed.values()))
-        keep = torch.ones(len(self), dtype=torch.bool, device=self.theta.device)
-        keep[sorted(failed)] = False
-        rest = self.subset(keep)
-        rest._decisions, rest.skipped = decisions[keep], tuple(sorted(failed))
-        message = str(error).partition(". With `data.solve")[0]
-        checks.warn(f"{len(failed)} of {len(self)} instances are skipped: {message}", ForesolveWarning)
-        return rest.solve()
+        loader = Loader(self, checks.positive_int("batch_size", batch_size), generator, drop_last)
+        if not unpacked:
+            return loader
+        assert self.theta is not None  # an error where only decisions are known, which have no value
+        self.solve()
+        return UnpackedLoader(loader)
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -279,7 +111,7 @@ class DecisionDataset(Dataset[Batch]):
         return tuple(self.subset(index) for index in order.split(sizes))
 
     def folds(self, k: int, seed: Seed = 0) -> list[tuple[Self, Self]]:
-        """`k` pairs `(train, valid)`; each instance is in one of the `valid`."""
+        """`k` pairs `(train, valid)`; each instance is in one of the `valid`, whose `positions` say which."""
         if not 2 <= checks.positive_int("k", k) <= len(self):
             raise checks.fail("k", f"from 2 to the number of instances ({len(self)})", str(k))
         if self.cache is not None:
@@ -287,10 +119,59 @@ class DecisionDataset(Dataset[Batch]):
         folds = random_order(len(self), seed).tensor_split(k)
         return [(self.subset(torch.cat(folds[:i] + folds[i + 1 :])), self.subset(fold)) for i, fold in enumerate(folds)]
 
+    # -- other targets -----------------------------------------------------------------------------------------------
+
+    def robust(self, k: int = 10, weight: float = 0.5, *, progress: bool | Progress | None = None) -> Self:
+        r"""The same instances with targets that hold for their neighbors too: for training, where the truth is noisy.
+
+        With :math:`N_i` the `k` nearest other instances of `i` by the Euclidean distance of their features,
+
+        .. math::
+            \theta_{ij} = w \, \theta_i + (1 - w) \, \theta_j, \qquad
+            \theta_i' = \frac1k \sum_{j \in N_i} \theta_{ij}, \qquad
+            x_i' = \frac1k \sum_{j \in N_i} x^*(\theta_{ij}), \qquad
+            v_i' = \frac1k \sum_{j \in N_i} f(x^*(\theta_{ij}), \theta_{ij})
+
+        take the place of the parameters, the best decision and its value. The objective must be linear: then
+        :math:`v_i' - f(x, \theta_i')` is the mean regret of a decision `x` over the neighbors, and `SPOPlus` has the
+        subgradient :math:`2 (\tilde x - x_i')` with :math:`\tilde x` the best decision for :math:`2 \hat c - c_i'`.
+        :math:`x_i'` lies in the hull of the decisions: `FenchelYoung` and `Imitation` take it too (`CaVE` wants a
+        vertex). Score models on the data as they are (Schutte, Postek and Yorke-Smith, *Robust Losses for
+        Decision-Focused Learning*, IJCAI 2024).
+
+        Parameters
+        ----------
+        k: how many neighbors; at most all other instances. `N k` problems are solved, once.
+        weight: :math:`w` in [0, 1], of an instance itself; 1 leaves everything as it is.
+        progress: as in `solve`.
+
+        Features count as they are: scale them first, so that a distance means something. Nearest neighbors are looked
+        for among these instances alone: split the data before.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from foresolve.data import DecisionDataset
+        >>> from foresolve.problems import TopK
+        >>> theta = torch.tensor([[1.0, 0.0], [0.0, 3.0], [4.0, 0.0]])
+        >>> data = DecisionDataset(torch.tensor([[0.0], [1.0], [9.0]]), theta, TopK(2, 1))
+        >>> data.robust(k=1).theta[0], data.robust(k=1).decisions[0]
+        (tensor([0.5000, 1.5000]), tensor([0., 1.]))
+        """
+        with reporting(progress, "robust targets") as report:
+            targets = robust_targets(self.features, self.theta, self.problem, k, weight, report)
+        twin = copy.copy(self)
+        twin._theta, twin._decisions, twin._values = targets
+        twin.cache = None
+        return twin
+
     def __repr__(self) -> str:
-        shape = tuple(first_table(self.features).shape[1:])
-        known = "known" if self.solved else "not yet known"
+        shape, truth = tuple(first_table(self.features).shape[1:]), "no theta, "
+        if self.has_theta:
+            truth = f"theta {tuple(self.theta.shape[1:])}, "
+        known = ("known" if self.has_theta else "on record") if self.solved else "not yet known"
+        weighted = "" if self.weights is None else ", weighted"
         return (
-            f"{type(self).__name__}({len(self)} instances, features {shape}, theta {tuple(self.theta.shape[1:])}, "
-            f"{self.problem!r}, decisions {known})"
+            f"{type(self).__name__}({len(self)} instances, features {shape}, {truth}{self.problem!r}, "
+            f"decisions {known}{weighted})"
         )

@@ -12,11 +12,11 @@ from torch import Tensor
 from foresolve._base import checks
 
 
-def as_table(name: str, value: Any, device: torch.device) -> Tensor:
+def as_table(name: str, value: Any, device: torch.device, *, dtype: torch.dtype | None = None) -> Tensor:
     """`value` as a tensor `(N, ...)` of finite numbers.
 
-    Tensors keep dtype and device; everything else (NumPy, pandas, Arrow, lists) gets torch's default dtype and goes to
-    `device`.
+    Tensors keep dtype and device; everything else (NumPy, pandas, Arrow, lists) gets `dtype`, torch's default one where
+    none is given, and goes to `device`.
     """
     if isinstance(value, Tensor):
         checks.computable(name, value)
@@ -26,18 +26,18 @@ def as_table(name: str, value: Any, device: torch.device) -> Tensor:
             array = np.asarray(_array(value), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise checks.fail(name, "an array of numbers, (N, ...)", f"{type(value).__name__} ({error})") from error
-        table = torch.tensor(array, dtype=torch.get_default_dtype(), device=device)
+        table = torch.tensor(array, dtype=dtype or torch.get_default_dtype(), device=device)
     if table.ndim == 0:
         raise checks.fail(name, "(N, ...), an entry for each instance", "a single number")
     checks.finite(name, table)
     return table
 
 
-def table_for(name: str, value: Any, theta: Tensor, device: torch.device) -> Tensor:
-    """`value` as a table with an entry for each instance of `theta`."""
+def table_for(name: str, value: Any, like: Tensor, device: torch.device, owner: str = "theta") -> Tensor:
+    """`value` as a table with an entry for each instance of `like`, which is the argument `owner`."""
     table = as_table(name, value, device)
-    if len(table) != len(theta):
-        raise checks.fail(name, f"as long as `theta` ({len(theta)} instances)", f"{len(table)}")
+    if len(table) != len(like):
+        raise checks.fail(name, f"as long as `{owner}` ({len(like)} instances)", f"{len(table)}")
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -40,3 +40,21 @@ class Loader:
             order = torch.randperm(count, generator=self.generator, device=self.generator.device)
         for i in range(len(self)):
             yield self.data[order[i * self.batch_size : (i + 1) * self.batch_size]]
+
+
+@dataclass(frozen=True)
+class UnpackedLoader:
+    """The same batches as tuples `(features, theta, decision, value)`, as PyEPO's loaders give them.
+
+    `value` is `(B, 1)` and in the problem's own sense: a cost where costs are minimized.
+    """
+
+    loader: Loader
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[tuple[Any, Tensor, Tensor, Tensor]]:
+        for batch in self.loader:
+            decision, value = batch.best()
+            yield batch.features, batch.theta, decision, batch.problem.signed(value).unsqueeze(-1)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +14,20 @@ from foresolve._base.bootstrap import intervals
 from foresolve._base.extras import need
 from foresolve._base.randomness import Seed, as_seed
 from foresolve._base.table import Table, Tabular
-from foresolve.learning.report import Report, check_columns, check_intervals
+from foresolve.learning.prediction import is_estimator
+from foresolve.learning.report import Report, check_columns, check_intervals, mean, weighted
 
 
 @dataclass(frozen=True)
 class Row:
-    """One report against the reference: the difference is its own less the reference's, mean over instances."""
+    """One report against the reference: the difference is its own less the reference's, mean over instances.
+
+    Without regret, where only decisions are known, `normalized_regret` is `None`.
+    """
 
     name: str
     mean: float
-    normalized_regret: float
+    normalized_regret: float | None
     normalized_interval: tuple[float, float] | None
     difference: float
     difference_interval: tuple[float, float] | None
@@ -59,7 +62,10 @@ class Comparison(Tabular):
     def _table(self) -> Table:
         level = f"{self.confidence:.0%}"
         headers = ("", "normalised regret", level, self.measure, f"less {self.reference}", level, "p")
-        return Table(headers, self._cells(), f"paired {self.test} test against {self.reference}")
+        cells, regret = self._cells(), any(row.normalized_regret is not None for row in self.rows)
+        if not regret:
+            headers, cells = (headers[0], *headers[3:]), [(row[0], *row[3:]) for row in cells]
+        return Table(headers, cells, f"paired {self.test} test against {self.reference}")
 
     def _cells(self) -> list[tuple[str, ...]]:
         cells = []
@@ -68,9 +74,10 @@ class Comparison(Tabular):
             difference = "" if itself else f"{row.difference:+.4g}"
             p = "" if itself else f"{row.p_value:.2g}"
             pair = None if itself else row.difference_interval
+            share = "" if row.normalized_regret is None else f"{row.normalized_regret:.2%}"
             normalized = _pair(row.normalized_interval, "{:.2%}")
             cells.append(
-                (row.name, f"{row.normalized_regret:.2%}", normalized, f"{row.mean:.4g}", difference,
+                (row.name, share, normalized, f"{row.mean:.4g}", difference,
                  _pair(pair, "{:+.4g}"), p)
             )  # fmt: skip
         return cells
@@ -80,7 +87,7 @@ def compare(
     reports: Mapping[str, Report],
     *,
     reference: str | None = None,
-    measure: str = "regret",
+    measure: str | None = None,
     test: str = "wilcoxon",
     bootstrap: int = 1000,
     confidence: float = 0.95,
@@ -92,9 +99,12 @@ def compare(
     ----------
     reports: by name.
     reference: the one that the others are compared to; the first by default.
-    measure: a column of `report.table()`: "regret", "value", "relative_regret", "mse", ...
+    measure: a column of `report.table()`: "regret" (the default), "value", "relative_regret", "mse", a metric of one's
+        own, ...; where only decisions are known, "hamming" (the default) or "identical".
     test: "wilcoxon" (signed ranks) or "t".
     bootstrap, confidence, seed: of the intervals, as in `evaluate`.
+
+    Means and intervals are weighted where the reports are; the tests count each instance once.
 
     Examples
     --------
@@ -112,23 +122,26 @@ def compare(
     check_intervals(bootstrap, confidence)
     checks.one_of("test", test, ("wilcoxon", "t"))
     reference = checks.one_of("reference", next(iter(reports)) if reference is None else reference, reports)
+    valued = all("regret" in report.instances for report in reports.values())
+    measure = measure or ("regret" if valued else "hamming")
     check_columns(reports, measure)
+    weight = reports[reference].instances.get("weight")
     columns = {name: report.instances[measure].astype(float) for name, report in reports.items()}
     differences = {name: column - columns[reference] for name, column in columns.items()}
     settings = {"resamples": bootstrap, "confidence": confidence, "seed": as_seed("seed", seed)}
-    pairs = {name: (r.instances["regret"], np.abs(r.instances["optimum"])) for name, r in reports.items()}
-    normalized = intervals(pairs, **settings)
-    paired = intervals({name: (difference, None) for name, difference in differences.items()}, **settings)
+    pairs = {name: (r.instances["regret"], np.abs(r.instances["optimum"])) for name, r in reports.items() if valued}
+    normalized = intervals({name: weighted(*pair, weight) for name, pair in pairs.items()}, **settings)
+    paired = intervals({name: weighted(column, None, weight) for name, column in differences.items()}, **settings)
     rows = []
     for name, report in reports.items():
         difference = differences[name][~np.isnan(differences[name])]
         rows.append(
             Row(
                 name,
-                float(np.nanmean(columns[name])),
+                mean(*weighted(columns[name], None, weight)),
                 report.normalized_regret,
                 normalized.get(name),
-                float(difference.mean()) if len(difference) else math.nan,
+                mean(*weighted(differences[name], None, weight)),
                 paired.get(name),
                 _p_value(difference, test),
             )
@@ -137,12 +150,16 @@ def compare(
 
 
 def _by_name(reports: Any) -> dict[str, Report]:
-    expected, remedy = "a dict of reports by name", 'For example `{"two-stage": evaluate(...), "SPO+": evaluate(...)}`'
+    expected = "a dict of reports by name"
     if not isinstance(reports, Mapping):
-        raise checks.fail("reports", expected, type(reports).__name__, remedy)
+        several = isinstance(reports, Sequence) and not isinstance(reports, str)
+        got = f"{type(reports).__name__} of {len(reports)}" if several else type(reports).__name__
+        remedy = 'Did you mean `compare({"two-stage": evaluate(...), "SPO+": evaluate(...)})`?'
+        raise checks.fail("reports", expected, got, remedy)
     for name, report in reports.items():
         if not isinstance(report, Report):
-            raise checks.fail("reports", expected, f"{type(report).__name__} as {name!r}", remedy)
+            meant = "Did you mean `evaluate(model, data)`?" if callable(report) or is_estimator(report) else ""
+            raise checks.fail("reports", expected, f"{type(report).__name__} as {name!r}", meant)
     if not reports:
         raise checks.fail("reports", "at least one report by name", "none")
     return dict(reports)

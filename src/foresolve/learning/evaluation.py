@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.data import Subset
 
 from foresolve._base import checks
 from foresolve._base.devices import find_device
@@ -17,11 +18,12 @@ from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import SolverError
 from foresolve.layers.base import Layer
-from foresolve.learning.distributed import unwrap
+from foresolve.learning.agreement import Digest, Metric, agreement, as_metrics, measured
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
-from foresolve.learning.prediction import Model, inference, predict
-from foresolve.learning.report import Report, check_intervals
+from foresolve.learning.prediction import Model, as_model, inference, predict
+from foresolve.learning.report import COLUMNS, Report, check_intervals
+from foresolve.learning.subsets import as_dataset
 from foresolve.losses.base import Loss
 from foresolve.problems.base import Problem
 
@@ -30,12 +32,13 @@ Repair = Callable[[Tensor, Problem], Tensor]
 
 
 def evaluate(
-    model: Model,
-    data: DecisionDataset,
+    model: Model | Any,
+    data: DecisionDataset | Subset,
     rule: Rule | None = None,
     *,
     repair: Repair | None = None,
     metrics: bool = True,
+    metric: Metric | Mapping[str, Metric] | None = None,
     batch_size: int = 256,
     bootstrap: int = 1000,
     confidence: float = 0.95,
@@ -44,17 +47,23 @@ def evaluate(
 ) -> Report:
     """Decide on every instance from its features, and score the decisions under its true parameters.
 
+    Where only decisions are known, the score is how well they agree: `report.identical`, `report.hamming`. Where the
+    data has weights, all means are weighted.
+
     Parameters
     ----------
-    model: a module, a baseline, a `Policy`, or any function from features to `theta`. Modules are put into evaluation
-        mode for the time.
-    data: its best decisions under the truth are worked out, if they are not known.
-    rule: `rule(theta_hat, problem) -> x`, by default that of a `Policy` or `problem.solve`, exact and discrete. A layer
-        will do too: then the fractional decisions of training are scored. One that predicts constraints builds its
-        own problem, and gets the true one only for its sizes.
-    repair: `repair(x, problem) -> x`, for decisions that are not feasible under the true problem; its own must be.
+    model: a module, a baseline, a `Policy`, any function from features to `theta`, or a fitted regressor or pipeline of
+        scikit-learn. Modules are put into evaluation mode for the time.
+    data: its best decisions under the truth are worked out, if they are not known; or a `Subset` of a data set.
+    rule: `rule(theta_hat, problem) -> x`, by default that of a `Policy` or `problem.decide`, exact and discrete. A
+        layer will do too: then the fractional decisions of training are scored. One that predicts constraints without
+        a problem that is `parametrized` so builds its own, and gets the true one only for its sizes.
+    repair: `repair(x, problem) -> x`, for decisions that are not feasible under the true problem, `problem.at(theta)`;
+        its own must be.
     metrics: whether to score the predictions as well: mean squared error, and, where all true parameters are 0 or 1,
         cross-entropy (of predictions in [0, 1]) and AUC; and the worst case over ties, which costs another solve.
+    metric: one's own, `metric(x, y) -> (B,)` of the decisions and the best ones (or those on record), or a dict of such
+        functions by name: Kendall's tau of rankings, say. They are in `report.metrics`, with intervals.
     batch_size: instances at a time.
     bootstrap: resamples for the confidence intervals, over instances; 0 for none.
     confidence: their level.
@@ -72,16 +81,13 @@ def evaluate(
     >>> report.value, report.optimum, round(report.normalized_regret, 4)
     (2.5, 3.5, 0.2857)
     """
-    if not isinstance(data, DecisionDataset):
-        raise checks.fail("data", "a DecisionDataset", type(data).__name__)
+    data = as_dataset("data", data)
     if isinstance(model, Policy):
         rule, model = rule or model.rule, model.model
-    if not callable(model):
-        raise checks.fail("model", "callable on features", type(model).__name__)
+    model = as_model(model)
     _check_rules(rule, repair)
     seed, batch_size = as_seed("seed", seed), checks.positive_int("batch_size", batch_size)
     check_intervals(bootstrap, confidence)
-    model = unwrap(model) if isinstance(model, nn.Module) else model
     data.solve()  # before it is moved: the caller's data set keeps its decisions
     if device is not None:
         where = find_device(device, nn.Identity())
@@ -90,11 +96,11 @@ def evaluate(
             model.to(where)
     elif isinstance(model, nn.Module) and next(model.parameters(), None) is not None:
         data = data.to(find_device(None, model))
-    scorer = _Scorer(model, rule, repair, metrics)
+    scorer = _Scorer(model, rule, repair, metrics, as_metrics(metric, COLUMNS))
     with inference(model):
         for index in torch.arange(len(data)).split(batch_size):
             scorer.add(data[index])
-    return scorer.report(data.problem.exact, bootstrap, confidence, seed)
+    return scorer.report(data.problem.exact, bootstrap=bootstrap, confidence=confidence, seed=seed)
 
 
 def _check_rules(rule: Any, repair: Any) -> None:
@@ -118,8 +124,11 @@ def _named(error: SolverError, batch: Batch) -> SolverError:
 class _Scorer:
     """Collects the columns of a report, batch by batch."""
 
-    def __init__(self, model: Model, rule: Rule | None, repair: Repair | None, metrics: bool) -> None:
-        self.model, self.rule, self.repair, self.metrics = model, rule, repair, metrics
+    def __init__(
+        self, model: Model, rule: Rule | None, repair: Repair | None, metrics: bool, own: dict[str, Metric]
+    ) -> None:
+        self.model, self.rule, self.repair, self.metrics, self.own = model, rule, repair, metrics, own
+        self.targets: Digest | None = None  # of decisions on record, which have no value to be known by
         self.columns: dict[str, list[np.ndarray]] = {}
         self.seconds = {"prediction": 0.0, "decision": 0.0}
         self.pairs: list[tuple[np.ndarray, np.ndarray]] | None = []  # of scores and labels, while all labels are 0/1
@@ -127,17 +136,28 @@ class _Scorer:
     def add(self, batch: Batch) -> None:
         theta_hat = self._timed("prediction", predict, self.model, batch.features)
         batch.check_prediction(theta_hat)
-        theta_hat = theta_hat.to(batch.theta.device)
+        theta_hat = theta_hat.to(batch.device)
         checks.finite("model(features)", theta_hat)
-        rule = self.rule or (lambda theta, problem: problem.solve(theta))
         try:
-            x = self._timed("decision", rule, theta_hat, batch.problem)
+            x = self._timed("decision", self._decide, theta_hat, batch.problem)
         except SolverError as error:
             raise _named(error, batch) from error
         if not isinstance(x, Tensor) or x.shape[:1] != (len(batch),):
             shape = str(tuple(x.shape)) if isinstance(x, Tensor) else type(x).__name__
             raise checks.fail("rule(theta_hat, problem)", f"({len(batch)}, n)", shape)
-        x = self._checked(x.detach().to(batch.theta), batch)
+        x = self._checked(x.detach().to(batch.theta if batch.has_theta else batch.target()), batch)
+        self._put(**measured(self.own, x, batch.target()))
+        if batch.weight is not None:
+            self._put(weight=batch.weight)
+        if batch.has_theta:
+            self._valued(x, theta_hat, batch)
+        else:
+            self.targets = self.targets or Digest()
+            self.targets.add(batch.target())
+            self._put(**agreement(x, batch.target()))
+
+    def _valued(self, x: Tensor, theta_hat: Tensor, batch: Batch) -> None:
+        """What decisions are worth under the truth."""
         _, best = batch.best()
         value = batch.problem.objective(x, batch.theta)
         regret = best.double() - value.double()
@@ -145,6 +165,13 @@ class _Scorer:
         if self.metrics:
             self._ties(theta_hat, batch, x, regret)
             self._predictions(theta_hat.double(), batch.theta.double())
+
+    def _decide(self, theta_hat: Tensor, problem: Problem) -> Tensor:
+        if self.rule is not None:
+            return self.rule(theta_hat, problem)
+        x, adjusted = problem.decide(theta_hat)
+        self._put(adjusted=adjusted)
+        return x
 
     def _timed(self, what: str, function: Any, *arguments: Any) -> Any:
         began = time.perf_counter()
@@ -156,18 +183,20 @@ class _Scorer:
 
     def _checked(self, x: Tensor, batch: Batch) -> Tensor:
         """Feasible under the true problem, after repair where there is a rule for it."""
-        if self.rule is None:
+        if self.rule is None and ("fixed" in batch.problem.traits or not batch.has_theta):
             return x
         relaxed = isinstance(self.rule, Layer)  # layers leave integrality aside
-        feasible = batch.problem.check(x, relaxed=relaxed).feasible.to(x.device)
+        truth = batch.problem.at(batch.theta) if batch.has_theta else batch.problem
+        tol = max(1e-6, 4 * torch.finfo(x.dtype).eps * float(x.abs().max()))  # rounding in x's own dtype breaks no row
+        feasible = truth.check(x, tol, relaxed=relaxed).feasible.to(x.device)
         self._put(feasible=feasible)
         if self.repair is None or bool(feasible.all()):
             return x
-        repaired = self.repair(x, batch.problem)
+        repaired = self.repair(x, truth)
         if not isinstance(repaired, Tensor):
             raise checks.fail("repair(x, problem)", "a tensor of decisions", type(repaired).__name__)
         x = torch.where(feasible.unsqueeze(-1), x, repaired.to(x))
-        after = batch.problem.check(x, relaxed=relaxed)
+        after = truth.check(x, tol, relaxed=relaxed)
         if not after:
             where = [] if batch.index is None else batch.index[~after.feasible.to(batch.index.device)].tolist()
             names = checks.instance_names(where, [0])
@@ -176,7 +205,7 @@ class _Scorer:
 
     def _ties(self, theta_hat: Tensor, batch: Batch, x: Tensor, regret: Tensor) -> None:
         problem = batch.problem
-        if self.rule is None and problem.linear and problem.exact:
+        if self.rule is None and {"linear", "exact", "fixed"} <= problem.traits:
             worst = worst_decision(problem, theta_hat, batch.theta, x)
             value = problem.objective(worst, batch.theta.double())
             self._put(worst_case_regret=torch.maximum(batch.best()[1].double() - value, regret))
@@ -195,9 +224,9 @@ class _Scorer:
             array = column.detach().cpu().numpy()
             self.columns.setdefault(name, []).append(array if array.dtype == bool else array.astype(np.float64))
 
-    def report(self, exact: bool, bootstrap: int, confidence: float, seed: int) -> Report:
+    def report(self, exact: bool, **intervals: Any) -> Report:
         table = {name: np.concatenate(parts) for name, parts in self.columns.items()}
-        count = len(table["value"])
+        count = max(map(len, table.values()))
         table = {name: column for name, column in table.items() if len(column) == count}  # a batch may lack one
         area = None
         if self.metrics and self.pairs:
@@ -205,4 +234,5 @@ class _Scorer:
         if self.pairs is None:
             table.pop("cross_entropy", None)
         seconds = {name: total / count for name, total in self.seconds.items()}
-        return Report.of(table, area, seconds, exact, bootstrap, confidence, seed)
+        targets = "" if self.targets is None else str(self.targets)
+        return Report.of(table, area, seconds, exact, metrics=tuple(self.own), targets=targets, **intervals)

@@ -9,28 +9,35 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.data import Subset
 
 from foresolve._base import checks
 from foresolve._base.devices import find_device
 from foresolve._base.randomness import Seed, as_seed
-from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.solutions import Failure
 from foresolve.learning.checkpoint import Checkpoint, identity_of
 from foresolve.learning.distributed import unwrap
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.history import History
 from foresolve.learning.loop import TrainingLoop
-from foresolve.learning.options import Monitor, Options, Schedule, check_data
+from foresolve.learning.named_losses import as_loss
+from foresolve.learning.options import Monitor, Options, Schedule
+from foresolve.learning.prediction import is_estimator
 from foresolve.learning.steps import Trainer
-from foresolve.losses.base import Loss
+from foresolve.learning.subsets import as_dataset
+from foresolve.losses.base import FROM_DECISIONS, Loss
 from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
 from foresolve.models.reference import Baseline
+from foresolve.models.scikit_learn import ScikitLearn
+from foresolve.models.table import layout_of
 
 
 def fit(
-    model: nn.Module,
-    loss: Loss | None,
-    train: DecisionDataset,
-    valid: DecisionDataset | None = None,
+    model: nn.Module | Any,
+    loss: Loss | str | None,
+    train: DecisionDataset | Subset,
+    valid: DecisionDataset | Subset | None = None,
     *,
     epochs: int = 20,
     batch_size: int = 32,
@@ -39,7 +46,7 @@ def fit(
     scheduler: Any = None,
     anneal: Schedule | Mapping[str, Schedule] | None = None,
     patience: int | None = None,
-    monitor: Monitor = "regret",
+    monitor: Monitor | None = None,
     clip: float | None = None,
     device: torch.device | str | None = None,
     seed: Seed = 0,
@@ -54,9 +61,11 @@ def fit(
     ----------
     model: any module from features to `theta`, or a `Baseline`, which is fitted in one go by its own rule: then `loss`
         is `None` or one of prediction (and not used), and of the keyword arguments only `progress` has a meaning; any
-        other that is not at its default is refused by name.
-    loss: a `Loss`; its layers and generators are part of what a checkpoint remembers. Only the model is trained.
-    train: with the best decisions under the truth, which are worked out first where the loss needs them.
+        other that is not at its default is refused by name. A regressor or pipeline of scikit-learn is fitted as one.
+    loss: a `Loss`, or its name: "spo+", "decision", "fenchel_young", "mse", ... (a wrong one gets the list). Its layers
+        and generators are part of what a checkpoint remembers. Only the model is trained.
+    train: with the best decisions under the truth, which are worked out first where the loss needs them; or a `Subset`
+        of a data set.
     valid: scored after each epoch, by `monitor`.
     epochs, batch_size: `batch_size` is that of each process, where there are several.
     lr, optimizer: Adam by default; an instance, a class (made with `lr`), or a function of the parameters.
@@ -65,7 +74,10 @@ def fit(
         example `schedules.geometric(10, 0.1)` or `lambda p: RelativeGamma(1 - 0.9 * p)`; or a dict of such functions by
         attribute, `{"sigma": ...}`. The layers keep the last value.
     patience: stop after this many epochs without a better validation, and go back to the best weights.
-    monitor: "regret" (normalised, of exact decisions) or "loss".
+    monitor: "regret" (normalised, of exact decisions), the default where the truth is known; "agreement", the default
+        where only decisions are: the share of their entries that differ (Hamming), the smaller the better; or "loss",
+        the default where `theta` makes constraints and the loss has no `repair`.
+        Where `valid` has weights, all three are weighted.
     clip: the largest norm of the gradient.
     device: where to train; that of the model by default. The model is moved there, and stays.
     seed: of the order of the data and of the global generators within training, from which dropout draws; an integer,
@@ -101,16 +113,16 @@ def fit(
         epochs, batch_size, lr, optimizer, scheduler, anneal, patience, monitor, clip, device, as_seed("seed", seed),
         checkpoint, resume, progress, on_failure,
     )  # fmt: skip
-    check_data("train", train)
-    if valid is not None:
-        check_data("valid", valid)
+    train = as_dataset("train", train)
+    valid = None if valid is None else as_dataset("valid", valid)
+    if is_estimator(model):
+        model = _in_place(model, train)
     if isinstance(model, Baseline):
         return _fit_baseline(model, loss, train, valid, options)
-    if not isinstance(model, nn.Module):
-        raise checks.fail("model", "an nn.Module or a Baseline", type(model).__name__)
-    if not isinstance(loss, Loss):
-        raise checks.fail("loss", "a foresolve Loss", "None" if loss is None else type(loss).__name__)
-    loop = _prepared(model, loss, train, valid, options.checked(valid))
+    if not isinstance(model, nn.Module) or isinstance(model, Loss):
+        raise checks.fail("model", "an nn.Module, a Baseline or an estimator", *_not_a_model(model))
+    loss = as_loss(loss, train.problem)
+    loop = _prepared(model, loss, train, valid, options.checked(valid, loss))
     loop.start()
     return loop.run()
 
@@ -123,7 +135,7 @@ def _prepared(
     if where.type == "meta":
         remedy = "For a model on 'meta', `model.to_empty(device=...)` makes room for numbers"
         raise checks.fail("device", "one that holds numbers", "meta", remedy)
-    loss.check_problem(train.problem)
+    loss.check_data(train)
     model.to(where)
     loss.to(where)
     total = len(train)
@@ -131,8 +143,8 @@ def _prepared(
     effort: dict[str, Any] = {"on_failure": options.on_failure, "progress": options.bar}
     train = loss.prepare(train, **effort)
     if valid is not None:
-        by_regret = options.monitor == "regret"
-        valid = valid.solve(**effort) if by_regret else loss.prepare(valid, valid=True, **effort)
+        by_loss = options.monitor == "loss"
+        valid = loss.prepare(valid, valid=True, **effort) if by_loss else valid.solve(**effort)
     train, valid = train.to(where), None if valid is None else valid.to(where)
     optimizer = options.optimizer_for(model)
     trainer = Trainer(model, loss, train, optimizer, options.scheduler_for(optimizer), options, where)
@@ -147,25 +159,54 @@ def _fit_baseline(
     model: Baseline, loss: Any, train: DecisionDataset, valid: DecisionDataset | None, options: Options
 ) -> History:
     remedy = f"{type(model).__name__} is fitted in one go, by its own rule"
+    loss = None if loss is None else as_loss(loss, train.problem)
     if loss is not None and not isinstance(loss, MSE | CrossEntropy | PredictionLoss):
         raise checks.fail("loss", "None for a baseline", type(loss).__name__, remedy)
     refused = {option: value for option, value in options.changed().items() if option != "progress"}
     if refused:
         values = ", ".join(f"{option}={_shown(value)}" for option, value in refused.items())
         raise checks.fail("`, `".join(refused), "left out for a baseline", values, remedy)
+    if model.uses_theta and not train.has_theta:
+        expected = f"with `theta` for {type(model).__name__}, which predicts what it has seen"
+        raise checks.fail("train", expected, "decisions alone", f"Train a module with {FROM_DECISIONS}")
+    model.check_weights(train)
     began = time.perf_counter()
     model.fit(train)
     seconds = time.perf_counter() - began
-    error = float((model(train.features).double() - train.theta.double()).square().mean())
+    if train.has_theta:
+        error = float((model(train.features).double() - train.theta.double()).square().mean())
+    else:
+        error = evaluate(model, train, metrics=False, bootstrap=0).hamming
     history = History(planned=1)
-    regret = None
-    if valid is not None:
-        regret = evaluate(model, valid, metrics=False, bootstrap=0).normalized_regret
-        history.best_epoch = 0
-    history.append(train_loss=error, valid_regret=regret, seconds=seconds, skipped=0)
+    report = None if valid is None else evaluate(model, valid, metrics=False, bootstrap=0)
+    scores = {} if report is None else {"valid_regret": report.normalized_regret, "valid_hamming": report.hamming}
+    history.best_epoch = None if report is None else 0
+    history.append(train_loss=error, **scores, seconds=seconds, skipped=0)
     if callable(options.progress):
         options.progress(history)
     return history
+
+
+def _in_place(estimator: Any, train: DecisionDataset) -> ScikitLearn:
+    """A regressor of scikit-learn that is fitted itself, and can be asked for predictions afterwards."""
+    if not hasattr(estimator, "fit"):
+        raise checks.fail("model", "an nn.Module, a Baseline or an estimator", *_not_a_model(estimator))
+    layout, shape = layout_of(train.features, train.theta) if train.has_theta else ("instance", (1,))
+    if layout != "instance" or len(shape) != 1:
+        name = type(estimator).__name__
+        remedy = f"Fit `ScikitLearn({name}())`, which remembers how the data is laid out"
+        raise checks.fail("train", f"of vectors (N, d) and (N, p) for a {name} alone", f"a row per {layout}", remedy)
+    return ScikitLearn(estimator, copy=False)
+
+
+def _not_a_model(model: Any) -> tuple[str, str]:
+    """What was given, and what was probably meant."""
+    if isinstance(model, type):
+        return f"the class {model.__name__}", f"Did you mean an instance, `{model.__name__}(...)`?"
+    if isinstance(model, Loss):
+        return f"the loss {type(model).__name__}", "Did you mean `fit(model, loss, train)`?"
+    remedy = "A function without parameters has nothing to train; `evaluate` takes it" if callable(model) else ""
+    return type(model).__name__, remedy
 
 
 def _shown(value: Any) -> str:

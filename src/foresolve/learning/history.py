@@ -9,7 +9,10 @@ from typing import Any
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
 
-COLUMNS = ("train_loss", "valid_loss", "valid_regret", "seconds", "gamma", "lr", "skipped")
+COLUMNS = ("train_loss", "valid_loss", "valid_regret", "valid_hamming", "seconds", "gamma", "lr", "skipped")
+# What validation was by: what it is called, its column and its unit.
+SHARES = (("validation regret", "valid_regret", "normalised regret (%)"),
+          ("validation distance", "valid_hamming", "entries that differ (%)"))  # fmt: skip
 
 
 @dataclass
@@ -22,6 +25,8 @@ class History:
     valid_loss: the mean after the epoch; `None` unless it was monitored.
     valid_regret: normalised (`sum regret / sum |best value|`) after the epoch, of exact decisions; `None` unless it was
         monitored.
+    valid_hamming: the share of the entries of decisions that differ from those on record, after the epoch; `None`
+        unless agreement was monitored.
     seconds: of training and validation together.
     gamma: what `anneal` set the smoothing to; `None` where it is not annealed, or where it follows the data.
     lr: the learning rate of the first parameter group.
@@ -36,6 +41,7 @@ class History:
     train_loss: list[float] = field(default_factory=list)
     valid_loss: list[float | None] = field(default_factory=list)
     valid_regret: list[float | None] = field(default_factory=list)
+    valid_hamming: list[float | None] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     gamma: list[float | None] = field(default_factory=list)
     lr: list[float | None] = field(default_factory=list)
@@ -80,7 +86,7 @@ class History:
         return pandas.DataFrame(table, index=pandas.RangeIndex(len(self), name="epoch"))
 
     def plot(self, ax: Any = None) -> Any:
-        """Losses, and validation regret on an axis of its own, over epochs; returns the matplotlib axes."""
+        """Losses, and validated decisions on an axis of their own, over epochs; returns the matplotlib axes."""
         if ax is None:
             ax = need("matplotlib.figure", "a plot", "plot").Figure(layout="constrained").subplots()
         epochs = range(1, len(self) + 1)
@@ -89,11 +95,13 @@ class History:
             handles += ax.plot(epochs, [_number(v) for v in self.valid_loss], label="validation loss")
         ax.set_xlabel("epoch")
         ax.set_ylabel("loss")
-        if any(value is not None for value in self.valid_regret):
-            regrets = ax.twinx()
-            percent = [100 * _number(v) for v in self.valid_regret]
-            handles += regrets.plot(epochs, percent, color="tab:red", label="validation regret")
-            regrets.set_ylabel("normalised regret (%)")
+        for label, column, unit in SHARES:
+            shares = getattr(self, column)
+            if any(value is not None for value in shares):
+                right = ax.twinx()
+                percent = [100 * _number(v) for v in shares]
+                handles += right.plot(epochs, percent, color="tab:red", label=label)
+                right.set_ylabel(unit)
         if self.best_epoch is not None:
             handles += [ax.axvline(self.best_epoch + 1, color="grey", linestyle=":", label="best epoch")]
         ax.legend(handles=handles)
@@ -116,8 +124,10 @@ class History:
             return f"History(no epochs{', interrupted' if self.interrupted else ''})"
         parts = [f"{len(self)} epoch{'s' if len(self) > 1 else ''}", f"loss {self.train_loss[-1]:.4g}"]
         if self.best_epoch is not None:
-            regret, loss = self.valid_regret[self.best_epoch], self.valid_loss[self.best_epoch]
-            what = f"validation regret {regret:.2%}" if regret is not None else f"validation loss {_number(loss):.4g}"
+            what = f"validation loss {_number(self.valid_loss[self.best_epoch]):.4g}"
+            for label, column, _ in SHARES:
+                share = getattr(self, column)[self.best_epoch]
+                what = what if share is None else f"{label} {share:.2%}"
             parts.append(f"best {what} after epoch {self.best_epoch + 1}")
         parts.append(f"{sum(self.seconds):.3g} s")
         if sum(self.skipped):

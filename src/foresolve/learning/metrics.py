@@ -13,6 +13,8 @@ from foresolve.problems.base import Problem
 
 # Of the truth in units of its largest entry, against the prediction in units of its own: what breaks ties.
 TIE, TOLERANCE = 1e-6, 1e-9
+# Entries of decisions that are nearer than this, relative to their size, are the same.
+ROUNDING = 1e-6
 
 
 def auc(score: np.ndarray, label: np.ndarray) -> float | None:
@@ -29,6 +31,17 @@ def cross_entropy(probability: Tensor, label: Tensor) -> Tensor:
     """Of each instance, mean over entries; logarithms are cut off at -100."""
     entries = functional.binary_cross_entropy(probability.double(), label.double(), reduction="none")
     return entries.reshape(len(entries), -1).mean(-1)
+
+
+def differing(x: Tensor, y: Tensor) -> Tensor:
+    """Which entries of decisions differ from those of `y`, by more than a solver's rounding."""
+    x, y = x.detach().double(), y.detach().double().to(x.device)
+    return (x - y).abs() > ROUNDING * y.abs().clamp_min(1.0)
+
+
+def hamming(x: Tensor, y: Tensor) -> Tensor:
+    """The share of the entries of each decision that differ from those of `y`, `(B,)`."""
+    return differing(x, y).double().mean(-1)
 
 
 def ratio(above: np.ndarray, below: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -48,7 +61,7 @@ def worst_decision(problem: Problem, theta_hat: Tensor, theta: Tensor, x: Tensor
     """
     predicted, truth = problem.gain(theta_hat).double(), problem.gain(theta).double()
     tilted = _unit(predicted) - TIE * _unit(truth)
-    worst = problem.argmax(tilted).double()
+    worst = problem.discrete(problem.argmax(tilted), theta_hat).double()
     x = x.double()
     loss = ((x - worst) * _unit(predicted)).sum(-1)
     ties = loss <= TOLERANCE * (1 + x.abs().sum(-1))

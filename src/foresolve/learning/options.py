@@ -11,10 +11,12 @@ import torch
 from torch import nn
 
 from foresolve._base import checks
-from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.solutions import Failure
 from foresolve.learning.history import History
+from foresolve.losses.base import Loss
 
-Monitor = Literal["regret", "loss"]
+Monitor = Literal["regret", "agreement", "loss"]
 Schedule = Callable[[float], Any]
 
 
@@ -29,7 +31,7 @@ class Options:
     scheduler: Any = None
     anneal: Schedule | Mapping[str, Schedule] | None = None
     patience: int | None = None
-    monitor: Monitor = "regret"
+    monitor: Monitor | None = None
     clip: float | None = None
     device: torch.device | str | None = None
     seed: int = 0
@@ -43,7 +45,7 @@ class Options:
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {name: value for name, (value, default) in values.items() if value is not default and value != default}
 
-    def checked(self, valid: DecisionDataset | None) -> Self:
+    def checked(self, valid: DecisionDataset | None, loss: Loss | None = None) -> Self:
         """The same, each of its type; an error for the first that makes no sense."""
         if self.patience is not None:
             checks.positive_int("patience", self.patience)
@@ -59,11 +61,29 @@ class Options:
             batch_size=checks.positive_int("batch_size", self.batch_size),
             lr=self._checked_lr(),
             anneal=_schedules(self.anneal),
-            monitor=checks.one_of("monitor", self.monitor, get_args(Monitor)),
+            monitor=self._checked_monitor(valid, loss),
             clip=None if self.clip is None else checks.positive("clip", self.clip),
             checkpoint=None if self.checkpoint is None else checks.path("checkpoint", self.checkpoint),
             on_failure=checks.one_of("on_failure", self.on_failure, get_args(Failure)),
         )
+
+    def _checked_monitor(self, valid: DecisionDataset | None, loss: Loss | None) -> Monitor:
+        """By default regret; where the truth is not known, agreement with the decisions on record.
+
+        Where `theta` makes constraints, decisions under a prediction may be infeasible: without a `repair` of the loss
+        their regret means nothing, and the loss is watched.
+        """
+        known = valid is None or valid.has_theta
+        feasible = valid is None or "fixed" in valid.problem.traits or (loss is not None and loss.repair is not None)
+        if self.monitor is None:
+            return ("regret" if feasible else "loss") if known else "agreement"
+        if self.monitor == "regret" and not feasible:
+            remedy = "Such decisions may be infeasible under the truth; `DecisionLoss(..., repair=...)` mends them"
+            raise checks.fail("monitor", '"loss" where `theta` makes constraints', "'regret'", remedy)
+        if self.monitor == "regret" and not known:
+            remedy = 'Of decisions alone no regret is known; leave `monitor` out for "agreement"'
+            raise checks.fail("monitor", '"agreement" or "loss" for such validation data', "'regret'", remedy)
+        return checks.one_of("monitor", self.monitor, get_args(Monitor))
 
     def _checked_lr(self) -> Any:
         """A number where an optimizer is made with it; `torch.optim` has no use for a negative one, some for 0."""
@@ -146,13 +166,6 @@ def _made(name: str, kind: type, *arguments: Any, **keywords: Any) -> Any:
         raise checks.fail(
             name, f"a class that can be made with {given}", f"{kind.__name__}: {error}", remedy
         ) from error
-
-
-def check_data(name: str, data: Any) -> None:
-    """Refuse what is not a data set."""
-    if not isinstance(data, DecisionDataset):
-        remedy = "Make one with `DecisionDataset(features, theta, problem)`"
-        raise checks.fail(name, "a DecisionDataset", type(data).__name__, remedy)
 
 
 def _schedules(anneal: Any) -> dict[str, Schedule]:

@@ -3,34 +3,48 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from foresolve._base import checks
-from foresolve.data.inputs import map_tables
+from foresolve.data.inputs import first_table
+from foresolve.learning.distributed import unwrap
+from foresolve.learning.features import as_input
+from foresolve.learning.transformed import decision_model
+from foresolve.models.scikit_learn import ScikitLearn
 
 Model = Callable[[Any], Tensor]
+_PRODUCT = re.compile(r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)")
 
 
-def as_input(model: Any, features: Any) -> Any:
-    """Floating features in the dtype and on the device of the model's first parameter; others only moved."""
-    if not isinstance(model, nn.Module):
-        return features
-    first = next(model.parameters(), None)
-    if first is None:
-        first = next(model.buffers(), None)
-        return features if first is None else map_tables(lambda part: _moved(part, first.device, None), features)
-    dtype = first.dtype if first.is_floating_point() else None
-    return map_tables(lambda part: _moved(part, first.device, dtype), features)
+def is_estimator(model: Any) -> bool:
+    """Whether it predicts as scikit-learn's estimators do, and cannot be called."""
+    return not callable(model) and hasattr(model, "predict")
 
 
-def _moved(part: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
-    if not isinstance(part, Tensor):
-        return part
-    return part.to(device, dtype if part.is_floating_point() else None)
+def as_model(model: Any) -> Any:
+    """What can be called on features: modules and functions as they are, a fitted estimator as a `ScikitLearn`.
+
+    Of a fitted `DecisionEstimator`, and of a pipeline that ends with one, the trained module; of a search, the best.
+    """
+    expected = "callable on features, or a fitted estimator"
+    if isinstance(model, type):
+        remedy = f"Did you mean an instance, `{model.__name__}(...)`?"
+        raise checks.fail("model", expected, f"the class {model.__name__}", remedy)
+    if isinstance(model, nn.Module):
+        return unwrap(model)
+    if callable(model):
+        return model
+    if not is_estimator(model):
+        raise checks.fail("model", expected, type(model).__name__)
+    model = getattr(model, "best_estimator_", model)  # what a search predicts with
+    module = decision_model(model)
+    return ScikitLearn.trained(model) if module is None else module
 
 
 @contextlib.contextmanager
@@ -48,8 +62,26 @@ def inference(model: Any) -> Iterator[None]:
 
 
 def predict(model: Model, features: Any) -> Tensor:
-    """`model(features)`, which must be a tensor."""
-    theta_hat = model(as_input(model, features))
-    if not isinstance(theta_hat, Tensor):
-        raise checks.fail("model(features)", "a tensor", type(theta_hat).__name__)
-    return theta_hat
+    """`model(features)` as a tensor; what a function gives may be an array or a frame too."""
+    given = as_input(model, features)
+    try:
+        theta_hat = model(given)
+    except RuntimeError as error:
+        _check_width(model, given, error)
+        raise
+    if isinstance(theta_hat, Tensor):
+        return theta_hat
+    if not isinstance(theta_hat, np.ndarray) and not hasattr(theta_hat, "to_numpy"):
+        raise checks.fail("model(features)", "a tensor or an array", type(theta_hat).__name__)
+    return checks.as_tensor("model(features)", theta_hat)
+
+
+def _check_width(model: Any, features: Any, error: RuntimeError) -> None:
+    """Name the width of features where it is what torch stumbled over ("mat1 and mat2 shapes cannot be multiplied")."""
+    table, sizes = first_table(features), _PRODUCT.search(str(error))
+    if sizes is None or not isinstance(model, nn.Module) or not isinstance(table, Tensor) or table.ndim == 0:
+        return
+    linear = next((module for module in model.modules() if isinstance(module, nn.Linear)), None)
+    if linear is not None and [table.shape[-1], linear.in_features] == [int(size) for size in sizes.groups()]:
+        expected = f"(*batch, {linear.in_features}), as the first linear layer of {type(model).__name__} takes them"
+        raise checks.fail("features", expected, str(tuple(table.shape))) from error

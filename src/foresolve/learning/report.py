@@ -22,18 +22,23 @@ _LABELS = {
     "relative_regret": "relative regret, mean",
     "worst_case_regret": "worst-case regret over ties",
     "feasible": "feasible under the truth",
+    "adjusted": "adjusted (cycles dropped)",
     "mse": "mean squared error",
     "cross_entropy": "cross-entropy",
     "auc": "AUC",
+    "identical": "identical decisions",
+    "hamming": "entries that differ",
 }
-_PERCENT = {"normalized_regret", "relative_regret", "feasible"}
+_PERCENT = {"normalized_regret", "relative_regret", "feasible", "adjusted", "identical", "hamming"}
+COLUMNS = {*_LABELS, "weight"}  # the names that are taken
 
 
 @dataclass(frozen=True)
 class Report(Tabular):
-    """Means over instances, bootstrap intervals, and one row for each instance.
+    """Means over instances, weighted where the data is, bootstrap intervals, and one row for each instance.
 
-    `print(report)` shows it; a notebook shows a table.
+    `print(report)` shows it; a notebook shows a table. Where only decisions are known, and not the true parameters,
+    what they are worth is `None`, and how well they agree stands in its place.
 
     Attributes
     ----------
@@ -44,13 +49,20 @@ class Report(Tabular):
         non-linear or inexact problems, and where `decide` was given.
     feasible: the share of decisions that are feasible under the true problem, before any repair; `None` where
         `problem.solve` decided, which gives no others.
+    adjusted: the share of decisions that `problem.decide` had to adjust, since the problem has none for such a
+        prediction: paths whose cycles of negative cost were dropped; `None` where there were none.
     mse, cross_entropy, auc: of the predictions; `None` where they do not apply.
+    identical, hamming: the share of decisions that are those on record, and the mean share of their entries that
+        differ; `None` where the true parameters are known.
+    metrics: means of one's own metrics, by name.
     seconds_per_decision, seconds_per_prediction: an instance, in batches.
     exact: whether the optimum is one; otherwise it is the best that a heuristic knows, and regret may be negative.
     intervals: `(low, high)` by name, at the level `confidence`.
     instances: a column for each per-instance number.
+    targets: a digest of the decisions on record, where these alone are known.
     """
 
+    # Numbers to a type checker, as they are wherever the truth is known: only who learns from decisions meets `None`.
     value: float
     optimum: float
     regret: float
@@ -58,47 +70,54 @@ class Report(Tabular):
     relative_regret: float
     worst_case_regret: float | None
     feasible: float | None
+    adjusted: float | None
     mse: float | None
     cross_entropy: float | None
     auc: float | None
+    identical: float | None
+    hamming: float | None
+    metrics: dict[str, float]
     seconds_per_decision: float
     seconds_per_prediction: float
     exact: bool
     confidence: float
     intervals: dict[str, tuple[float, float]] = field(repr=False)
     instances: dict[str, np.ndarray] = field(repr=False)
+    targets: str = field(default="", repr=False)
 
     @classmethod
     def of(
         cls, table: dict[str, np.ndarray], auc: float | None, seconds: dict[str, float], exact: bool,
-        bootstrap: int, confidence: float, seed: int,
+        bootstrap: int, confidence: float, seed: int, *, metrics: tuple[str, ...] = (), targets: str = "",
     ) -> Report:  # fmt: skip
-        """From per-instance columns."""
-        scale = np.abs(table["optimum"])
-        relative = np.divide(table["regret"], scale, out=np.full(len(scale), np.nan), where=scale > 0)
-        table = table | {"relative_regret": relative}
-        means = {name: _mean(column) for name, column in table.items()}
-        samples = {name: (column, None) for name, column in table.items()}
-        samples |= {"normalized_regret": (table["regret"], scale)}
-        optional = {name: means.get(name) for name in ("worst_case_regret", "feasible", "mse", "cross_entropy")}
+        """From per-instance columns; `metrics` are the names of those that are the caller's own."""
+        table, weight = dict(table), table.get("weight")
+        pairs: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
+        if "regret" in table:
+            scale = np.abs(table["optimum"])
+            missing = np.full(len(scale), np.nan)
+            table["relative_regret"] = np.divide(table["regret"], scale, out=missing, where=scale > 0)
+            pairs["normalized_regret"] = table["regret"], scale
+        pairs |= {name: (column, None) for name, column in table.items() if name != "weight"}
+        pairs = {name: weighted(*pair, weight) for name, pair in pairs.items()}
+        means = {name: mean(*pair) for name, pair in pairs.items()}
+        numbers: dict[str, Any] = {name: means.get(name) for name in _LABELS if name != "auc"}
+        numbers["adjusted"] = numbers["adjusted"] or None
         return cls(
-            value=means["value"],
-            optimum=means["optimum"],
-            regret=means["regret"],
-            relative_regret=means["relative_regret"],
-            normalized_regret=float(ratio(table["regret"], scale)),
-            **optional,
+            **numbers,
             auc=auc,
+            metrics={name: means[name] for name in metrics},
             seconds_per_decision=seconds["decision"],
             seconds_per_prediction=seconds["prediction"],
             exact=exact,
             confidence=confidence,
-            intervals=intervals(samples, resamples=bootstrap, confidence=confidence, seed=seed),
+            intervals=intervals(pairs, resamples=bootstrap, confidence=confidence, seed=seed),
             instances=table,
+            targets=targets,
         )
 
     def __len__(self) -> int:
-        return len(self.instances["value"])
+        return len(next(iter(self.instances.values())))
 
     def table(self) -> Any:
         """One row for each instance, a pandas DataFrame."""
@@ -109,6 +128,7 @@ class Report(Tabular):
         """The numbers, without the instances, fit for JSON."""
         names = [*_LABELS, "seconds_per_decision", "seconds_per_prediction", "exact", "confidence"]
         return {name: getattr(self, name) for name in names} | {
+            "metrics": dict(self.metrics),
             "instances": len(self),
             "intervals": {name: list(pair) for name, pair in self.intervals.items()},
         }
@@ -116,8 +136,9 @@ class Report(Tabular):
     def rows(self) -> list[tuple[str, str, str]]:
         """Label, number and interval, as they are shown."""
         shown = []
-        for name, label in _LABELS.items():
-            number = getattr(self, name)
+        numbers = {name: getattr(self, name) for name in _LABELS} | self.metrics
+        for name, number in numbers.items():
+            label = _LABELS.get(name, name)
             if number is None:
                 continue
             if name == "optimum" and not self.exact:
@@ -129,7 +150,8 @@ class Report(Tabular):
         return shown
 
     def _table(self) -> Table:
-        return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), f"{len(self)} instances")
+        weighted = ", weighted" if "weight" in self.instances else ""
+        return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), f"{len(self)} instances{weighted}")
 
 
 def check_intervals(bootstrap: Any, confidence: Any) -> None:
@@ -145,14 +167,32 @@ def check_columns(reports: dict[str, Report], measure: str) -> None:
         if measure not in report.instances:
             raise checks.fail("measure", f"one of {', '.join(report.instances)}", f"{measure!r} (report {name!r})")
     for name, report in others:
-        mine, theirs = first[1].instances["optimum"], report.instances["optimum"]
-        if len(mine) != len(theirs) or not np.allclose(mine, theirs, rtol=1e-5, atol=1e-8):
-            raise checks.fail("reports", "of the same instances", f"{name!r}, whose optima differ from {first[0]!r}")
+        if not _same_instances(first[1], report):
+            what = "decisions on record" if report.targets else "optima"
+            raise checks.fail("reports", "of the same instances", f"{name!r}, whose {what} differ from {first[0]!r}")
 
 
-def _mean(column: np.ndarray) -> float:
-    known = column[~np.isnan(column.astype(float))]
-    return float(known.mean()) if len(known) else math.nan
+def _same_instances(first: Report, second: Report) -> bool:
+    """By their optima, or where none are known, by the decisions on record."""
+    mine, theirs = first.instances.get("optimum"), second.instances.get("optimum")
+    if mine is None or theirs is None:
+        return mine is theirs and first.targets == second.targets
+    return len(mine) == len(theirs) and np.allclose(mine, theirs, rtol=1e-5, atol=1e-8)
+
+
+def weighted(
+    above: np.ndarray, below: np.ndarray | None, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """A mean (`below` is `None`) or a ratio of sums as one of weighted sums; as it is without weights."""
+    return (above, below) if weight is None else (weight * above, weight if below is None else weight * below)
+
+
+def mean(above: np.ndarray, below: np.ndarray | None) -> float:
+    """Of numbers, or a ratio of sums; what is NaN takes no part."""
+    known = ~np.isnan(above.astype(float))
+    if below is not None:
+        return float(ratio(above[known], below[known]))
+    return float(above[known].mean()) if known.any() else math.nan
 
 
 def _format(name: str, number: float) -> str:

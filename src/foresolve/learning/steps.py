@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -18,6 +17,7 @@ from foresolve.data.best import solve_all
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.learning.distributed import TrainingGroup, unwrap
+from foresolve.learning.metrics import hamming
 from foresolve.learning.options import Options
 from foresolve.learning.prediction import inference, predict
 from foresolve.losses.base import Loss
@@ -41,13 +41,14 @@ class Trainer:
         self.group = TrainingGroup.here()
         self.model = model if model is not self.module else self.group.wrap(model, device)
         self.skipped = 0
+        self._mean_weight = _mean_weight(train)
         self.annealed: dict[str, Any] = {}
         self._holders = {name: _holders(loss, name) for name in options.schedules}
 
     # -- training ----------------------------------------------------------------------------------------------------
 
     def epoch(self, epoch: int) -> float:
-        """Pass over the data once; the mean loss."""
+        """Pass over the data once; the mean loss, of `w_i loss_i` where instances have weights."""
         self.skipped = 0
         self._anneal(epoch)
         begin_epoch(self.device, self.options.seed, epoch, self.group.rank)
@@ -93,23 +94,30 @@ class Trainer:
         return total, len(losses)
 
     def _losses(self, theta_hat: Tensor, batch: Batch) -> Tensor:
-        """One loss for each instance that no solver failed on."""
+        """One loss for each instance that no solver failed on, times its weight."""
         try:
             losses = self.loss(theta_hat, batch)
             if losses.shape != (len(batch),):
                 expected = f"({len(batch)},), one number for each instance"
                 raise checks.fail("loss(theta_hat, batch)", expected, str(tuple(losses.shape)))
-            return losses
+            return self._weighted(losses, batch)
         except SolverError as error:
             if self.options.on_failure == "raise":
                 raise self._named(error, theta_hat.detach(), batch) from error
         losses = []
         for row, single in self._single(batch, range(len(batch))):
             try:
-                losses.append(self.loss(theta_hat[row : row + 1], single))
+                losses.append(self._weighted(self.loss(theta_hat[row : row + 1], single), single))
             except SolverError:
                 self.skipped += 1
         return torch.cat(losses) if losses else theta_hat.new_zeros(0)
+
+    def _weighted(self, losses: Tensor, batch: Batch) -> Tensor:
+        """With weights whose mean over the training set is 1: an unbiased mean, whatever a batch happens to hold.
+
+        (Divided by the weights of the batch instead, an instance would count more among light ones than among heavy.)
+        """
+        return losses if batch.weight is None else losses * (batch.weight / self._mean_weight).to(losses)
 
     def _single(self, batch: Batch, rows: Any) -> Iterator[tuple[int, Batch]]:
         assert batch.index is not None
@@ -148,10 +156,11 @@ class Trainer:
     # -- validation --------------------------------------------------------------------------------------------------
 
     def validate(self, valid: DecisionDataset) -> float:
-        """The normalised regret of exact decisions, or the mean loss, as `monitor` says."""
-        monitor = self.options.monitor
+        """What `monitor` says, weighted: normalised regret, distance of decisions to those on record, or mean loss."""
+        monitor = self.options.monitor or "regret"
         share = torch.arange(len(valid))[self.group.rank :: self.group.world]
         sums = [0.0, 0.0]
+        scores = {"regret": self._valid_regret, "agreement": self._valid_distance, "loss": self._valid_loss}
         state = copy.deepcopy(self.loss.state_dict()) if monitor == "loss" else None
         self.loss.eval()
         with inference(self.module):
@@ -159,8 +168,8 @@ class Trainer:
                 batch = valid[index]
                 theta_hat = predict(self.module, batch.features)
                 batch.check_prediction(theta_hat)
-                score = self._valid_regret if monitor == "regret" else self._valid_loss
-                sums = [a + b for a, b in zip(sums, score(theta_hat, batch))]
+                weight = torch.ones(len(batch), device=self.device) if batch.weight is None else batch.weight
+                sums = [a + b for a, b in zip(sums, scores[monitor](theta_hat, batch, weight.double()))]
         if state is not None:
             self.loss.load_state_dict(state)  # what a loss draws or collects in validation does not touch training
         above, below = self.group.total(sums, self.device)
@@ -170,21 +179,30 @@ class Trainer:
             raise SolverError("a solver failed on every validation instance")
         return above / below
 
-    def _valid_loss(self, theta_hat: Tensor, batch: Batch) -> tuple[float, float]:
-        losses = self.loss(theta_hat, replace(batch, index=None))  # positions are those of another data set
-        return float(losses.sum()), len(losses)
+    def _valid_loss(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float]:
+        losses = self.loss(theta_hat, batch.replaced(index=None))  # positions are those of another data set
+        return float((weight * losses).sum()), float(weight.sum())
 
-    def _valid_regret(self, theta_hat: Tensor, batch: Batch) -> tuple[float, float]:
-        if self.options.on_failure == "skip":
-            x, failed = solve_all(batch.problem, theta_hat, lambda done, total: None)
-        else:
-            x, failed = batch.problem.solve(theta_hat), {}
-        _, best = batch.best()
-        decided = torch.ones(len(batch), dtype=torch.bool, device=best.device)
-        decided[list(failed)] = False
-        best = best.double()[decided]
-        value = batch.problem.objective(x.to(batch.theta), batch.theta).double()[decided]
-        return float((best - value).sum()), float(best.abs().sum())
+    def _valid_regret(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float]:
+        x, weight = self._decided(theta_hat, batch, weight)
+        if self.loss.repair is not None:
+            x = self.loss.repair(x.to(batch.theta), batch.problem.at(batch.theta))
+        best = batch.best()[1].double()
+        value = batch.problem.objective(x.to(batch.theta), batch.theta).double()
+        return float((weight * (best - value)).sum()), float((weight * best.abs()).sum())
+
+    def _valid_distance(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float]:
+        x, weight = self._decided(theta_hat, batch, weight)
+        return float((weight * hamming(x, batch.target())).sum()), float(weight.sum())
+
+    def _decided(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Decisions for predictions, and the weights, 0 where a solver failed and is to be skipped."""
+        if self.options.on_failure == "raise":
+            return batch.problem.decide(theta_hat)[0], weight
+        x, failed = solve_all(batch.problem, theta_hat, lambda done, total: None, predicted=True)
+        weight = weight.clone()
+        weight[list(failed)] = 0.0
+        return x, weight
 
     # -- memory ------------------------------------------------------------------------------------------------------
 
@@ -232,6 +250,16 @@ class _Place(NamedTuple):
         first = value[bad][0].flatten()
         number = float(first[~torch.isfinite(first)][0])
         raise ForesolveError(f"{what} is {number} in {self._replace(instances=instances)}. {_REMEDY}")
+
+
+def _mean_weight(train: DecisionDataset) -> float:
+    """Of the whole training set; 1 where all instances count alike."""
+    if train.weights is None:
+        return 1.0
+    mean = float(train.weights.double().mean())
+    if mean == 0:
+        raise checks.fail("train", "with at least one instance of positive weight", "weights of 0 alone")
+    return mean
 
 
 def _holders(loss: nn.Module, name: str) -> list[nn.Module]:

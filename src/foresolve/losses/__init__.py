@@ -6,6 +6,7 @@ from foresolve.losses.contrastive import MAP, NCE
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.directional import PerturbationGradient
 from foresolve.losses.fenchel_young import FenchelYoung
+from foresolve.losses.imitation import Imitation
 from foresolve.losses.lodl import LODL
 from foresolve.losses.pool import SolutionPool
 from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
@@ -18,6 +19,7 @@ __all__ = [
     "CrossEntropy",
     "DecisionLoss",
     "FenchelYoung",
+    "Imitation",
     "LODL",
     "ListwiseRanking",
     "Loss",

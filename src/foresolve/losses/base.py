@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from torch import Tensor, nn
 
+from foresolve._base import checks
+from foresolve._base.keywords import check_keywords
 from foresolve._base.progress import Progress
 from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset, Failure
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.solutions import Failure
 from foresolve.errors import InvalidInputError
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.problems.traits import check_words, missing, require
+
+FROM_DECISIONS = "FenchelYoung(layer), CaVE() or Imitation(layer)"
+
+
+Repair = Callable[[Tensor, Problem], Tensor]
 
 
 class Loss(nn.Module):
@@ -24,22 +33,31 @@ class Loss(nn.Module):
     needs: what a problem must offer, in the words of `foresolve.problems.TRAITS`; others are refused before any work.
     uses_best: whether it looks at the best decision under the truth (`batch.best()`), so that `prepare` has it worked
         out beforehand.
+    repair: `repair(x, problem) -> x`, what is carried out of a decision under the true constraints, for problems whose
+        constraints `theta` makes; validation on regret goes by it too.
+    uses_theta: whether it looks at the true parameters; without, it learns from decisions alone (`batch.target()`).
     """
 
     needs: tuple[str, ...] = ()
     uses_best: bool = False
+    uses_theta: bool = True
+    repair: Repair | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         check_words(vars(cls).get("needs", ()), cls.__name__)
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
+        check_keywords(cls, keywords)
+        return super().__new__(cls)
 
     @abstractmethod
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`, differentiable in `theta_hat`."""
 
     def __call__(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        self.check_data(batch)
         batch.check_prediction(theta_hat)
-        self.check_problem(batch.problem)
         if len(batch) == 0:
             return theta_hat.sum().expand(0)  # no numbers, attached to the graph as others are
         return super().__call__(theta_hat, batch)
@@ -59,7 +77,7 @@ class Loss(nn.Module):
         data: those to train on, or with `valid`, once the former are prepared, those on which the loss is watched.
         on_failure, progress: as in `DecisionDataset.solve`.
         """
-        self.check_problem(data.problem)
+        self.check_data(data)
         if self.uses_best:
             data = data.solve(on_failure=on_failure, progress=progress)
         self._prepare(data, valid, progress)
@@ -67,6 +85,17 @@ class Loss(nn.Module):
 
     def _prepare(self, data: DecisionDataset, valid: bool, progress: bool | Progress | None) -> None:
         """What else a loss has to do once with the data, whose best decisions are known by then."""
+
+    def check_data(self, data: DecisionDataset | Batch) -> None:
+        """Refuse data without what the loss needs: of the problem, and of the truth."""
+        self.check_problem(data.problem)
+        if self.uses_theta and not data.has_theta:
+            expected = f"known for {type(self).__name__}, which looks at the true parameters"
+            raise checks.fail("theta", expected, "decisions alone", self._instead())
+
+    def _instead(self) -> str:
+        """What to do where only decisions are known."""
+        return f"Learn from decisions with {FROM_DECISIONS}"
 
     def check_problem(self, problem: Problem) -> None:
         """Refuse a problem that lacks what the loss needs."""

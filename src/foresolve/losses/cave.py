@@ -66,6 +66,7 @@ class CaVE(Seeded, Loss):
 
     needs = ("rows", "binary", "fixed")
     uses_best = True
+    uses_theta = False
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class CaVE(Seeded, Loss):
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         problem = cast(LinearProgram, batch.problem)
         gain = problem.gain(theta_hat).double()
-        best = batch.best()[0].to(gain)
+        best = batch.target().to(gain)
         with torch.no_grad():
             cone = NormalCone.at(best, problem.polytope(torch.Size([len(batch)])))
             aim = self._aim(gain.detach(), cone)

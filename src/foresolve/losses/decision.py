@@ -7,7 +7,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.data.batch import Batch
 from foresolve.layers.base import Layer
-from foresolve.losses.base import Loss
+from foresolve.losses.base import Loss, Repair
 from foresolve.problems.base import Problem
 
 
@@ -29,6 +29,9 @@ class DecisionLoss(Loss):
     layer: any `Layer`, for example `QuadraticRelaxation()`.
     normalize: relative regret for each instance, so that instances of large value do not drown the others. It has no
         meaning where the best value is 0: such instances are refused, by name.
+    repair: `repair(x, problem) -> x`, in torch, for problems whose constraints `theta` makes: what is carried out of a
+        decision under the true constraints, those of `problem` (a shortage that is bought, a surplus that is sold). The
+        same function serves `evaluate`.
 
     References
     ----------
@@ -44,11 +47,13 @@ class DecisionLoss(Loss):
     tensor([-0.7500])
     """
 
-    def __init__(self, layer: Layer, normalize: bool = False) -> None:
+    def __init__(self, layer: Layer, normalize: bool = False, *, repair: Repair | None = None) -> None:
         super().__init__()
         if not isinstance(layer, Layer):
             raise checks.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
-        self.layer, self.normalize = layer, bool(normalize)
+        if repair is not None:
+            checks.function("repair", repair, "repair(x, problem) -> x")
+        self.layer, self.normalize, self.repair = layer, bool(normalize), repair
         self.needs, self.uses_best = layer.needs, self.normalize
 
     def check_problem(self, problem: Problem) -> None:
@@ -59,6 +64,8 @@ class DecisionLoss(Loss):
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""
         x = self.layer(theta_hat, batch.problem)
+        if self.repair is not None:
+            x = self.repair(x, batch.problem.at(batch.theta))
         value = batch.problem.objective(x, batch.theta).to(theta_hat.dtype)
         if not self.normalize:
             return -value

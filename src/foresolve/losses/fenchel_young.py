@@ -20,11 +20,12 @@ class FenchelYoung(Loss):
 
     with :math:`\hat c` the predicted gains (:math:`\hat\theta`, or :math:`-\hat\theta` for costs) and :math:`x(\hat c)`
     the layer's decision. It is convex in :math:`\hat c`, and zero exactly where :math:`x(\hat c) = y`. The true
-    parameters enter through :math:`y` alone.
+    parameters enter through :math:`y` alone, so that decisions on record will do.
 
     **`QuadraticRelaxation`, `RegularizedFrankWolfe`**: :math:`\Omega = \gamma \|x\|^2` (or the layer's regulariser). A
     `RelativeGamma` :math:`\gamma` is taken from the *true* parameters, so that it is data: taken from the prediction it
-    would let the loss fall to zero with the scale of :math:`\hat c`.
+    would let the loss fall to zero with the scale of :math:`\hat c`. Where only decisions are known it is a fixed unit,
+    that of parameters with a spread of 1, since the model learns the scale: `gamma = factor / size(x)`.
 
     **`PerturbedAdditive`**: :math:`\Omega` is the conjugate of :math:`F(c) = \mathbb{E} \max_x (c + \sigma Z)^\top x`.
     Every decision has :math:`F(c) \ge \mathbb{E} (c + \sigma Z)^\top y = c^\top y`, hence :math:`\Omega(y) = \sup_c \,
@@ -71,6 +72,7 @@ class FenchelYoung(Loss):
     """
 
     uses_best = True
+    uses_theta = False
 
     def __init__(self, layer: Layer) -> None:
         super().__init__()
@@ -87,5 +89,5 @@ class FenchelYoung(Loss):
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""
-        y = batch.best()[0].double()
-        return self.layer.fenchel_young()(theta_hat, y, batch.problem, batch.theta).to(theta_hat.dtype)
+        y, truth = batch.target().double(), batch.theta if batch.has_theta else None
+        return self.layer.fenchel_young()(theta_hat, y, batch.problem, truth).to(theta_hat.dtype)

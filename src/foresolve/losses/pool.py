@@ -81,10 +81,10 @@ class SolutionPool(Seeded):
         """The decisions `(K, n)` to compare for this batch, once it has had its turn to add some."""
         if not self.training:
             if self._decisions is None:
-                best = batch.best()[0].double()
+                best = batch.target().double()
                 return best[first_of_each(row_keys(best))]
             return self._decisions.to(theta_hat.device)
-        self.add(batch.best()[0].to(theta_hat.device))
+        self.add(batch.target().to(theta_hat.device))
         if (
             float(torch.rand((), generator=self.generator, dtype=torch.float64, device=self.generator.device))
             < self.solve_ratio

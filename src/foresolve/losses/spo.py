@@ -11,16 +11,19 @@ from foresolve.losses.base import Loss
 class SPOPlus(Loss):
     r"""SPO+: a convex upper bound on the regret.
 
-    With the gains :math:`c = \pm\theta` that are maximised, :math:`\hat c` the predicted ones, and :math:`x^*` a best
-    decision under the truth,
+    With the gains :math:`c = \pm\theta` that are maximised (:math:`\pm (c_0 + S \theta)` where the problem is
+    `parametrized`), :math:`\hat c` the predicted ones, and :math:`x^*` a best decision under the truth,
 
     .. math::
         \ell(\hat c, c) = \max_x (2 \hat c - c)^\top x - 2 \hat c^\top x^* + c^\top x^*
         \;\ge\; c^\top x^* - c^\top x(\hat c), \qquad
         2 (\tilde x - x^*) \in \partial_{\hat c} \ell,
 
-    where :math:`\tilde x` attains the maximum: one solve for each instance and step. It is zero where the prediction
-    is right (Elmachtoub and Grigas, *Smart "Predict, then Optimize"*, Management Science 2022).
+    where :math:`\tilde x` attains the maximum: one solve for each instance and step; the subgradient for
+    :math:`\hat\theta` is :math:`\pm 2 S^\top (\tilde x - x^*)`. It is zero where the prediction is right. On
+    `ShortestPath` over a graph with cycles the maximum is that over flows, which may go round a cycle of negative cost;
+    the bound on the regret of the path that is taken holds where the true costs are not negative (Elmachtoub and
+    Grigas, *Smart "Predict, then Optimize"*, Management Science 2022).
 
     Works with: a linear objective and an exact oracle; all of `LinearProgram`, and exact black boxes.
 

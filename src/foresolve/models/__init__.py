@@ -1,10 +1,11 @@
 """Reference networks, similarities, and the baselines that a learned model must beat."""
 
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
-from foresolve.models.forest import RandomForest, ScikitLearn
+from foresolve.models.forest import RandomForest
 from foresolve.models.mlp import MLP
 from foresolve.models.pairs import BilinearPairs, PairModel
 from foresolve.models.reference import Baseline, Reference
+from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, most_rated, tfidf
 from foresolve.models.table import TableBaseline
 

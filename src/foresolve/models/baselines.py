@@ -20,11 +20,12 @@ from foresolve.problems.base import Problem
 class ConstantMean(Baseline):
     """The mean of the parameters in training, whatever the features are."""
 
+    weighted = True
     _buffers_of_fit = ("mean",)
     mean: Tensor
 
     def fit(self, train: Any) -> Self:
-        self.mean = train.theta.detach().double().mean(0)
+        self.mean = _mean(train.theta.detach().double(), self._weights(train))
         self._fitted = {"layout": "instance", "shape": list(self.mean.shape)}
         return self
 
@@ -38,9 +39,10 @@ class LinearRegression(TableBaseline):
     r"""Least squares, with a ridge where asked for.
 
     .. math::
-        \min_{W, b} \; \sum_i |W a_i + b - \theta_i|^2 + \text{ridge} \, |W|^2
+        \min_{W, b} \; \sum_i w_i |W a_i + b - \theta_i|^2 + \text{ridge} \, |W|^2
 
-    Without a ridge, the solution of least norm (after centring) where features depend on each other.
+    with weights :math:`w_i` of instances where the data has them, otherwise 1. Without a ridge, the solution of least
+    norm (after centring) where features depend on each other.
 
     Parameters
     ----------
@@ -48,6 +50,7 @@ class LinearRegression(TableBaseline):
     bounds: `(low, high)`, `None` for no bound: predictions are cut off there, where the problem has a domain.
     """
 
+    weighted = True
     _buffers_of_fit = ("weight", "offset")
     weight: Tensor
     offset: Tensor
@@ -64,13 +67,17 @@ class LinearRegression(TableBaseline):
         low, high = bounds
         self._config = {"ridge": float(ridge), "bounds": [low, high]}
 
-    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
-        center, mean = rows.mean(0), outputs.mean(0)
-        left, values, right = torch.linalg.svd(rows - center, full_matrices=False)
+    def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
+        center, mean = _mean(rows, weights), _mean(outputs, weights)
+        rows, outputs = rows - center, outputs - mean
+        if weights is not None:  # weighted squares are the squares of rows times the root of their weight
+            root = weights.sqrt().unsqueeze(-1)
+            rows, outputs = rows * root, outputs * root
+        left, values, right = torch.linalg.svd(rows, full_matrices=False)
         ridge = self._config["ridge"]
         nonzero = values > values.max().clamp_min(0) * 1e-12 * max(rows.shape) if len(values) else values > 0
         scale = torch.where(nonzero, values / (values.square() + ridge), 0.0)
-        self.weight = right.mT @ (scale[:, None] * (left.mT @ (outputs - mean)))
+        self.weight = right.mT @ (scale[:, None] * (left.mT @ outputs))
         self.offset = mean - center @ self.weight
 
     def predict_table(self, rows: Tensor) -> Tensor:
@@ -96,7 +103,7 @@ class NearestNeighbors(TableBaseline):
         super().__init__(fitted)
         self._config = {"k": checks.positive_int("k", k)}
 
-    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
+    def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
         self.table, self.outputs = rows, outputs
 
     def predict_table(self, rows: Tensor) -> Tensor:
@@ -124,12 +131,19 @@ class RandomDecision(Baseline):
         torch's global one.
     """
 
+    uses_theta = False
+
+    weighted = True  # of the training data it takes the shape alone
+
     def __init__(self, seed: Seed | None = 0) -> None:
         super().__init__()
         self._generator = None if seed is None else as_generator("seed", seed)
 
     def fit(self, train: Any) -> Self:
-        self._fitted = {"layout": "instance", "shape": list(train.theta.shape[1:])}
+        shape = train.theta.shape[1:] if train.has_theta else train.problem.theta_shape
+        if None in shape:
+            raise checks.fail("train", "with `theta`, whose size the problem leaves open", "decisions alone")
+        self._fitted = {"layout": "instance", "shape": list(shape)}
         return self
 
     def forward(self, features: Any) -> Tensor:
@@ -143,3 +157,10 @@ class RandomDecision(Baseline):
     def _draw(self, shape: Sequence[int]) -> Tensor:
         device = None if self._generator is None else self._generator.device
         return torch.rand(tuple(shape), generator=self._generator, device=device)
+
+
+def _mean(values: Tensor, weights: Tensor | None) -> Tensor:
+    """Over the first dimension, each entry counted by its weight."""
+    if weights is None:
+        return values.mean(0)
+    return torch.tensordot(weights / weights.sum(), values, 1)

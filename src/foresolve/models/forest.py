@@ -79,7 +79,7 @@ class RandomForest(TableBaseline):
             return None
         return torch.from_numpy(np.random.default_rng(seed).choice(count, most, replace=False))
 
-    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
+    def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
         x, y = rows.float().cpu().numpy(), outputs.cpu().numpy()  # as scikit-learn calls them, and wants them
         parts = [y] if self._config["multi_output"] else [y[:, i : i + 1] for i in range(y.shape[1])]
         grown = [self._grow(x, part) for part in parts]
@@ -155,32 +155,6 @@ class RandomForest(TableBaseline):
         )  # children come after their parents: no walk goes round in circles
         if not sound:
             raise ForesolveError("the nodes of RandomForest do not make trees")
-
-
-class ScikitLearn(TableBaseline):
-    """Any regressor of scikit-learn (or with its interface) that predicts several outputs.
-
-    A policy with it is saved through skops, where skops holds all its types safe to load; otherwise it says so.
-
-    Parameters
-    ----------
-    estimator: an unfitted regressor; `fit` fits a clone of it.
-    """
-
-    def __init__(self, estimator: Any) -> None:
-        super().__init__()
-        if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
-            raise checks.fail("estimator", "a regressor with `fit` and `predict`", type(estimator).__name__)
-        self.estimator = estimator
-
-    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
-        y = outputs.cpu().numpy()
-        self.fitted = need("sklearn.base", "a regressor of scikit-learn", "learn").clone(self.estimator)
-        self.fitted.fit(rows.cpu().numpy(), y.ravel() if y.shape[1] == 1 else y)
-
-    def predict_table(self, rows: Tensor) -> Tensor:
-        outputs = np.asarray(self.fitted.predict(rows.cpu().numpy()), dtype=np.float64)
-        return torch.from_numpy(outputs).reshape(len(rows), -1).to(rows.device)
 
 
 def _numbered(trees: list[Any]) -> dict[str, np.ndarray]:

@@ -9,12 +9,19 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from foresolve._base import checks
 from foresolve.errors import ForesolveError
 
 
 class Reference(nn.Module):
-    """A model that can be rebuilt from its name and `config()`, so that a saved policy needs no code of the user's."""
+    """A model that can be rebuilt from its name and `config()`, so that a saved policy needs no code of the user's.
 
+    Attributes
+    ----------
+    takes_frames: whether tables come as the caller has them (frames with names, arrays), not as tensors.
+    """
+
+    takes_frames: bool = False
     _config: dict[str, Any]
 
     def config(self) -> dict[str, Any]:
@@ -31,8 +38,15 @@ class Baseline(Reference):
     Parameters
     ----------
     fitted: what `config()` says of a fitted baseline: its buffers get their shapes, and values from a state dict.
+
+    Attributes
+    ----------
+    weighted: whether `fit` lets instances count by `train.weights`; others refuse data with weights.
+    uses_theta: whether `fit` looks at the true parameters; others take data of decisions alone too.
     """
 
+    weighted: bool = False
+    uses_theta: bool = True
     _buffers_of_fit: tuple[str, ...] = ()
     _fitted: dict[str, Any] | None  # how the training data was laid out; `None` before `fit`
 
@@ -66,6 +80,17 @@ class Baseline(Reference):
 
     def _fitted_buffers(self) -> Iterator[tuple[str, Tensor]]:
         return ((name, getattr(self, name)) for name in self._buffers_of_fit)
+
+    def check_weights(self, train: Any) -> None:
+        """Refuse data with weights, unless the baseline is `weighted`."""
+        if train.weights is not None and not self.weighted:
+            remedy = "Leave the weights out, or take LinearRegression, ConstantMean or ScikitLearn"
+            raise checks.fail("train", f"without weights for {type(self).__name__}", "a data set with weights", remedy)
+
+    def _weights(self, train: Any) -> Tensor | None:
+        """How much each instance counts `(N,)`, float64; `None` where all count alike."""
+        self.check_weights(train)
+        return None if train.weights is None else train.weights.detach().double()
 
     def _layout(self) -> dict[str, Any]:
         """How the training data was laid out; an error before `fit`."""

@@ -29,10 +29,15 @@ class TableBaseline(Baseline):
         layout, shape = layout_of(features, theta)
         table = _joined([rows for _, rows in _rows(features, layout, len(theta))])
         outputs = theta.detach().reshape(len(table), -1)
+        weights = self._weights(train)
+        if weights is not None:  # the rows of an instance count as it does
+            weights = weights.repeat_interleave(len(table) // len(theta))
         drawn = self.sample(len(table))
         if drawn is not None:  # before the conversion: doubles of all rows may take a gigabyte
             table, outputs = table[drawn.to(table.device)], outputs[drawn.to(outputs.device)]
-        self.fit_table(table.to(torch.float64, copy=True), outputs.double())
+            weights = None if weights is None else weights[drawn.to(weights.device)]
+        given = () if weights is None else (weights,)
+        self.fit_table(table.to(torch.float64, copy=True), outputs.double(), *given)
         self._fitted = {"layout": layout, "shape": list(shape)}
         return self
 
@@ -51,8 +56,8 @@ class TableBaseline(Baseline):
         return None
 
     @abstractmethod
-    def fit_table(self, rows: Tensor, outputs: Tensor) -> None:
-        """Learn outputs `(R, o)` from rows `(R, d)`, both float64."""
+    def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
+        """Learn outputs `(R, o)` from rows `(R, d)`, both float64; one that is `weighted` also gets weights `(R,)`."""
 
     @abstractmethod
     def predict_table(self, rows: Tensor) -> Tensor:

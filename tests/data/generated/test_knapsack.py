@@ -30,3 +30,21 @@ def test_bad_arguments() -> None:
         knapsack_data(3, capacity=2.0)
     with pytest.raises(InvalidInputError, match="`weights` must be"):
         knapsack_data(3, weights=torch.ones(2, 2))
+
+
+def test_values_that_are_known() -> None:
+    """The same instances as where all are predicted: decisions, values, and the rule of what is left."""
+    whole, part = knapsack_data(12, items=6, seed=2), knapsack_data(12, items=6, known=2, seed=2)
+    torch.testing.assert_close(part.theta, whole.theta[:, :4])
+    torch.testing.assert_close(part.problem.gain(part.theta), whole.theta)
+    torch.testing.assert_close(part.values, whole.values)
+    torch.testing.assert_close(part.decisions, whole.decisions)
+    torch.testing.assert_close(part.rule.expected(part.features), whole.rule.expected(whole.features)[:, :4])
+    some = part.subset([7, 3])
+    torch.testing.assert_close(some.problem.gain(some.theta), whole.theta[[7, 3]])
+
+
+@pytest.mark.parametrize("known", [6, -1, 1.5])
+def test_not_all_values_are_known(known: float) -> None:
+    with pytest.raises(InvalidInputError, match="`known` must be"):
+        knapsack_data(3, items=6, known=known)  # type: ignore[arg-type]

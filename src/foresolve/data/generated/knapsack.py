@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ import torch
 from foresolve._base import checks
 from foresolve._base.randomness import Seed
 from foresolve.data.generated.polynomial import PolynomialDataset, PolynomialDraws, given_or_drawn
+from foresolve.problems.affine import Affine
 from foresolve.problems.knapsack import Knapsack
 
 
@@ -21,6 +23,7 @@ def knapsack_data(
     features: int = 5,
     degree: int = 4,
     noise: float = 0.5,
+    known: int = 0,
     seed: Seed = 0,
     coefficients: Any = None,
     weights: Any = None,
@@ -39,6 +42,9 @@ def knapsack_data(
     count: how many instances, of training and test together.
     capacity: the share of all weight that fits, in each dimension.
     noise: the half-width `w`.
+    known: the values of so many items, the last ones, are known in each instance (contracts that are signed), and
+        `theta` `(count, items - known)` are those of the others: `problem.parametrized(Affine.part(...))`. Everything
+        that is drawn is the same as with 0.
     seed: of all randomness, a number or a generator on the CPU.
     coefficients, weights: `B` `(items, features)` and `(dimensions, items)` of an earlier call
         (`data.rule.coefficients`, `data.problem.weights`); weights are drawn from 3.00, 3.01, ..., 8.00.
@@ -49,6 +55,8 @@ def knapsack_data(
     >>> data = knapsack_data(20, items=10, seed=0)
     >>> data.theta.shape, data.problem.weights.shape
     (torch.Size([20, 10]), torch.Size([2, 10]))
+    >>> knapsack_data(20, items=10, known=4, seed=0).theta.shape
+    torch.Size([20, 6])
     """
     draws = PolynomialDraws(count, features, degree, noise, seed)
     items, dimensions = checks.positive_int("items", items), checks.positive_int("dimensions", dimensions)
@@ -57,4 +65,14 @@ def knapsack_data(
     drawn = torch.randint(300, 801, (dimensions, items), generator=draws.source).double() / 100.0
     table = given_or_drawn("weights", weights, drawn)
     rule = draws.rule(coefficients, draws.bernoulli(items), scale=5.0 * 3.5**-degree)
-    return draws.dataset(rule, Knapsack(table, capacity * table.sum(-1)))
+    data = draws.dataset(rule, Knapsack(table, capacity * table.sum(-1)))
+    if checks.positive_int("known", known, zero=True) >= items:
+        raise checks.fail("known", f"fewer than the {items} items", str(known))
+    return _partly_known(data, items - known) if known else data
+
+
+def _partly_known(data: PolynomialDataset, predicted: int) -> PolynomialDataset:
+    """The same instances with `theta` for the first items only."""
+    problem = data.problem.parametrized(Affine.part(range(predicted), known=data.theta))
+    rule = replace(data.rule, coefficients=data.rule.coefficients[:predicted])
+    return PolynomialDataset(data.features, data.theta[:, :predicted].clone(), problem, rule)

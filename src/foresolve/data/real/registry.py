@@ -146,6 +146,21 @@ SOURCES: dict[str, Source] = {
             url=None,
             terms="MIT",
         ),
+        Source(
+            name="warcraft",
+            title="Warcraft maps",
+            description="12,000 pictures of terrain with the costs of 12 x 12 cells and the shortest paths, "
+            "and larger ones, of Vlastelica et al. (2020). Unpack warcraft_maps.tar.gz, https://doi.org/10.17617/3.YJCQ5S.",
+            folder="warcraft_shortest_path_oneskin/12x12",
+            files=tuple(
+                DataFile(f"{split}_{table}.npy", optional=split != "train")
+                for split in ("train", "val", "test")
+                for table in ("maps", "vertex_weights", "shortest_paths")
+            ),
+            url=None,
+            terms="those of its page",
+            other_folders=("warcraft_shortest_path/12x12", "warcraft_maps/12x12", "12x12"),
+        ),
     )
 }
 

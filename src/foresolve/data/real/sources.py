@@ -115,6 +115,8 @@ def _examine(file: DataFile, path: Path) -> Finding:
 def _rows(file: DataFile, path: Path) -> tuple[int, str]:
     """How many rows a table has, and what is wrong with it, if anything."""
     rows, needed = 0, file.width
+    if not file.is_table:
+        return 0, ""
     with path.open(encoding="latin-1") as lines:
         if file.columns:
             titles = [title.strip() for title in lines.readline().split(file.separator)]

@@ -1,0 +1,1 @@
+"""scikit-learn: the estimator, the pipeline that decides, the scorer."""

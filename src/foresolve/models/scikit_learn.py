@@ -1,0 +1,120 @@
+"""Regressors of scikit-learn, and of whatever has its interface, as models."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve._base.extras import need
+from foresolve.models.table import TableBaseline
+
+
+class ScikitLearn(TableBaseline):
+    """Any regressor of scikit-learn (or with its interface) that predicts several outputs.
+
+    A policy with it is saved through skops, where skops holds all its types safe to load; otherwise it says so. Weights
+    of instances become its `sample_weight`, where its `fit` has one.
+
+    Parameters
+    ----------
+    estimator: an unfitted regressor, or a pipeline that ends with one.
+    copy: `fit` fits a clone of it, `model.fitted`; otherwise the estimator itself.
+    """
+
+    weighted = True
+    takes_frames = True
+
+    def __init__(self, estimator: Any, *, copy: bool = True) -> None:
+        super().__init__()
+        if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+            raise checks.fail("estimator", "a regressor with `fit` and `predict`", type(estimator).__name__)
+        self.estimator, self.copy = estimator, bool(copy)
+
+    @classmethod
+    def trained(cls, estimator: Any) -> Self:
+        """The model of a regressor that is fitted already; a row of what it was fitted on is an instance.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from foresolve.models import ScikitLearn
+        >>> regressor = LinearRegression().fit([[0.0], [1.0]], [[0.0, 1.0], [2.0, 1.0]])
+        >>> ScikitLearn.trained(regressor)(torch.tensor([[0.5]])).round(decimals=6)
+        tensor([[1., 1.]])
+        """
+        model = cls(estimator)
+        check_fitted(estimator)
+        model.fitted, model._fitted = estimator, {"layout": "instance", "shape": [-1]}
+        return model
+
+    def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
+        y = outputs.cpu().numpy()
+        base = need("sklearn.base", "a regressor of scikit-learn", "learn")
+        self.fitted = base.clone(self.estimator) if self.copy else self.estimator
+        options = {} if weights is None else {_weight_name(self.fitted): weights.cpu().numpy()}
+        self.fitted.fit(rows.cpu().numpy(), y.ravel() if y.shape[1] == 1 else y, **options)
+
+    def predict_table(self, rows: Tensor) -> Tensor:
+        return self._outputs(rows).reshape(len(rows), -1).to(rows.device)
+
+    def forward(self, features: Any) -> Tensor:
+        """Predicted parameters; of frames, arrays and lists too, where a row is an instance."""
+        if self._layout()["layout"] != "instance" or isinstance(features, Tensor):
+            return super().forward(features)
+        outputs = self._outputs(features)
+        return outputs.reshape(len(outputs), *self._layout()["shape"])
+
+    def _outputs(self, table: Any) -> Tensor:
+        outputs = np.asarray(self.fitted.predict(estimator_table(self.fitted, table)), dtype=np.float64)
+        return torch.from_numpy(np.array(outputs, copy=not outputs.flags.writeable))
+
+
+def estimator_table(estimator: Any, table: Any) -> Any:
+    """Features as a fitted estimator wants them.
+
+    Where it was fitted with names, a frame as it is, so that the names are compared, and an array with those names, in
+    their order; where it was not, an array.
+    """
+    if isinstance(table, Tensor):
+        table = table.detach().cpu().numpy()
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return table.to_numpy() if hasattr(table, "to_numpy") else table
+    if hasattr(table, "columns"):
+        return table
+    array = np.asarray(table)
+    if array.ndim != 2 or array.shape[1] != len(names):
+        expected = f"(N, {len(names)}), a column for each of the names that {type(estimator).__name__} was fitted with"
+        raise checks.fail("features", expected, str(array.shape))
+    return need("pandas", "an estimator that was fitted with a frame", "learn").DataFrame(array, columns=names)
+
+
+def check_fitted(estimator: Any) -> None:
+    """Refuse an estimator of scikit-learn that has not been fitted; of others only they know."""
+    base = sys.modules.get("sklearn.base")  # an object of its classes is there only where they are
+    if base is None or not isinstance(estimator, base.BaseEstimator):
+        return
+    validation, name = need("sklearn.utils.validation", "an estimator", "learn"), type(estimator).__name__
+    try:
+        validation.check_is_fitted(estimator)
+    except need("sklearn.exceptions", "an estimator", "learn").NotFittedError as error:
+        remedy = "Fit it first, `model.fit(X, y)` or `foresolve.fit(model, None, train)`"
+        raise checks.fail("model", "a fitted estimator", f"{name}, which is not fitted", remedy) from error
+
+
+def _weight_name(estimator: Any) -> str:
+    """The argument of `fit` that takes weights; a pipeline hands it to its last step."""
+    prefix, last = "", estimator
+    while hasattr(last, "steps"):
+        name, last = last.steps[-1]
+        prefix += f"{name}__"
+    if not need("sklearn.utils.validation", "weights", "learn").has_fit_parameter(last, "sample_weight"):
+        remedy = f"`{type(last).__name__}.fit` has no `sample_weight`: leave the weights out"
+        raise checks.fail("train", "without weights", "a data set with weights", remedy)
+    return f"{prefix}sample_weight"

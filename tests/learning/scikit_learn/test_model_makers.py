@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from foresolve.errors import InvalidInputError
+from foresolve.learning.scikit_learn.model_makers import made_model
+from foresolve.models.baselines import LinearRegression
+from foresolve.models.mlp import MLP
+from foresolve.models.scikit_learn import ScikitLearn
+from learning.instances import same
+
+
+class Sized(nn.Linear):
+    """A network that wants to know its sizes."""
+
+    def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
+        super().__init__(inputs, outputs, bias)
+
+
+class Fixed(nn.Linear):
+    """A network that knows its sizes, with options that are none."""
+
+    def __init__(self, hidden: int = 64, depth: int = 2) -> None:
+        super().__init__(3, 5)
+        self.hidden, self.depth = hidden, depth
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Sized, Fixed, MLP, nn.Linear, lambda a, b: nn.Linear(a, b), lambda: nn.Linear(3, 5), lambda *sizes: Sized(*sizes)],
+    ids=["sized", "fixed", "MLP", "torch", "two", "none", "any"],
+)
+def test_a_class_or_function_makes_it_and_the_seed_its_weights(model: Any) -> None:
+    before = torch.get_rng_state()
+    first, again, other = (made_model(model, 3, 5, seed) for seed in (0, 0, 1))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert first(torch.zeros(2, 3)).shape == (2, 5)
+    assert same(first, again)
+    assert not same(first, other)
+
+
+def test_options_are_never_taken_for_sizes() -> None:
+    model: Any = made_model(Fixed, 3, 5, 0)
+    assert (model.hidden, model.depth) == (64, 2)
+
+
+@pytest.mark.parametrize("model", [nn.Linear(3, 5), LinearRegression()])
+def test_of_a_module_a_copy_is_made(model: nn.Module) -> None:
+    made = made_model(model, 3, 5, 0)
+    assert made is not model
+    assert same(made, model)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(1.0)
+    assert same(made, model) == (not list(model.parameters()))
+
+
+def test_a_regressor_is_a_baseline() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    for model in (linear.Ridge(alpha=3.0), lambda: linear.Ridge(alpha=3.0)):
+        made = made_model(model, 3, 5, 0)
+        assert isinstance(made, ScikitLearn)
+        assert made.estimator.alpha == 3.0
+    assert isinstance(made_model(linear.Ridge, 3, 5, 0), ScikitLearn)
+
+
+class Three(nn.Module):
+    """A network with one argument too many."""
+
+    def __init__(self, inputs: int, outputs: int, width: int) -> None:
+        super().__init__()
+
+    def forward(self, features: Tensor) -> Tensor:
+        return features
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("mlp", r"`model` must be a module, a regressor, or .* `\(n_features, n_outputs\)` or nothing; got 'mlp'"),
+        (3, "`model` must be .*; got int"),
+        (Three, r"got Three, which needs inputs, outputs, width\. Wrap it: `lambda n_features, n_outputs: Three\("),
+        (lambda inputs: nn.Linear(inputs, 5), "got <lambda>, which needs inputs. Wrap it"),
+        (lambda inputs, *, outputs: nn.Linear(inputs, outputs), "got <lambda>, which needs inputs, outputs. Wrap it"),
+        (lambda: 5, "got one that makes int"),
+    ],
+)
+def test_what_makes_no_model(model: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        made_model(model, 3, 5, 0)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import Subset
+
+from foresolve.errors import InvalidInputError
+from foresolve.learning.evaluation import evaluate
+from foresolve.learning.subsets import as_dataset
+from learning.instances import model, top_k_data
+
+
+def test_a_data_set_stays_itself() -> None:
+    data = top_k_data()
+    assert as_dataset("data", data) is data
+
+
+@pytest.mark.parametrize("indices", [[3, 1, 5], range(0, 6, 2), np.array([3, 1, 5]), torch.tensor([3, 1, 5])], ids=str)
+def test_a_subset_of_torch_is_the_part(indices: object) -> None:
+    data = top_k_data().solve()
+    part = as_dataset("data", Subset(data, indices))  # type: ignore[arg-type]
+    chosen = [int(i) for i in indices]  # type: ignore[attr-defined]
+    assert torch.equal(part.theta, data.theta[chosen])
+    assert part.solved
+    assert torch.equal(part.decisions, data.decisions[chosen])
+
+
+def test_of_a_subset_too() -> None:
+    data = top_k_data()
+    part = as_dataset("data", Subset(Subset(data, [4, 5, 6, 7]), [3, 0]))
+    assert torch.equal(part.theta, data.theta[[7, 4]])
+
+
+def test_evaluate_takes_it() -> None:
+    data = top_k_data()
+    expected = evaluate(model(), data.subset([1, 2, 3]), bootstrap=0)
+    assert evaluate(model(), Subset(data, [1, 2, 3]), bootstrap=0).regret == expected.regret
+
+
+def test_anything_else_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInputError, match="`data` must be a DecisionDataset, or a `Subset` of one; got list"):
+        as_dataset("data", [1])
+    with pytest.raises(InvalidInputError, match=r"`data\.dataset` must be a DecisionDataset.*got list"):
+        as_dataset("data", Subset([1, 2], [0]))  # type: ignore[arg-type]
