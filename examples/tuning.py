@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
 import foresolve
 
+Model = Callable[[torch.Tensor], torch.Tensor]
+Chosen = TypeVar("Chosen", bound=Model)
 Candidate = tuple[str, Callable[[], foresolve.Loss], float]  # what it is, how to make the loss, the learning rate
 
 
@@ -45,3 +50,47 @@ def tune(
 def rates(setting: str, make: Callable[[], foresolve.Loss], *values: float) -> list[Candidate]:
     """One candidate for each learning rate."""
     return [(setting, make, lr) for lr in values]
+
+
+def choose(name: str, candidates: Iterable[tuple[str, Chosen]], regret: Callable[[Chosen], float]) -> Chosen:
+    """The candidate of the smallest regret, that on validation data; prints which."""
+    began = time.perf_counter()
+    tried = [(regret(model), setting, model) for setting, model in candidates]
+    best, setting, model = min(tried, key=lambda entry: entry[0])
+    print(f"{name}: {setting}, validation regret {100 * best:.2f} %, {time.perf_counter() - began:.1f} s", flush=True)
+    return model
+
+
+def trained(
+    start: torch.nn.Module,
+    candidates: Sequence[Candidate],
+    train: foresolve.DecisionDataset,
+    valid: foresolve.DecisionDataset,
+    *,
+    epochs: int,
+    **options: Any,
+) -> Iterator[tuple[str, torch.nn.Module]]:
+    """A model as it is, and trained on from there with each candidate's loss; the best epoch on `valid` is kept."""
+    yield "as it started", start
+    for setting, make, lr in candidates:
+        model = copy.deepcopy(start)
+        foresolve.fit(model, make(), train, valid, epochs=epochs, lr=lr, patience=epochs, **options)
+        yield f"{setting}, learning rate {lr:g}", model
+
+
+def by_weeks(reports: Mapping[str, foresolve.learning.Report], reference: str, unit: str, *, form: str = ",.2f") -> str:
+    """A table for dated instances: what a day is worth, its share of the best, and differences to the reference.
+
+    Days that follow each other are alike, so that whole weeks are resampled for the intervals (95 %).
+    """
+    width, lines = max(map(len, reports)), []
+    base = reports[reference].instances["value"]
+    weeks = np.arange(len(base) // 7 * 7).reshape(-1, 7)
+    drawn = np.random.default_rng(0).integers(len(weeks), size=(2000, len(weeks)))
+    for name, report in reports.items():
+        differences = report.instances["value"] - base
+        low, high = np.quantile(differences[weeks].mean(-1)[drawn].mean(-1), (0.025, 0.975))
+        less = "" if name == reference else f"{differences.mean():+{form}} [{low:+{form}}, {high:+{form}}]"
+        share = f"{report.value:10{form}} {report.normalized_regret:10.2%}"
+        lines.append(f"{name:<{width}} {share}   {less}".rstrip())
+    return "\n".join([f"{'':<{width}} {unit:>10} {'regret':>10}   less {reference}, 95 %", *lines])

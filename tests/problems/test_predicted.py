@@ -155,6 +155,10 @@ def test_gamma_is_of_the_units_of_the_parameters() -> None:
     tied = foresolve.LinearProgram(n=9, bounds=(0, 1)).parametrized(Affine.tied([0, 1, 2, 3, 0, 1, 2, 3, -1]))
     layer = foresolve.QuadraticRelaxation()
     torch.testing.assert_close(layer.smoothing(theta, tied), layer.smoothing(theta, items))
+    loads = foresolve.LinearProgram(A_eq=[[1.0] * 4], b_eq=[1.0], bounds=(0, 1)).parametrized(
+        theta[0], b_eq=Affine([[1.0]])
+    )
+    torch.testing.assert_close(layer.smoothing(torch.tensor([[2.0]]), loads).double(), layer.smoothing(theta, items))
     doubled = foresolve.LinearProgram(n=4, bounds=(0, 1)).parametrized(Affine.tied([0, 1, 2, 3], factor=2.0))
     torch.testing.assert_close(layer.smoothing(theta, doubled), 2 * layer.smoothing(theta, items))
 

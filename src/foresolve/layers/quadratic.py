@@ -88,7 +88,7 @@ class QuadraticRelaxation(SmoothedLayer):
 
     def _size(self, theta: Tensor, problem: Problem) -> Tensor:
         program = cast(LinearProgram, problem.at(theta))
-        moved = None if problem.parameters is None else problem.parameters.coefficients
+        moved = None if problem.parameters is None else problem.parameters.moving
         return width_of(program.polytope(theta.shape[:-1]), None if moved is None else moved.moved)
 
     def _solve(self, theta: Tensor, problem: Problem, start: Solution | None) -> _ProjectedBatch:

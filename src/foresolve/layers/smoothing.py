@@ -171,9 +171,9 @@ def in_units_of_gains(theta: Tensor, problem: Problem) -> Tensor:
     """What of the gains `(B, n)` of a linear problem is predicted: where it is `parametrized`, the parameters `(B, p)`.
 
     They are of the size of the coefficients that they move. What is known, or follows a parameter a second time, is no
-    spread of the prediction.
+    spread of the prediction; where all coefficients are known, theirs is the only one.
     """
-    maps = None if problem.parameters is None else problem.parameters.coefficients
+    maps = None if problem.parameters is None else problem.parameters.moving
     numbers = problem.gain(theta) if maps is None else theta * maps.unit
     return numbers.reshape(-1, numbers.shape[-1])
 

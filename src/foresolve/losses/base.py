@@ -22,7 +22,7 @@ from foresolve.problems.traits import check_words, missing, require
 FROM_DECISIONS = "FenchelYoung(layer), CaVE() or Imitation(layer)"
 
 
-Repair = Callable[[Tensor, Problem], Tensor]
+Repair = Callable[[Tensor, Any], Tensor]
 
 
 class Loss(nn.Module):

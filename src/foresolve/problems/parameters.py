@@ -41,6 +41,11 @@ class Parameters:
         names = ("coefficients", "constant", "rhs", "lower", "upper")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
+    @cached_property
+    def moving(self) -> Affine | None:
+        """What makes the coefficients, if any of them is predicted and is not `theta` itself."""
+        return self.coefficients if self.coefficients is not None and bool(self.coefficients.moved.any()) else None
+
     @property
     def fixed(self) -> bool:
         """Whether the feasible set stays where it is."""
