@@ -24,11 +24,10 @@ from foresolve.learning.policy import Policy
 from foresolve.learning.prediction import Model, as_model, inference, predict
 from foresolve.learning.report import COLUMNS, Report, check_intervals
 from foresolve.learning.subsets import as_dataset
-from foresolve.losses.base import Loss
+from foresolve.losses.base import Loss, Repair
 from foresolve.problems.base import Problem
 
 Rule = Callable[[Tensor, Problem], Tensor]
-Repair = Callable[[Tensor, Problem], Tensor]
 
 
 def evaluate(
