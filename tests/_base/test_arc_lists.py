@@ -48,12 +48,49 @@ def test_nodes_of_many_kinds() -> None:
     assert read_arcs([((0, 0), (0, 1)), ((0, 1), (1, 1))]).nodes == [(0, 0), (0, 1), (1, 1)]
 
 
-def test_identifiers_far_beyond_the_number_of_arcs_are_names() -> None:
-    far = np.array([[10**10, 7], [7, 10**10 + 1]])
-    assert read_arcs(far).nodes == read_arcs(far.tolist()).nodes == [10**10, 7, 10**10 + 1]
-    assert read_arcs([(1, 30), (30, 999)]).nodes is None
-    assert Graph.of([(0, 5000)], 6000).n_nodes == 6000  # whoever says how many there are means numbers
-    assert Graph.of([(0, 5000)]).n_nodes == 2
+@pytest.mark.parametrize(
+    ("arcs", "nodes"),
+    [
+        ([(10**10, 7), (7, 10**10 + 1)], [7, 10**10, 10**10 + 1]),
+        ([(3, 1), (1, 2)], [1, 2, 3]),
+        ([(0, -1), (-1, 5)], [-1, 0, 5]),
+        ([(2.5, 0.5), (0.5, 3.0)], [0.5, 2.5, 3.0]),
+        ([(4.0, 2.0), (2.0, 3.0)], [2, 3, 4]),
+        ([(2**63 + 3, 5), (5, 2**63 + 1)], [5, 2**63 + 1, 2**63 + 3]),
+        ([(2**63 + 1, -5), (-5, 2**63)], [-5, 2**63, 2**63 + 1]),
+        ([(2**70 + 1, 1), (1, 2**70)], [1, 2**70, 2**70 + 1]),
+    ],
+)
+def test_numbers_that_are_not_0_to_n_are_names_in_the_order_of_their_size(arcs: Any, nodes: list[Any]) -> None:
+    exact = [np.array(arcs), pandas.DataFrame(arcs)] if arcs[0][0] < 2**53 else [np.array(arcs, dtype=object)]
+    for form in [arcs, iter(arcs), *exact]:
+        graph = Graph.of(form)
+        assert graph.nodes == nodes
+        assert graph.arcs == arcs
+        assert (graph.n_nodes, graph.number("source", arcs[0][0])) == (len(nodes), nodes.index(arcs[0][0]))
+
+
+def test_unsigned_integers() -> None:
+    assert read_arcs(np.array([[2**63 + 3, 5], [5, 2**63 + 1]], dtype=np.uint64)).nodes == [5, 2**63 + 1, 2**63 + 3]
+    assert read_arcs(np.array([[1, 0], [0, 2]], dtype=np.uint64)).nodes is None
+
+
+def test_the_order_of_integers_does_not_depend_on_the_number_of_arcs() -> None:
+    """With costs on nodes, `theta` is in the order of the nodes."""
+    for top in (4, 999, 1021, 10**12):
+        assert Graph.of([(top, 1), (1, 0), (0, top)]).node_names == [0, 1, top]
+
+
+def test_whoever_says_how_many_nodes_there_are_means_numbers() -> None:
+    graph = Graph.of([(0, 5000)], 6000)
+    assert (graph.n_nodes, graph.nodes, graph.pairs.tolist()) == (6000, None, [[0, 5000]])
+    with pytest.raises(InvalidInputError, match=r"`arcs` must be node numbers 0, 1, 2, ...; got \[0, -1\] at arc 0"):
+        Graph.of([(0, -1)], 3)
+    more = Graph.of([(1, 4), (4, 2)]).with_nodes(6)
+    assert (more.n_nodes, more.nodes, more.arcs) == (6, None, [(1, 4), (4, 2)])
+    for count in (2, 4):
+        with pytest.raises(InvalidInputError, match="`supply` must be a number for each of the 3 nodes"):
+            Graph.of([(1, 4), (4, 2)]).with_nodes(count)
 
 
 def test_keys() -> None:
@@ -77,8 +114,7 @@ def test_keys() -> None:
         ([("a", "b"), ("a", None)], r"none missing; got None at arc 1\. Drop such rows first"),
         (pandas.DataFrame({"a": ["x", "y"], "b": ["y", np.nan]}), "none missing; got nan at arc 1"),
         (pandas.DataFrame({"a": ["x"], "b": [None]}).astype("string"), "none missing; got <NA> at arc 0"),
-        (pandas.DataFrame({"a": [0, 1], "b": [1, np.nan]}), r"node numbers 0, 1, 2, .*nan\] at arc 1"),
-        ([(0, -1)], "node numbers 0, 1, 2"),
+        (pandas.DataFrame({"a": [0, 1], "b": [1, np.nan]}), "none missing; got nan at arc 1"),
         (np.zeros((2, 3)), r"non-empty \(n_arcs, 2\)"),
     ],
 )

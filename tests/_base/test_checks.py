@@ -208,3 +208,11 @@ def test_warnings_point_to_the_caller() -> None:
         warnings.simplefilter("always")
         checks.warn("careful", ForesolveWarning)
     assert caught[0].filename == __file__
+
+
+def test_did_you_mean() -> None:
+    assert checks.did_you_mean("Blu", ["red", "blue"]) == "Did you mean 'blue'?"
+    assert checks.did_you_mean("samplse", ["samples", "seed"], code=True) == "Did you mean `samples`?"
+    assert checks.did_you_mean(1001, [1000, 7]) == "Did you mean 1000?"
+    assert checks.did_you_mean("blue", ["red", "green"]) == ""
+    assert checks.did_you_mean("blu", ["blue", *map(str, range(checks.MOST_OPTIONS))]) == ""  # it would take too long

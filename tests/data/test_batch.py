@@ -89,3 +89,11 @@ def test_torch_collates_them(theta) -> None:
         assert batch.has_theta == (theta is not None)
         assert torch.equal(batch.decision, CHOSEN)
         assert torch.equal(batch.weight, WEIGHT)
+
+
+def test_whether_the_truth_is_there_can_be_asked_as_of_any_attribute() -> None:
+    data = DecisionDataset(torch.ones(2, 4), decisions=CHOSEN, problem=TopK(3, 1))
+    for without in (decided(), data):
+        assert not hasattr(without, "theta")
+        assert getattr(without, "theta", None) is None
+    assert hasattr(known(), "theta")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from foresolve.data.inputs import as_table, first_table, map_tables
+from foresolve.data.inputs import as_table, by_name, column_names, first_table, map_tables
 from foresolve.errors import InvalidInputError
 
 CPU = torch.device("cpu")
@@ -63,3 +63,31 @@ def test_tables_within_dicts_and_tuples() -> None:
     assert map_tables(len, ROWS) == 3
     assert first_table(nested) is ROWS
     assert first_table((nested, None)) is ROWS
+
+
+def test_tables_that_run_backwards() -> None:
+    array = np.array(ROWS)
+    assert as_table("x", array[::-1, ::-1], CPU).tolist() == [[6.0, 5.0], [4.0, 3.0], [2.0, 1.0]]
+    frame = pd.DataFrame(array, columns=["a", "b"])
+    assert as_table("x", frame[["b", "a"]][::-1], CPU).tolist() == [[6.0, 5.0], [4.0, 3.0], [2.0, 1.0]]
+
+
+def test_names_of_columns() -> None:
+    frame = pd.DataFrame(ROWS, columns=["a", "b"])
+    assert column_names(frame) == column_names(pa.Table.from_pandas(frame)) == ("a", "b")
+    for unnamed in (pd.DataFrame(ROWS), np.array(ROWS), frame["a"], frame.rename(columns={"a": 1}), ROWS, None):
+        assert column_names(unnamed) is None
+
+
+def test_columns_by_name() -> None:
+    frame = pd.DataFrame(ROWS, columns=["a", "b"])
+    for table in (frame, pa.Table.from_pandas(frame)):
+        assert as_table("y", by_name("y", table, ("b", "a")), CPU).tolist() == [row[::-1] for row in ROWS]
+        assert by_name("y", table, ("a", "b")) is table
+        assert by_name("y", table, None) is table
+        with pytest.raises(InvalidInputError, match=r"`y` must be .*names \(2\); got one without 'c' and with 'b'"):
+            by_name("y", table, ("a", "c"))
+    with pytest.raises(InvalidInputError, match="with twice 'a', 'a'"):
+        by_name("y", frame[["a", "b", "a"]], ("b", "a"))
+    numbered = pd.DataFrame(ROWS)
+    assert by_name("y", numbered, ("b", "a")) is numbered

@@ -156,7 +156,7 @@ def test_bad_arguments() -> None:
         (np.ones((20, 1)), r"`weights` must be \(20,\); got \(20, 1\)"),
         ([-1.0] + [1.0] * 19, "`weights` must be"),
         ([np.nan] + [1.0] * 19, "`weights` must be finite"),
-        (np.zeros(20), "`weights` must be positive for at least one instance; got 0 for all"),
+        (np.zeros(20), "`weights` must be such that at least one instance has a positive weight"),
     ],
 )
 def test_bad_weights(weights: object, message: str) -> None:
@@ -171,3 +171,32 @@ def test_weights_beside_the_truth() -> None:
     assert [batch.weight.tolist() for batch in data.loader(2, shuffle=False)] == [[1.0, 2.0], [3.0]]  # type: ignore[union-attr]
     assert data.with_problem(TopK(3, 2)).weights is not None
     assert DecisionDataset(torch.zeros(3, 1), torch.eye(3), TopK(3, 1))[:].weight is None
+
+
+def test_names_of_features_follow_them(tmp_path: Path) -> None:
+    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3), columns=["a", "b", "c"])
+    data = DecisionDataset(frame, torch.rand(4, 3, generator=seeded()), TopK(3, 1))
+    parts = [data.subset([1, 2]), *data.split(0.5), data.to("cpu"), data.with_problem(TopK(3, 2)), data.robust(1)]
+    for part in (data, *parts):
+        assert part.feature_names == ("a", "b", "c")
+    assert data.with_features(frame[["c", "a"]]).feature_names == ("c", "a")
+    for unnamed in (frame.to_numpy(), {"left": frame}, (frame, frame), pd.DataFrame(frame.to_numpy())):
+        assert data.with_features(unnamed).feature_names is None
+
+
+def test_frames_are_matched_with_the_names_of_the_problem() -> None:
+    problem = LinearProgram([[1.0, 1.0, 1.0]], [1.0], bounds=(0, 1), names=["x", "y", "z"])
+    theta = pd.DataFrame([[1.0, 2.0, 3.0], [6.0, 5.0, 4.0]], columns=["x", "y", "z"])
+    data = DecisionDataset(np.zeros((2, 1)), theta[["z", "x", "y"]], problem)
+    assert data.theta.tolist() == theta.to_numpy().tolist()
+    chosen = pd.DataFrame([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], columns=["x", "y", "z"])
+    alone = DecisionDataset(np.zeros((2, 1)), decisions=chosen[["y", "z", "x"]], problem=problem)
+    assert alone.decisions.tolist() == chosen.to_numpy().tolist()
+    with pytest.raises(InvalidInputError, match=r"`theta` must be .*; got one without 'z' and with 'w'"):
+        DecisionDataset(np.zeros((2, 1)), theta.rename(columns={"z": "w"}), problem)
+
+
+def test_what_was_not_checked_is_not_checked_with_another_problem() -> None:
+    table = torch.rand(4, 3, generator=seeded())
+    data = DecisionDataset(torch.zeros(4, 1), decisions=table, problem=TopK(3, 1), check=False)
+    assert torch.equal(data.with_problem(TopK(3, 2)).decisions, table)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from foresolve.data import neighbors
 from foresolve.data.dataset import DecisionDataset
@@ -139,3 +140,20 @@ def test_bad_arguments() -> None:
     covering = DecisionDataset(torch.zeros(3, 1), torch.rand(3, 4, 2), problem)
     with pytest.raises(InvalidInputError, match="linear objective"):
         covering.robust(1)
+
+
+@pytest.mark.parametrize("large", ["outlier", "clusters", "years"])
+def test_neighbors_are_the_nearest_whatever_the_spread(large: str) -> None:
+    """Squares of large features would drown the differences of small ones."""
+    features = torch.rand(100, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    if large == "outlier":
+        features[0, 0] = 1e9
+    elif large == "clusters":
+        features = 1e-2 * features
+        features[50:] += 1e6
+    else:
+        features[:, 0] = (5 * features[:, 0]).floor() * 86400 * 365
+    distances = cdist(features.numpy(), features.numpy())
+    np.fill_diagonal(distances, np.inf)
+    expected = np.sort(np.argsort(distances, 1, kind="stable")[:, :5], 1)
+    np.testing.assert_array_equal(np.sort(nearest(features, 5).numpy(), 1), expected)

@@ -14,7 +14,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.layers import PerturbedAdditive, QuadraticRelaxation
 from foresolve.learning import compare, evaluate, fit
-from foresolve.losses import CaVE, FenchelYoung, SPOPlus
+from foresolve.losses import CaVE, FenchelYoung, Imitation, SPOPlus
 from foresolve.models import LinearRegression, RandomDecision, RandomForest
 from foresolve.problems.top_k import TopK
 from learning.instances import model, top_k_data
@@ -116,14 +116,14 @@ class TestFit:
         assert history.valid_regret == [None] * len(history)
         assert history.valid_loss == [None] * len(history)
         assert history.best_epoch is not None
-        best = history.valid_hamming[history.best_epoch]
-        assert best == min(value for value in history.valid_hamming if value is not None)
+        best = history.valid_distance[history.best_epoch]
+        assert best == min(value for value in history.valid_distance if value is not None)
         assert evaluate(net, valid, bootstrap=0).hamming == pytest.approx(best)  # the best weights are back
         assert before is not None
         assert best is not None
         assert best < 0.5 * before
         assert f"best validation distance {best:.2%}" in repr(history)
-        assert history.plot().figure.axes[1].get_ylabel() == "entries that differ (%)"
+        assert history.plot().figure.axes[1].get_ylabel() == "distance to decisions on record (%)"
 
     def test_other_monitors(self) -> None:
         train, known = recorded(), top_k_data(seed=1)
@@ -131,7 +131,7 @@ class TestFit:
         assert fit(model(), loss, train, recorded(), epochs=1, monitor="loss").valid_loss[0] is not None
         assert fit(model(), loss, train, known, epochs=1).valid_regret[0] is not None
         agreed = fit(model(), loss, train, known, epochs=1, monitor="agreement")
-        assert agreed.valid_hamming[0] is not None
+        assert agreed.valid_distance[0] is not None
         with pytest.raises(InvalidInputError, match=r'`monitor` must be "agreement" or "loss".*Of decisions alone'):
             fit(model(), loss, train, recorded(), epochs=1, monitor="regret")
 
@@ -151,7 +151,7 @@ class TestFit:
         settings = {"epochs": 1, "lr": 1e-6, "on_failure": "skip"}
         with pytest.warns(foresolve.ForesolveWarning, match="has a trivial minimum"):
             history = fit(net, foresolve.losses.MAP(shifted=False), data, data, **settings)
-        assert history.valid_hamming == [0.0]
+        assert history.valid_distance == [0.0]
 
     def test_what_needs_the_truth_says_so(self) -> None:
         for baseline in (LinearRegression(), RandomForest(2)):
@@ -164,8 +164,8 @@ class TestFit:
 
     def test_a_random_decision_does_not(self) -> None:
         history = fit(RandomDecision(), None, recorded(), recorded(seed=1))
-        assert history.valid_hamming[0] is not None
-        assert 0 < history.valid_hamming[0] < 1
+        assert history.valid_distance[0] is not None
+        assert 0 < history.valid_distance[0] < 1
         assert 0 < history.train_loss[0] < 1
 
     def test_a_policy(self) -> None:
@@ -202,3 +202,24 @@ class TestCompare:
     def test_no_regret_to_compare(self) -> None:
         with pytest.raises(InvalidInputError, match=r"`measure` must be one of .*hamming.*; got 'regret'"):
             compare(self.reports(), measure="regret")
+
+
+def test_fractional_decisions_are_watched_by_degrees() -> None:
+    """No two of them are ever identical: the share of entries that differ stays at 1, and would stop training."""
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(60, 3, generator=generator)
+    simplex = foresolve.LinearProgram([[1.0, 1.0, 1.0]], [1.0], bounds=(0, 1))
+    data = DecisionDataset(features, decisions=torch.softmax(features, -1), problem=simplex)
+    net = foresolve.MLP(3, 3, seed=0)
+    history = fit(net, Imitation(QuadraticRelaxation(0.5)), data, data, epochs=20, lr=0.05, patience=3)
+    assert history.best_epoch is not None
+    assert history.best_epoch > 3
+    distances = [value for value in history.valid_distance if value is not None]
+    assert min(distances) < 0.9 * distances[0]
+    assert evaluate(net, data).hamming > 0.9
+
+
+@pytest.mark.parametrize("value", [None, "far", object()])
+def test_metrics_that_give_no_numbers(value) -> None:
+    with pytest.raises(InvalidInputError, match=rf"`metric\(x, y\)` must be \(4,\).*; got {type(value).__name__}"):
+        evaluate(model(), top_k_data(4), metric=lambda x, y: value)

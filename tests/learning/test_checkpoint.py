@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from foresolve._base import extras
 from foresolve.data.batch import Batch
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError, MissingExtraError
 from foresolve.layers.perturbed import PerturbedAdditive
 from foresolve.learning.fitting import fit
@@ -200,3 +201,19 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setattr(extras.importlib, "import_module", missing)
     with pytest.raises(MissingExtraError, match=r'needs safetensors. .*: pip install "foresolve\[learn\]"'):
         fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
+
+
+def test_other_weights_and_monitors_are_other_runs(tmp_path: Path) -> None:
+    data = top_k_data()
+    weights = torch.linspace(1.0, 2.0, len(data))
+    weighted = DecisionDataset(data.features, data.theta, data.problem, weights=weights)
+    fit(net(), MSE(), weighted, data, epochs=1, checkpoint=tmp_path)
+    run: dict[str, Any] = {"epochs": 2, "checkpoint": tmp_path, "resume": True}
+    for train, options, what in (
+        (data, {}, "weights = nothing"),
+        (DecisionDataset(data.features, data.theta, data.problem, weights=weights.flip(0)), {}, "weights = "),
+        (weighted, {"monitor": "loss"}, "monitor = 'loss'"),
+    ):
+        with pytest.raises(InvalidInputError, match=f"one of the same settings, with {what}"):
+            fit(net(), MSE(), train, data, **run, **options)
+    assert len(fit(net(), MSE(), weighted, data, **run)) == 2

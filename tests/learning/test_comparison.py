@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
-from foresolve.learning import compare
+from foresolve.learning import compare, evaluate
 from foresolve.learning.report import Report
 from foresolve.models.mlp import MLP
+from learning.instances import top_k_data
 
 RNG = np.random.default_rng(0)
 OPTIMUM = 5 + RNG.random(60)
@@ -87,3 +89,20 @@ def test_bad_input() -> None:
         compare({"good": GOOD}, measure="fame")
     with pytest.raises(InvalidInputError, match="`reports` must be of the same instances"):
         compare({"good": GOOD, "else": report(np.zeros(60), OPTIMUM + 1)})
+
+
+def test_reports_of_other_weights_are_refused() -> None:
+    data = top_k_data(20)
+    weights = np.linspace(1.0, 2.0, 20)
+    plain, weighted, scaled, other = (
+        evaluate(MLP(3, 5, seed=0), DecisionDataset(data.features, data.theta, data.problem, weights=w), bootstrap=0)
+        for w in (None, weights, 7 * weights, weights[::-1])
+    )
+    assert compare({"a": weighted, "b": scaled})["b"].difference == 0
+    ones = DecisionDataset(data.features, data.theta, data.problem, weights=np.full(20, 3.0))
+    assert compare({"a": plain, "b": evaluate(MLP(3, 5, seed=0), ones)})["b"].difference == 0
+    for reports in ({"a": plain, "b": weighted}, {"a": weighted, "b": plain}, {"a": weighted, "b": other}):
+        with pytest.raises(InvalidInputError, match="`reports` must be of the same weights; got 'b', weighted other"):
+            compare(reports)
+    with pytest.raises(InvalidInputError, match=r"`measure` must be one of .*; got 'weight'"):
+        compare({"a": weighted, "b": scaled}, measure="weight")

@@ -84,7 +84,7 @@ def test_decisions_alone_and_weights() -> None:
         for model, device in zip(models, ("cpu", "cuda")):
             states.append(fit(model, copy.deepcopy(loss), data, data, epochs=3, lr=0.01, device=device))
         assert states[1].train_loss == pytest.approx(states[0].train_loss, rel=1e-3)
-        assert states[1].valid_hamming == pytest.approx(states[0].valid_hamming, abs=0.02)
+        assert states[1].valid_distance == pytest.approx(states[0].valid_distance, abs=0.02)
         reports = [evaluate(model, data, metric=lambda x, y: (x * y).sum(-1)) for model in models]
         assert reports[1].hamming == pytest.approx(reports[0].hamming, abs=0.02)
     moved = data.to("cuda").subset([3, 5])

@@ -303,3 +303,41 @@ def test_rules_and_repairs_that_give_no_decisions() -> None:
         evaluate(nn.Linear(3, 5), data, lambda theta, problem: torch.tensor(1.0))
     with pytest.raises(InvalidInputError, match=r"`repair\(x, problem\)` must be a tensor of decisions; got NoneType"):
         evaluate(nn.Linear(3, 5), data, lambda theta, problem: theta, repair=lambda x, problem: None)  # type: ignore
+
+
+def test_rules_and_repairs_of_decisions_alone_where_the_prediction_makes_constraints() -> None:
+    plant = LinearProgram(A_eq=[[1.0, 1.0, -1.0]], b_eq=[0.0], bounds=(0, [5.0, 99.0, 99.0]), sense="min")
+    problem = plant.parametrized([1.0, 6.0, 0.0], b_eq=Affine([[1.0]]))
+    load = torch.tensor([[2.0], [7.0]])
+    data = DecisionDataset(load, decisions=problem.solve(load), problem=problem)
+    for rule in (lambda theta, problem: problem.solve(theta), QuadraticRelaxation(1e-4)):
+        report = evaluate(lambda features: features, data, rule)
+        assert report.feasible is None
+    with pytest.raises(InvalidInputError, match="`repair` must be left out where only decisions are known"):
+        evaluate(lambda features: features, data, repair=lambda x, problem: x)
+
+
+def test_data_without_weight() -> None:
+    data = top_k_data(8)
+    weighted = DecisionDataset(data.features, data.theta, data.problem, weights=[0.0] * 4 + [1.0] * 4)
+    with pytest.raises(InvalidInputError, match="`data` must be such that at least one instance has a positive weight"):
+        evaluate(nn.Linear(3, 5), weighted.subset(slice(0, 4)))
+
+
+def test_columns_of_a_frame_are_matched_with_those_of_the_model() -> None:
+    pandas, linear = pytest.importorskip("pandas"), pytest.importorskip("sklearn.linear_model")
+    data = top_k_data(40)
+    frame = pandas.DataFrame(data.features.double().numpy(), columns=["u", "v", "w"])
+    ridge = linear.Ridge().fit(frame, data.theta.numpy())
+    expected = evaluate(ridge, data).normalized_regret
+    shuffled = DecisionDataset(frame[["w", "u", "v"]], data.theta, data.problem)
+    network = Policy(lambda features: features @ torch.eye(3, 5), data.problem, feature_names=["u", "v", "w"])
+    for model in (ridge, Policy(ridge, data.problem), Policy(ridge, data.problem).model):
+        assert evaluate(model, shuffled).normalized_regret == pytest.approx(expected)
+    assert evaluate(network, shuffled).regret == pytest.approx(evaluate(network, data).regret)
+    assert shuffled.solved  # the caller's own, whatever its columns
+    other = DecisionDataset(frame.rename(columns={"w": "z"}), data.theta, data.problem)
+    with pytest.raises(
+        InvalidInputError, match=r"`data` must be of the 3 columns .*; got features without 'w' and with"
+    ):
+        evaluate(ridge, other)

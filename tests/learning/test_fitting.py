@@ -223,3 +223,24 @@ def test_a_generator_will_do_for_a_seed_and_nonsense_is_refused() -> None:
     for nonsense in (1.5, -1, "7"):
         with pytest.raises(InvalidInputError, match="`seed` must be an integer >= 0"):
             weights(nonsense)
+
+
+def test_the_error_of_a_weighted_baseline_is_weighted() -> None:
+    data = top_k_data(6)
+    counts = torch.tensor([1, 0, 3, 2, 1, 1])
+    heavy = DecisionDataset(data.features, data.theta, data.problem, weights=counts)
+    repeated = data.subset(torch.arange(6).repeat_interleave(counts))
+    losses = [fit(LinearRegression(ridge=1.0), None, part).train_loss[0] for part in (heavy, repeated)]
+    assert losses[0] == pytest.approx(losses[1])
+
+
+def test_columns_of_validation_are_those_of_training() -> None:
+    pandas = pytest.importorskip("pandas")
+    data = top_k_data(40)
+    frame = pandas.DataFrame(data.features.numpy(), columns=["u", "v", "w"])
+    train = DecisionDataset(frame, data.theta, data.problem)
+    shuffled = DecisionDataset(frame[["w", "u", "v"]], data.theta, data.problem)
+    scores = [fit(model(), "spo+", train, valid, epochs=2).valid_regret for valid in (train, shuffled)]
+    assert scores[0] == scores[1]
+    with pytest.raises(InvalidInputError, match="`valid` must be of the 3 columns"):
+        fit(model(), "spo+", train, train.with_features(frame.rename(columns={"u": "z"})), epochs=1)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from foresolve.learning.metrics import auc, cross_entropy, ratio, worst_decision
+from foresolve.learning.metrics import auc, cross_entropy, distance, ranges, ratio, worst_decision
 from foresolve.problems import Knapsack, ShortestPath, TopK
 
 
@@ -62,3 +62,16 @@ def test_costs_are_on_the_right_side() -> None:
     theta_hat, theta = torch.tensor([[1.0, 1.0]]), torch.tensor([[1.0, 9.0]])
     worst = worst_decision(problem, theta_hat, theta, problem.solve(theta_hat))
     assert worst.tolist() == [[0.0, 1.0]]
+
+
+def test_the_distance_of_decisions_is_that_of_hamming_where_they_are_0_or_1() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, y = (torch.randint(0, 2, (6, 4), generator=generator).double() for _ in range(2))
+    assert torch.equal(distance(x, y, ranges(y)), (x != y).double().mean(-1))
+    assert ranges(torch.ones(3, 2)).tolist() == [1.0, 1.0]
+
+
+def test_the_distance_of_decisions_is_in_units_of_their_entries() -> None:
+    y = torch.tensor([[0.0, 1.0, 5.0], [100.0, 1.5, 5.0]])
+    x = torch.tensor([[50.0, 1.25, 5.5], [100.0, 1.5, 5.0]])
+    assert distance(x, y, ranges(y)).tolist() == [0.5, 0.0]

@@ -45,8 +45,17 @@ def test_an_optimizer_for_the_parameters_that_train() -> None:
 
 
 def test_the_learning_rate_identifies_a_run_only_where_it_is_used() -> None:
-    assert Options(lr=0.5, seed=3).identity(10) == {"seed": 3, "batch_size": 32, "instances": 10, "lr": 0.5}
+    run = {"seed": 3, "batch_size": 32, "instances": 10, "monitor": None, "weights": None}
+    assert Options(lr=0.5, seed=3).identity(10) == run | {"lr": 0.5}
     assert "lr" not in Options(optimizer=torch.optim.SGD).identity(10)
+
+
+def test_the_monitor_and_the_weights_identify_a_run() -> None:
+    loss = Options(monitor="loss").identity(3)
+    assert loss["monitor"] == "loss"
+    light, heavy = (Options().identity(3, torch.tensor(w))["weights"] for w in ([1.0, 1.0, 1.0], [1.0, 1.0, 2.0]))
+    assert len({None, light, heavy}) == 3
+    assert Options().identity(3, torch.tensor([1.0, 1.0, 2.0]))["weights"] == heavy
 
 
 class Idle(torch.optim.Optimizer):

@@ -112,7 +112,12 @@ def test_problems_come_back(problem: Problem, tmp_path: Path) -> None:
     assert repr(again.problem) == repr(problem)
     assert again.problem.names == problem.names
     features = torch.randn(20, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    assert torch.equal(again(features), policy(features))
+    if not problem.batch_shape:
+        assert torch.equal(again(features), policy(features))
+        return
+    assert torch.equal(again(features, again.problem), policy(features, problem))
+    with pytest.raises(InvalidInputError, match="`problem` must be given where the policy"):
+        policy(features)
 
 
 @pytest.mark.parametrize("matroid", MATROIDS, ids=repr)
@@ -466,7 +471,8 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
         (put("rule", value=None), "`rule` must be str"),
         (put("feature_names", value="ab"), "`feature_names` must be a list of names"),
         (put("feature_names", value=[1]), "`feature_names` must be a list of names"),
-        (put("model", "class", value="Transformed"), "`model` must be dict; got nothing"),
+        (put("model", "class", value="Transformed"), "'Transformed' is none of the reference models"),
+        (put("model", "model", value=3), "`model` must be dict; got int"),
         (put("files", value={}), "`weights` must be dict; got nothing"),
         (put("files", "weights", "name", value="/etc/passwd"), "damaged or hostile"),
         (put("files", "weights", "name", value="../weights-0123456789abcdef.safetensors"), "damaged or hostile"),
@@ -592,3 +598,15 @@ def test_bad_input() -> None:
     for use in (Policy(model, problem).save, Policy.load):
         with pytest.raises(InvalidInputError, match="`folder` must be a path, as a string or a `Path`; got None"):
             use(None)  # type: ignore[arg-type]
+
+
+def test_a_model_of_the_users_may_be_called_as_ours_and_keeps_its_precision(tmp_path: Path) -> None:
+    class Transformed(nn.Linear):
+        pass
+
+    policy = Policy(Transformed(3, 6).double(), TopK(6, 2))
+    policy.save(tmp_path)
+    again = Policy.load(tmp_path, model=Transformed(3, 6))
+    assert next(again.model.parameters()).dtype == torch.float64
+    features = torch.randn(50, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(again(features), policy(features))

@@ -20,6 +20,7 @@ from foresolve.losses.spo import SPOPlus
 from foresolve.models.mlp import MLP
 from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.shortest_path import ShortestPath
+from foresolve.problems.top_k import TopK
 from foresolve.schedules import geometric
 from learning.instances import NoisySquares, Squares, model, same, top_k_data
 
@@ -113,8 +114,27 @@ def test_validation_skips_what_cannot_be_solved() -> None:
     net = MLP(3, 3, seed=generator)
     with pytest.raises(SolverError):
         fit(net, MSE(), data, data, epochs=1, lr=1e-6)
+    with torch.no_grad():
+        net.layers[-1].bias += 0.5  # type: ignore[operator]
+        some = (net(features) >= 0).all(-1)
+    assert 0 < int(some.sum()) < 20
     history = fit(net, MSE(), data, data, epochs=1, lr=1e-6, on_failure="skip")
     assert history.valid_regret[0] == pytest.approx(0.0)
+    with torch.no_grad():
+        net.layers[-1].bias -= 100.0  # type: ignore[operator]
+    with pytest.raises(SolverError, match="a solver failed on every validation instance"):
+        fit(net, MSE(), data, data, epochs=1, lr=1e-6, on_failure="skip")
+
+
+def test_the_regret_of_optima_of_zero_is_a_mean() -> None:
+    """There is nothing to divide by: all decisions are worth nothing but the wrong one, -1."""
+    theta = torch.tensor([[0.0, -1.0]]).repeat(4, 1)
+    data = DecisionDataset(torch.zeros(4, 1), theta, TopK(2, 1), weights=[1.0, 1.0, 1.0, 3.0])
+    features = torch.tensor([[0.0], [0.0], [0.0], [1.0]])
+    net = torch.nn.Linear(1, 2)
+    net.load_state_dict({"weight": torch.tensor([[0.0], [10.0]]), "bias": torch.tensor([1.0, 0.0])})
+    history = fit(net, MSE(), data, data.with_features(features), epochs=1, lr=1e-6)
+    assert history.valid_regret == [0.5]
 
 
 def test_validation_decides_as_policies_do() -> None:
@@ -186,14 +206,16 @@ def test_validation_is_weighted(monitor: Any) -> None:
     heavy = weighted(counts, seed=3)
     repeated = top_k_data(8, 3).subset(torch.arange(8).repeat_interleave(counts))
     scores = [trained(top_k_data(8), valid, monitor=monitor)[1] for valid in (heavy, repeated)]
-    for name in ("valid_regret", "valid_loss", "valid_hamming"):
+    for name in ("valid_regret", "valid_loss", "valid_distance"):
         assert getattr(scores[0], name) == pytest.approx(getattr(scores[1], name))
-    assert [value is not None for value in (scores[0].valid_regret + scores[0].valid_hamming)].count(True) in (0, 3)
+    assert [value is not None for value in (scores[0].valid_regret + scores[0].valid_distance)].count(True) in (0, 3)
 
 
 def test_a_part_without_weight_is_no_training_set() -> None:
     data = weighted(torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]))
-    with pytest.raises(InvalidInputError, match="with at least one instance of positive weight; got weights of 0"):
+    with pytest.raises(
+        InvalidInputError, match="`train` must be such that at least one instance has a positive weight"
+    ):
         trained(data.subset([1, 2]))
 
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from torch.utils.data import Subset
 
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.subsets import as_dataset
@@ -43,3 +46,21 @@ def test_anything_else_is_refused_by_name() -> None:
         as_dataset("data", [1])
     with pytest.raises(InvalidInputError, match=r"`data\.dataset` must be a DecisionDataset.*got list"):
         as_dataset("data", Subset([1, 2], [0]))  # type: ignore[arg-type]
+
+
+def test_a_data_set_with_a_cache_is_solved_before_its_parts(tmp_path: Path) -> None:
+    data = top_k_data(10)
+    cached = DecisionDataset(data.features, data.theta, data.problem, cache=tmp_path / "best.npz")
+    part = as_dataset("train", Subset(cached, [1, 2]))
+    assert cached.solved
+    assert part.solved
+    assert cached.cache is not None
+    assert cached.cache.exists()
+
+
+def test_a_part_without_weight_is_refused() -> None:
+    data = top_k_data(4)
+    weighted = DecisionDataset(data.features, data.theta, data.problem, weights=[0.0, 0.0, 1.0, 1.0])
+    for part in (weighted.subset([0, 1]), Subset(weighted, [0, 1])):
+        with pytest.raises(InvalidInputError, match="`valid` must be such that at least one instance has a positive"):
+            as_dataset("valid", part)

@@ -58,7 +58,7 @@ def test_losses_of_decisions_need_nothing_else(name: str) -> None:
     history = foresolve.fit(model, loss, data, data, epochs=2, lr=0.01, progress=False, patience=2)
     assert all(math.isfinite(value) for value in history.train_loss)
     assert history.valid_regret == [None, None]
-    assert all(value is not None and 0 <= value <= 1 for value in history.valid_hamming)
+    assert all(value is not None and 0 <= value <= 1 for value in history.valid_distance)
 
 
 @pytest.mark.parametrize("name", ["FenchelYoung(PerturbedAdditive)", "CaVE", "Imitation(QuadraticRelaxation)"])
@@ -113,3 +113,25 @@ def test_contrastive_losses_without_a_shift() -> None:
     assert nce(theta_hat, batch).item() == pytest.approx((1.0 + 0.0 - 2.0) / 3)
     assert largest(theta_hat, batch).item() == pytest.approx(1.0)
     assert largest(0 * theta_hat, batch).item() == 0.0
+
+
+def test_a_loss_that_is_called_as_in_pyepo() -> None:
+    theta = torch.rand(2, 12)
+    for arguments, got in (((theta, theta, theta), "3 arguments"), ((theta,), "Tensor")):
+        with pytest.raises(InvalidInputError, match=rf"; got {got}. A loss is called as `loss\(theta_hat, batch\)`"):
+            foresolve.SPOPlus()(theta, *arguments)
+
+
+def test_decisions_alone_are_not_sent_to_losses_that_want_more() -> None:
+    coverage = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(3, 1))
+    plant = foresolve.LinearProgram(A_eq=[[1.0, -1.0]], b_eq=[0.0], bounds=(0, 9), sense="min")
+    moving = plant.parametrized([1.0, 0.0], b_eq=foresolve.problems.Affine([[1.0]]))
+    for problem, x in ((coverage, [[1.0, 0.0, 0.0]]), (moving, [[2.0, 0.0]])):
+        data = DecisionDataset(torch.zeros(1, 2), decisions=x, problem=problem)
+        for loss in (foresolve.losses.CaVE(), foresolve.losses.FenchelYoung(foresolve.layers.PerturbedAdditive())):
+            with pytest.raises(
+                InvalidInputError, match=r"Imitation\(PerturbedAdditive\(\)\) learns with any"
+            ) as caught:
+                loss.check_data(data)
+            assert "DecisionLoss" not in str(caught.value)
+        foresolve.losses.Imitation(foresolve.layers.PerturbedAdditive()).check_data(data)

@@ -12,8 +12,8 @@ from torch import Tensor
 
 import foresolve
 from foresolve.data.batch import Batch
-from foresolve.errors import InvalidInputError
-from foresolve.losses.cave import CaVE
+from foresolve.errors import ForesolveWarning, InvalidInputError
+from foresolve.losses.cave import CaVE, within_faces
 from foresolve.solvers.projection.cone import NormalCone
 from instances import draw
 from losses.conformance import Case, LossConformance, instance
@@ -178,3 +178,50 @@ def test_bad_input() -> None:
         CaVE(inner_ratio=0)
     with pytest.raises(InvalidInputError, match=r"`solve_ratio` must be in \[0, 1\]; got 2"):
         CaVE(solve_ratio=2)
+
+
+LP = foresolve.LinearProgram([[1.0, 2.0, 3.0]], [4.0], bounds=(0, [1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize(
+    ("problem", "x", "vertex"),
+    [
+        (foresolve.TopK(4, 2), [1.0, 1.0, 0.0, 0.0], True),
+        (foresolve.TopK(4, 2), [0.5, 0.5, 0.5, 0.5], False),
+        (foresolve.TopK(4, 2), [0.5, 0.5, 1.0, 0.0], False),
+        (LP, [1.0, 1.5, 0.0], True),  # an entry between its bounds, held by the row
+        (LP, [0.5, 0.5, 0.0], False),
+        (LP, [0.5, 0.5, 0.1], False),  # nothing is tight
+        (foresolve.Knapsack([2.0, 3.0], [4.0]), [1.0, 0.0], True),
+        (foresolve.Knapsack([2.0, 3.0], [[4.0], [4.0]]).select(torch.tensor([1])), [0.5, 0.0], False),
+    ],
+)
+def test_vertices(problem: foresolve.LinearProgram, x: list[float], vertex: bool) -> None:
+    polytope = problem.polytope(torch.Size([1]))
+    assert within_faces(torch.tensor([x], dtype=torch.float64), polytope).tolist() == [not vertex]
+
+
+def test_means_of_paths_are_no_vertices() -> None:
+    """Flow rows depend on each other, so that counting what is tight would not do."""
+    problem = foresolve.ShortestPath.grid(5, 5)
+    paths = problem.solve(torch.rand(8, 40, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
+    polytope = problem.polytope(torch.Size([8]))
+    assert not within_faces(paths, polytope).any()
+    means = (paths + paths.roll(1, 0)) / 2
+    different = (paths != paths.roll(1, 0)).any(-1)
+    assert different.any()
+    assert torch.equal(within_faces(means, polytope), different)
+
+
+@pytest.mark.parametrize("kind", ["inner", "exact", "hybrid"])
+def test_decisions_that_are_no_vertices_are_told_of_once(kind: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(60, 3, generator=generator)
+    problem = foresolve.TopK(4, 2)
+    decisions = problem.solve(features @ torch.randn(3, 4, generator=generator))
+    means = foresolve.DecisionDataset(features, decisions=(decisions + decisions.roll(1, 0)) / 2, problem=problem)
+    with pytest.warns(ForesolveWarning) as caught:
+        foresolve.fit(foresolve.MLP(3, 4, seed=0), CaVE(kind), means, means, epochs=3, lr=0.05, monitor="loss")  # type: ignore[arg-type]
+    (message,) = {str(warning.message) for warning in caught}  # and nothing of NumPy's
+    assert "are no vertices" in message
+    assert "FenchelYoung(layer) and Imitation(layer)" in message

@@ -18,6 +18,7 @@ from foresolve.losses.spo import SPOPlus
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
 from foresolve.models.mlp import MLP
 from foresolve.models.reference import Baseline
+from foresolve.problems.top_k import TopK
 from learning.instances import top_k_data
 from models.instances import item_data, pair_data
 
@@ -129,3 +130,19 @@ def test_bad_input() -> None:
         LinearRegression().fit(
             DecisionDataset((torch.zeros(4, 2, 2), torch.zeros(4, 2, 2)), data.theta[:4], data.problem)
         )
+
+
+@pytest.mark.parametrize("baseline", [ConstantMean(), LinearRegression()])
+def test_data_without_weight(baseline: Baseline) -> None:
+    data = top_k_data(6)
+    part = DecisionDataset(data.features, data.theta, data.problem, weights=[0.0] * 3 + [1.0] * 3).subset([0, 1])
+    for train in (baseline.fit, lambda part: fit(baseline, None, part)):
+        with pytest.raises(InvalidInputError, match="`train` must be such that at least one instance has a positive"):
+            train(part)
+
+
+def test_neighbors_are_the_nearest_beside_an_outlier() -> None:
+    features = torch.rand(100, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    features[0, 0] = 1e9
+    data = DecisionDataset(features, torch.arange(500.0).reshape(100, 5), TopK(5, 2))
+    assert torch.equal(NearestNeighbors(1).fit(data)(features), data.theta.double())  # each is its own

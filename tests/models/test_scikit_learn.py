@@ -8,13 +8,16 @@ import torch
 
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
+from foresolve.learning.fitting import fit
 from foresolve.models.baselines import LinearRegression
-from foresolve.models.scikit_learn import ScikitLearn, check_fitted, estimator_table
+from foresolve.models.scikit_learn import ScikitLearn, check_fitted, estimator_table, fitted_names
 from learning.instances import top_k_data
 from models.instances import item_data, pair_data
 
 linear = pytest.importorskip("sklearn.linear_model")
 
+from sklearn.compose import TransformedTargetRegressor  # noqa: E402
+from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.neighbors import KNeighborsRegressor  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
@@ -104,3 +107,49 @@ def test_weights_are_refused_where_there_is_no_place_for_them() -> None:
             InvalidInputError, match=r"without weights; .*`KNeighborsRegressor\.fit` has no `sample_weight`"
         ):
             ScikitLearn(estimator).fit(weighted)
+
+
+def test_features_of_another_width_than_the_estimator_was_fitted_with() -> None:
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    for estimator in (linear.Ridge().fit(X, X), make_pipeline(StandardScaler(), linear.Ridge()).fit(X, X)):
+        expected = rf"`features` must be \(N, 3\), as {type(estimator).__name__} was fitted with; got \(9, 2\)"
+        with pytest.raises(InvalidInputError, match=expected):
+            ScikitLearn.trained(estimator)(X[:, :2])
+
+
+def test_names_that_pipelines_were_fitted_with() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).normal(size=(9, 3)), columns=["u", "v", "w"])
+    ridge = linear.Ridge()
+    for estimator in (
+        ridge,
+        make_pipeline(StandardScaler(), ridge),
+        make_pipeline("passthrough", ridge),
+        make_pipeline("passthrough", "passthrough", StandardScaler(), ridge),
+        make_pipeline(make_pipeline("passthrough", StandardScaler()), ridge),
+        GridSearchCV(make_pipeline("passthrough", ridge), {"ridge__alpha": [1.0]}, cv=2),
+    ):
+        assert fitted_names(estimator.fit(frame, frame.to_numpy())) == ("u", "v", "w")
+        expected = estimator.predict(frame)
+        model = ScikitLearn.trained(estimator)
+        np.testing.assert_array_equal(model(frame.to_numpy()).numpy(), expected)  # without a warning about names
+        assert model.known_columns() == ("u", "v", "w")
+        assert fitted_names(estimator.fit(frame.to_numpy(), frame.to_numpy())) is None
+    assert ScikitLearn(ridge).known_columns() is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda ridge: GridSearchCV(ridge, {"alpha": [1.0]}, cv=2),
+        lambda ridge: GridSearchCV(make_pipeline(StandardScaler(), ridge), {"ridge__alpha": [1.0]}, cv=2),
+        lambda ridge: TransformedTargetRegressor(ridge, transformer=StandardScaler()),
+    ],
+)
+def test_weights_go_through_searches_and_transformed_targets(make: Any) -> None:
+    data = top_k_data(20)
+    estimators = [make(linear.Ridge()) for _ in range(2)]
+    for estimator, weights in zip(estimators, (None, torch.linspace(0.0, 5.0, 20))):
+        fit(estimator, None, DecisionDataset(data.features, data.theta, data.problem, weights=weights))
+    first, second = (estimator.predict(data.features.numpy()) for estimator in estimators)
+    assert np.abs(first - second).max() > 1e-3

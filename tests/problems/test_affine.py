@@ -83,6 +83,8 @@ def test_ties() -> None:
     (lambda: Affine.part([0], known=1.0), "`known` must be"),
     (lambda: Affine.tied([0.5, 1.0]), "`index` must be a list of integers"),
     (lambda: Affine.tied([-2, 0]), "`index` must be parameters 0, 1, 2, ..., or -1 for none"),
+    (lambda: Affine.tied([0, 1], factor=[1.0, 2.0, 3.0]), r"`factor` must be a number or \(2,\)"),
+    (lambda: Affine.tied([0, 1])(torch.ones(5)), r"`theta` must be \(\*batch, 2\) to match the 2 parameters"),
     (lambda: Affine.tied([0, 4], size=2), "`size` must be above the largest index"),
 ])  # fmt: skip
 def test_mistakes(call, message: str) -> None:

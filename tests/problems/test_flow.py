@@ -73,8 +73,9 @@ class TestMaxFlow(LinearConformance):
             ({"arcs": np.array([(0, 1, 2)])}, r"`arcs` must be a non-empty \(n_arcs, 2\).*\(1, 3\)"),
             ({"arcs": [(0, 1, 2.5)]}, r"`arcs` must be pairs .*\(0, 1, 2.5\) at arc 0\. Costs of arcs are `theta`"),
             ({"arcs": []}, "`arcs` must be a non-empty"),
-            ({"arcs": [(0, 1), (1, -2)]}, r"`arcs` must be node numbers.*\[1, -2\] at arc 1"),
-            ({"arcs": [(0, 1), (1, 0.5)]}, r"`arcs` must be node numbers.*at arc 1"),
+            ({"arcs": [(0, 1), (1, -2)], "n_nodes": 3}, r"`arcs` must be node numbers.*\[1, -2\] at arc 1"),
+            ({"arcs": [(0, 1), (1, -2)]}, "`target` must be one of the 3 nodes of `graph`; got 2"),
+            ({"arcs": [(0, 1), (1, 0.5)], "n_nodes": 3}, r"`arcs` must be node numbers.*at arc 1"),
             ({"arcs": "ab"}, "`arcs` must be"),
             ({"n_nodes": 2}, r"`n_nodes` must be above the largest node number \(2\); got 2"),
         ],
@@ -128,7 +129,15 @@ class TestMinCostFlow(LinearConformance):
         with pytest.raises(InvalidInputError, match=r"`supply` must be such that it sums to 0.*got a sum of 1"):
             MinCostFlow([(0, 1)], [2.0, -1.0])
         with pytest.raises(InvalidInputError, match=r"`supply` must be.*3 nodes.*got shape \(2,\)"):
-            MinCostFlow([(0, 2)], [1.0, -1.0])
+            MinCostFlow([(0, 2), (1, 2)], [1.0, -1.0])
+
+    def test_nodes_that_no_arc_touches(self) -> None:
+        for supply in ([1.0, 0.0, -1.0], [1.0, -1.0], {0: 1.0, 2: -1.0}):  # as numbers, in their order, by name
+            assert MinCostFlow([(0, 2)], supply).solve(torch.ones(1)).tolist() == [1.0]
+        with pytest.raises(
+            InvalidInputError, match="`supply` must be a number for each of the 2 nodes of `graph`; got 4"
+        ):
+            MinCostFlow([(0, 5)], [1.0, 0.0, 0.0, -1.0])
 
 
 class TestNetworkx:

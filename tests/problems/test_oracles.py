@@ -11,7 +11,7 @@ from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError, SolverError
 from foresolve.losses import SPOPlus
 from foresolve.problems import Affine, OracleProblem, TopK
-from foresolve.problems.oracles import Oracle, as_rows, unpacked
+from foresolve.problems.oracles import Oracle, as_rows, owned, unpacked
 from problems.oracle_functions import CheapestThree, MostThree, ThreeBySolve, best_three, cheapest_three, reported
 
 THETA = torch.rand(6, 5, generator=torch.Generator().manual_seed(0))
@@ -34,6 +34,18 @@ class TestWhatUsersHave:
         assert torch.equal(problem.objective(CHEAPEST, THETA), -(THETA * CHEAPEST).sum(-1))
         assert OracleProblem(MostThree(5)).sense == "max"
         assert torch.equal(OracleProblem(MostThree(5)).solve(THETA), BEST)
+
+    def test_senses_of_models(self) -> None:
+        for stated, sense in {"min": "min", "max": "max", -1.0: "max"}.items():
+            model = CheapestThree(5) if sense == "min" else MostThree(5)
+            model.modelSense = stated
+            assert OracleProblem(model).sense == sense
+        for stated in (2, "best", [1, -1]):
+            model.modelSense = stated
+            with pytest.raises(
+                InvalidInputError, match=r"`modelSense` is 1 \(min\) or -1 \(max\); got MostThree, whose"
+            ):
+                OracleProblem(model)
 
     def test_its_sense_is_not_overruled(self) -> None:
         with pytest.raises(
@@ -100,7 +112,6 @@ class TestAnswers:
         for given in (
             (np.ones(3), 2.0),
             [[1.0, 2.0], 3],
-            (torch.ones(2), torch.tensor(4.0)),
             (np.ones(1), np.float32(1)),
         ):
             assert unpacked(given).decision is given[0]
@@ -114,9 +125,67 @@ class TestAnswers:
         answer = unpacked(OptimizeResult(x=np.ones(2), success=True, fun=3.0))
         assert (answer.decision.tolist(), answer.value) == ([1.0, 1.0], 3.0)
 
-    def test_words_beside_a_decision(self) -> None:
-        with pytest.raises(SolverError, match="it gave tuple instead of an array"):
-            OracleProblem(lambda theta: (best_three(theta), "optimal")).solve(THETA)
+    @pytest.mark.parametrize("beside", [("optimal",), (1.0, 0), (None, "optimal")])
+    def test_words_beside_a_decision(self, beside: tuple) -> None:
+        kinds = ", ".join(type(part).__name__ for part in beside)
+        message = rf"it gave \(ndarray, {kinds}\) instead of an array of numbers, or `\(decision, value\)`"
+        with pytest.raises(SolverError, match=message):
+            OracleProblem(lambda theta: (best_three(theta), *beside)).solve(THETA)
+
+    def test_a_value_in_other_forms(self) -> None:
+        for value in (None, np.ones(1), [2.0]):
+            answer = unpacked((np.zeros(3), value))
+            assert answer.decision.tolist() == [0.0] * 3
+            assert answer.value is value
+        assert torch.equal(OracleProblem(lambda theta: (best_three(theta), None)).solve(THETA), BEST)
+        assert torch.equal(
+            OracleProblem(lambda theta: (best_three(theta), [theta @ best_three(theta)])).solve(THETA), BEST
+        )
+
+    def test_tensors(self) -> None:
+        answer = unpacked(owned((torch.ones(2, requires_grad=True), torch.tensor(4.0))))
+        assert (answer.decision.tolist(), float(answer.value)) == ([1.0, 1.0], 4.0)
+
+    def test_values_of_many(self) -> None:
+        rows, values = np.eye(3), np.arange(3.0)
+        for given in (values, values[:, None], values.tolist()):
+            assert [value for _, value in as_rows((rows, given), 3)] == [0.0, 1.0, 2.0]
+        assert [row.tolist() for row in as_rows((rows, None), 3)] == rows.tolist()
+        assert as_rows([np.ones(3), None], 2)[1] is None  # no decision for the second
+
+    @pytest.mark.parametrize("values", [[1.0, 2.0], 3.0])
+    def test_too_few_values(self, values) -> None:
+        count = np.size(values)
+        with pytest.raises(SolverError, match=f"must give a value for each of the 6 instances; it gave {count} of"):
+            OracleProblem(lambda theta: (np.ones_like(theta), values), batched=True).solve(THETA)
+
+
+class TestMemory:
+    """Solvers may reuse the array of their decision, and change the one they are given."""
+
+    @pytest.mark.parametrize("wrap", [
+        lambda x: x, lambda x: (x, None), lambda x: torch.from_numpy(x), lambda x: OptimizeResult(x=x, success=True),
+    ])  # fmt: skip
+    def test_a_buffer_that_is_reused(self, wrap) -> None:
+        buffer = np.zeros(5)
+
+        def solve(theta: np.ndarray):
+            buffer[:] = best_three(theta)
+            return wrap(buffer)
+
+        assert torch.equal(OracleProblem(solve, n=5).solve(THETA), BEST)
+
+    @pytest.mark.parametrize("batched", [False, True])
+    def test_an_argument_that_is_sorted_in_place(self, batched: bool) -> None:
+        def solve(theta: np.ndarray) -> np.ndarray:
+            x = np.where(np.argsort(np.argsort(-theta, axis=-1), axis=-1) < 3, 1.0, 0.0)
+            theta.sort(axis=-1)
+            return x
+
+        theta = THETA.double()
+        before = theta.clone()
+        assert torch.equal(OracleProblem(solve, n=5, batched=batched).solve(theta), BEST.double())
+        assert torch.equal(theta, before)
 
     def test_kinds(self) -> None:
         assert Oracle.of(best_three).kind == "function"
@@ -151,6 +220,17 @@ class TestDoubts:
             problem.solve(THETA)
         assert torch.equal(problem.solve(THETA), BEST)  # said once, copies included
         assert torch.equal(problem.to("cpu").solve(THETA), BEST)
+
+    @pytest.mark.parametrize("constant", [5.0, Affine([[1.0, 0, 0, 0, 0]])])
+    def test_a_constant_that_was_stated(self, constant) -> None:
+        def shifted(theta: np.ndarray) -> tuple[np.ndarray, float]:
+            x = best_three(theta)
+            return x, float(theta @ x) + 5.0
+
+        assert torch.equal(OracleProblem(shifted, n=5).parametrized(constant=constant).solve(THETA), BEST)
+        assert torch.equal(OracleProblem(reported, n=5).parametrized(constant=constant).solve(THETA), BEST)
+        with pytest.warns(ForesolveWarning, match="reports the value"):
+            OracleProblem(shifted, n=5).parametrized(constant=4.0).solve(THETA)
 
     def test_an_objective_of_ones_own_is_not_compared(self) -> None:
         problem = OracleProblem(

@@ -160,6 +160,59 @@ def test_predicted_capacities_make_it_a_program_like_any_other() -> None:
     assert torch.equal(problem.discrete(x, theta), x)
 
 
+ROUND = [(0, 1), (1, 0), (1, 2), (0, 2)]
+
+
+def test_cycles_go_where_capacities_are_predicted() -> None:
+    plain = ShortestPath(ROUND, 0, 2)
+    problem = plain.parametrized([-1.0, -1.0, -1.0, -3.0], upper=Affine.tied([0, 0, 1, 2]))
+    theta = torch.tensor([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.5, 1.0, 1.0]], dtype=torch.float64)
+    flows = problem.solve(theta)
+    assert flows.tolist() == [[1, 1, 0, 1], [1, 0, 1, 0], [0, 0, 0, 1], [0.5, 0.5, 0, 1]]
+    x, adjusted = problem.decide(theta)
+    assert problem.path(x[:3]) == [[0, 2], [0, 1, 2], [0, 2]]
+    assert adjusted.tolist() == [True, False, False, False]
+    assert torch.equal(x[3], flows[3])  # split by a capacity: no path with a cycle beside it
+    assert torch.equal(problem.discrete(flows, theta), x)
+    made = problem.at(theta)
+    assert torch.equal(made.decide(theta)[0], x)
+    assert torch.equal(made.discrete(flows, theta), x)
+    with pytest.warns(ForesolveWarning, match="no path is shortest, in instance 0; the path inside the best flow is"):
+        problem.decide(theta, warn=True)
+
+
+def test_flows_that_theta_makes_larger_or_asks_for_stay() -> None:
+    plain = ShortestPath(ROUND, 0, 2)
+    amount = plain.parametrized([-1.0] * 4, b_eq=Affine([[1.0], [0.0], [-1.0]]), upper=Affine(np.zeros((4, 1)), 2.0))
+    needed = plain.parametrized([1.0] * 4, lower=Affine.tied([-1, 0, -1, -1]))
+    for problem in (amount, needed):
+        theta = torch.tensor([[1.0], [0.0], [2.0]] if problem is amount else [[0.0], [1.0]], dtype=torch.float64)
+        x, adjusted = problem.decide(theta)
+        whole = problem.solve(theta)
+        assert torch.equal(x[1:], whole[1:])
+        assert problem.at(theta[1:]).check(x[1:])
+        assert problem.path(x[0])[-1] == 2  # of one unit, and none asked for
+        assert not adjusted[1:].any()
+
+
+@several
+@given(seed=seeds)
+def test_closed_roads_are_as_if_they_were_not_there(seed: int) -> None:
+    problem, costs = drawn(seed, batch=1)
+    rng = np.random.default_rng(seed)
+    closed = rng.random((6, problem.n)) < 0.3
+    closed[:, 0] = False  # the way that is always there
+    predicted = problem.parametrized(costs[0], upper=Affine(np.diag(problem.upper.numpy())))
+    x, _ = predicted.decide(torch.from_numpy(1.0 - closed))
+    assert [path[-1] for path in problem.path(x)] == [problem.target] * 6
+    assert not x[torch.from_numpy(closed)].any()
+    for row, shut in zip(x, closed, strict=True):
+        left = ShortestPath(np.array(problem.arcs)[~shut], problem.source, problem.target, problem.n_nodes)
+        own, cyclic = left.decide(costs[0, ~shut])
+        if not cyclic:
+            torch.testing.assert_close(costs[0] @ row, costs[0, ~shut] @ own)
+
+
 def test_known_parts_per_instance() -> None:
     known = torch.tensor([[1.0] * 8, [-1.0] * 8, [3.0] * 8])
     problem = ShortestPath(TWO_WAY, 0, 3).parametrized(Affine.part([4], known))
@@ -204,6 +257,7 @@ def test_nodes_of_fractions_pass_gradients() -> None:
         [0, 0, 0, 0, 1, 0, 0, 0, 1],  # does not start
         [1, 0, 0, 1, 1, 0, 0, 0, 1],  # a shortcut from the start to the middle
         [1, 0, 1, 0, 1, 0, 0, 0, 1],  # something beside the path
+        [1, 0, 0, 0, 0, 0, 0, 0, 1],  # nothing between the ends
     ],
 )
 def test_nodes_of_no_path_are_refused(visited: list[int]) -> None:

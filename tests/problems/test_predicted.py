@@ -13,7 +13,7 @@ import foresolve
 from foresolve.errors import ForesolveError, InfeasibleError, InvalidInputError
 from foresolve.layers import PerturbedAdditive
 from foresolve.losses import FenchelYoung, SPOPlus, why_not
-from foresolve.problems import Affine, Assignment, MinCostFlow
+from foresolve.problems import Affine, Assignment, MinCostFlow, TravellingSalesman
 from foresolve.problems.base import Problem
 from problems.conformance import LinearConformance, scipy_value
 
@@ -159,6 +159,9 @@ def test_gamma_is_of_the_units_of_the_parameters() -> None:
         theta[0], b_eq=Affine([[1.0]])
     )
     torch.testing.assert_close(layer.smoothing(torch.tensor([[2.0]]), loads).double(), layer.smoothing(theta, items))
+    beside = items.parametrized(Affine(torch.eye(4, 5)), constant=Affine([[0.0, 0.0, 0.0, 0.0, 1.0]]))
+    more = torch.cat([theta, torch.tensor([[1e4]])], -1)
+    torch.testing.assert_close(layer.smoothing(more, beside), layer.smoothing(theta, items))
     doubled = foresolve.LinearProgram(n=4, bounds=(0, 1)).parametrized(Affine.tied([0, 1, 2, 3], factor=2.0))
     torch.testing.assert_close(layer.smoothing(theta, doubled), 2 * layer.smoothing(theta, items))
 
@@ -198,6 +201,64 @@ def test_bounds_that_cross_are_infeasible() -> None:
         problem.solve(torch.tensor([[1.0], [-1.0]]))
 
 
+def test_bounds_that_rows_implied_hold_where_the_rows_are_others() -> None:
+    problem = foresolve.BipartiteMatching(2, 2).parametrized([1.0, 0.1, 0.1, 1.0], b_ub=Affine(torch.ones(4, 1)))
+    theta = torch.tensor([[2.0]], dtype=torch.float64)
+    assert problem.solve(theta).tolist() == [[1, 1, 1, 1]]
+    x = foresolve.QuadraticRelaxation(gamma=0.01)(theta, problem)
+    assert problem.at(theta).check(x, tol=1e-8)
+
+
+class Cheapest(foresolve.TopK):
+    """With an algorithm of its own that looks at no rows."""
+
+    def argmax(self, gains: Tensor) -> Tensor:
+        return super().argmax(gains)
+
+
+@pytest.mark.parametrize("plain", [TravellingSalesman(4), Cheapest(6, 2)])
+def test_constraints_that_are_not_all_rows_cannot_be_predicted(plain: foresolve.LinearProgram) -> None:
+    with pytest.raises(ForesolveError, match=f"`theta` cannot make the constraints of {type(plain).__name__}"):
+        plain.parametrized(np.ones(6), upper=Affine(np.ones((6, 1))))
+    assert plain.parametrized(Affine(np.ones((6, 1)))).theta_shape == (1,)
+
+
+class Squared(foresolve.TopK):
+    """An objective that knows nothing of parameters."""
+
+    def objective(self, x: Tensor, theta: Tensor) -> Tensor:
+        return (theta * x).sum(-1)
+
+
+def test_an_objective_of_ones_own_must_follow_the_parameters() -> None:
+    for maps in (Affine.tied([0, 1, 2], known=[0.0, 100.0, 1.0]), Affine([[1.0], [2.0], [3.0]])):
+        with pytest.raises(
+            ForesolveError, match=r"Squared cannot be parametrized: its `objective` is not gain\(theta\)'x"
+        ):
+            Squared(3, 1).parametrized(maps)
+
+
+def test_a_constant_from_a_file_stays() -> None:
+    plain = PLAIN.parametrized(constant=2.5)
+    assert plain.parametrized(Affine([[1.0], [2.0]])).objective(torch.tensor([0.0, 1.0]), torch.tensor([3.0])) == 8.5
+    assert plain.parametrized(Affine([[1.0], [2.0]]), constant=1.0).constant(torch.tensor([3.0])) == 1.0
+
+
+def test_what_is_known_for_one_instance_holds_for_all() -> None:
+    items = foresolve.Knapsack([2, 3, 4], torch.tensor([[4.0], [5.0], [9.0]]))
+    problem = items.parametrized(Affine.part([0], torch.tensor([[0.0, 2.0, 3.0]])))
+    part = problem.select(torch.tensor([2, 0]))
+    assert part.solve(torch.tensor([[1.0], [1.0]])).tolist() == [[1, 1, 1], [0, 0, 1]]
+
+
+def test_right_hand_sides_that_theta_makes_are_not_told_without_it() -> None:
+    problem = TestPredictedLoads().make(3)
+    with pytest.raises(ForesolveError, match="depends on theta"):
+        problem.b_eq  # noqa: B018
+    assert problem.at(torch.ones(3, dtype=torch.float64)).b_eq.tolist() == [1.5]
+    assert repr(problem).endswith("3 parameters, sense='min')")
+
+
 def test_a_structured_problem_with_predicted_bounds_is_solved_as_a_program() -> None:
     """Its own algorithm relies on the bounds that it was made with."""
     upper = Affine([[1.0], [0.0], [0.0], [0.0]], known=[0.0, 1.0, 1.0, 1.0])
@@ -210,7 +271,8 @@ PLAIN = foresolve.LinearProgram(A_eq=[[1.0, 1.0]], b_eq=[1.0], bounds=(0, 1), na
 
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: PLAIN.parametrized(Affine([[1.0]])), "`coefficients` must be an `Affine` of 2 numbers, the variables"),
-    (lambda: PLAIN.parametrized(b_eq=Affine([[1.0]])), "`coefficients` must be given where `rhs` is"),
+    (lambda: PLAIN.parametrized(b_eq=Affine([[1.0]])), "`coefficients` must be given where `theta` makes constraints"),
+    (lambda: PLAIN.parametrized(torch.eye(2)), r"nothing is predicted. A matrix of parameters goes into an `Affine\("),
     (lambda: PLAIN.parametrized([1.0, 2.0]), "`theta` must be of one number of parameters.*nothing is predicted"),
     (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), b_eq=Affine([[1.0, 0.0]])), "1 in `coefficients`"),
     (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), b_eq=[1.0]), "`b_eq` must be an `Affine`"),

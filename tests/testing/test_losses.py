@@ -128,7 +128,7 @@ BROKEN = [
     (GlobalNoise, "global state is left alone", "it changes torch's global generator"),
     (Believes, "what the batch carries need not be worked out", "the loss with decisions"),
     (Nothing, "an empty batch has no losses", "it raised IndexError"),
-    (Forgets, "decisions alone are enough where it says so", "it raised ForesolveError"),
+    (Forgets, "decisions alone are enough where it says so", "it raised NoThetaError"),
     (TakesAnyShape, "a prediction of another shape is refused", "is taken without a word"),
     (TakesAnyProblem, "a problem it cannot serve is refused before any work", "SubmodularProblem"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,7 @@ import torch
 from foresolve._base import checks
 
 PAIRS, SHAPE = "pairs (tail, head) of nodes", "a non-empty (n_arcs, 2) of (tail, head)"
-# Integers up to this multiple of the number of arcs (and any up to the least) are node numbers, larger ones are names:
-# the identifiers of a map service run into billions, and there is a row for each node number.
-SPREAD, LEAST = 10, 1000
+EXACT = 2**53  # integers up to here are the same as floats
 
 
 class ArcList(NamedTuple):
@@ -27,25 +26,35 @@ class ArcList(NamedTuple):
 def read_arcs(arcs: Any, *, numbered: bool = False) -> ArcList:
     """Pairs `(tail, head)`, or triples `(tail, head, key)`, in the order given: lists, arrays, frames, `zip`.
 
-    Integers are node numbers, unless they are far more than there are arcs, and `numbered` does not say that they are;
-    any other hashable is a name. Names are numbered as they appear.
+    Nodes that are exactly the integers 0, 1, ..., n - 1, or any integers if `numbered` says so, are node numbers. Any
+    other hashable is a name; names are numbered as they appear, those that are all numbers by size. So integers are in
+    the order of their size in any case.
 
     Examples
     --------
     >>> arcs = read_arcs([("mine", "port"), ("port", "mill"), ("mine", "mill")])
     >>> arcs.pairs.tolist(), arcs.nodes
     ([[0, 1], [1, 2], [0, 2]], ['mine', 'port', 'mill'])
+    >>> read_arcs([(9, 4), (4, 7)]).nodes
+    [4, 7, 9]
     """
-    if isinstance(arcs, torch.Tensor) or (isinstance(arcs, np.ndarray) and arcs.dtype.kind in "iuf"):
-        pairs, keys = as_pairs("arcs", arcs, PAIRS, SHAPE), None
+    if isinstance(arcs, torch.Tensor):
+        arcs = arcs.detach().cpu().numpy()
+    if isinstance(arcs, np.ndarray) and arcs.dtype.kind in "iuf":
+        _check_shape("arcs", arcs, SHAPE)
+        rows, keys, numbers = arcs, None, arcs
     else:
         rows = _rows(arcs)
-        pairs, keys = _numbers([row[:2] for row in rows]), _keys(rows)
-        if pairs is None:
-            return _named(rows, keys)
-    if not numbered and int(pairs.max()) > LEAST + SPREAD * len(pairs):
-        return _named(pairs.tolist(), keys)
-    return ArcList(pairs, None, keys)
+        keys, numbers = _keys(rows), _numbers([row[:2] for row in rows])
+    if numbers is not None and numbered:
+        return ArcList(as_pairs("arcs", numbers, PAIRS, SHAPE), None, keys)
+    if numbers is not None:
+        known = np.unique(numbers)
+        if np.array_equal(known, np.arange(len(known))):
+            return ArcList(numbers.astype(np.int64), None, keys)
+        if numbers.dtype.kind == "f" and np.array_equal(known, np.round(known)) and np.abs(known).max() < EXACT:
+            rows = numbers.astype(np.int64)  # a column of floats that are all whole, as pandas has after missing values
+    return _named(rows.tolist() if isinstance(rows, np.ndarray) else rows, keys)
 
 
 def _rows(arcs: Any) -> list[tuple[Any, ...]]:
@@ -85,8 +94,7 @@ def _numbers(pairs: list[tuple[Any, ...]]) -> np.ndarray | None:
         array = np.asarray(pairs)
     except ValueError:  # some nodes are tuples
         return None
-    numeric = array.ndim == 2 and array.dtype.kind in "iuf"
-    return as_pairs("arcs", array, PAIRS, SHAPE) if numeric else None
+    return array if array.ndim == 2 and array.dtype.kind in "iuf" else None
 
 
 def _named(rows: Sequence[Sequence[Any]], keys: list[Any] | None) -> ArcList:
@@ -101,12 +109,22 @@ def _named(rows: Sequence[Sequence[Any]], keys: list[Any] | None) -> ArcList:
             if _is_missing(node):
                 raise checks.fail("arcs", f"{PAIRS}, none missing", f"{node!r} at arc {i}", "Drop such rows first")
             pairs[i, end] = numbers.setdefault(node, len(numbers))
-    return ArcList(pairs, list(numbers), keys)
+    nodes = list(numbers)
+    if all(isinstance(node, Real) for node in nodes):
+        nodes.sort()
+        rank = {node: place for place, node in enumerate(nodes)}
+        pairs = np.array([rank[node] for node in numbers])[pairs]
+    return ArcList(pairs, nodes, keys)
 
 
 def _is_missing(node: Any) -> bool:
     """`None`, NaN, or what pandas has for them."""
     return node is None or (isinstance(node, float) and node != node) or type(node).__name__ in {"NAType", "NaTType"}
+
+
+def _check_shape(name: str, array: np.ndarray, shape: str, *, empty: bool = False) -> None:
+    if array.ndim != 2 or array.shape[1] != 2 or (len(array) == 0 and not empty):
+        raise checks.fail(name, shape, f"shape {array.shape}")
 
 
 def as_pairs(name: str, value: Any, pairs: str, shape: str, *, empty: bool = False) -> np.ndarray:
@@ -117,8 +135,7 @@ def as_pairs(name: str, value: Any, pairs: str, shape: str, *, empty: bool = Fal
             numbers = array.astype(np.int64)
     except (TypeError, ValueError) as error:
         raise checks.fail(name, pairs, type(value).__name__) from error
-    if array.ndim != 2 or array.shape[1] != 2 or (len(array) == 0 and not empty):
-        raise checks.fail(name, shape, f"shape {array.shape}")
+    _check_shape(name, array, shape, empty=empty)
     wrong = ((numbers != array) | (numbers < 0)).any(1)
     if wrong.any():
         bad = int(wrong.argmax())

@@ -22,6 +22,9 @@ T = TypeVar("T")
 # What torch can add and compare; it stores smaller ones only.
 FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 
+# A misspelt name is compared with each of the options: of very many, none is proposed.
+MOST_OPTIONS = 10_000
+
 
 def fail(name: str, expected: str, value: str, remedy: str = "") -> InvalidInputError:
     """The error for a bad argument; the caller raises it."""
@@ -192,19 +195,22 @@ def one_of(name: str, value: T, options: Iterable[T], remedy: str = "") -> T:
     """One of several values."""
     options = list(options)
     if value not in options:
-        remedy = remedy or did_you_mean(value, [option for option in options if isinstance(option, str)])
+        remedy = remedy or did_you_mean(value, options)
         raise fail(name, f"one of {', '.join(map(repr, options))}", repr(value), remedy)
     return value
 
 
-def did_you_mean(value: Any, options: Iterable[str]) -> str:
-    """A question after the option that a misspelt one is nearest to; nothing where none is near.
+def did_you_mean(value: Any, options: Iterable[Any], *, code: bool = False) -> str:
+    """A question after the option that a misspelt one is nearest to, whatever its case; nothing where none is near.
 
-    >>> did_you_mean("wilcoxen", ["wilcoxon", "t"])
+    `code` is for names of arguments, which stand in backticks.
+
+    >>> did_you_mean("Wilcoxen", ["wilcoxon", "t"])
     "Did you mean 'wilcoxon'?"
     """
-    near = difflib.get_close_matches(value, list(options), n=1) if isinstance(value, str) else []
-    return f"Did you mean {near[0]!r}?" if near else ""
+    options = {str(option).lower(): option for option in options}
+    near = difflib.get_close_matches(str(value).lower(), options, n=1) if len(options) <= MOST_OPTIONS else []
+    return "".join(f"Did you mean {f'`{options[key]}`' if code else repr(options[key])}?" for key in near)
 
 
 def path(name: str, value: Any, what: str = "a path") -> Path:

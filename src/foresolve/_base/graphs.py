@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -86,10 +86,13 @@ class Graph:
         return tuple(f"{name} [{arc}]" if count[name] > 1 else name for arc, name in enumerate(names))
 
     def with_nodes(self, n_nodes: int) -> Graph:
-        """The same with more nodes, which no arc touches."""
-        if self.nodes is not None and n_nodes != self.n_nodes:
+        """The same with more nodes, which no arc touches; integers below their number are then numbers, not names."""
+        if self.nodes is None or n_nodes == self.n_nodes:
+            return replace(self, n_nodes=n_nodes)
+        if not all(isinstance(node, Integral) and 0 <= int(node) < n_nodes for node in self.nodes):
             raise checks.fail("supply", f"a number for each of the {self.n_nodes} nodes of `graph`", str(n_nodes))
-        return replace(self, n_nodes=n_nodes)
+        number = np.array(self.nodes)
+        return replace(self, tails=number[self.tails], heads=number[self.heads], n_nodes=n_nodes, nodes=None)
 
     def node(self, number: int) -> Any:
         """What the caller calls a node."""
@@ -100,8 +103,7 @@ class Graph:
         if self.nodes is None:
             return as_node(name, node, self.n_nodes)
         if not isinstance(node, Hashable) or node not in self._numbers:
-            similar = get_close_matches(str(node), map(str, self.nodes), 1)
-            guess = f"Did you mean {similar[0]!r}?" if similar else ""
+            guess = checks.did_you_mean(node, self.nodes)
             raise checks.fail(name, f"one of the {self.n_nodes} nodes of `graph`", repr(node), guess)
         return self._numbers[node]
 

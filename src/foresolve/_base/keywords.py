@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Iterable
 
 from torch import nn
 
+from foresolve._base import checks
 from foresolve.errors import InvalidInputError
 
 # What a name elsewhere (PyEPO, scikit-learn) may be here: the first that the class takes.
@@ -42,9 +42,8 @@ def check_keywords(kind: type, given: Iterable[str]) -> None:
     for name in given:
         if name in parameters:
             continue
-        near = [other for other in ELSEWHERE.get(name, ()) if other in parameters]
-        if not near and name not in HINTS:
-            near = difflib.get_close_matches(name, [other for other in parameters if other != "self"], n=1)
-        remedy = f"Did you mean `{near[0]}`?" if near else HINTS.get(name, "")
+        known = [other for other in ELSEWHERE.get(name, ()) if other in parameters]
+        remedy = f"Did you mean `{known[0]}`?" if known else HINTS.get(name, "")
+        remedy = remedy or checks.did_you_mean(name, [other for other in parameters if other != "self"], code=True)
         if remedy:
             raise InvalidInputError(f"{kind.__name__} takes no `{name}`. {remedy}")

@@ -33,7 +33,7 @@ def takes_any(function: Callable[..., Any]) -> bool:
 
 
 def accepts(function: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether it can be called with these arguments, by position.
+    """Whether it can be called with these arguments, by position; what is written in C may not tell, and is believed.
 
     >>> accepts(lambda a, b: None, 1, 2), accepts(lambda a, *, b: None, 1, 2)
     (True, False)
@@ -42,4 +42,6 @@ def accepts(function: Callable[..., Any], *arguments: Any) -> bool:
         inspect.signature(function).bind(*arguments)
     except TypeError:
         return False
+    except ValueError:
+        return True
     return True

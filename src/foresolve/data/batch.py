@@ -17,11 +17,17 @@ from foresolve.problems.base import Problem
 
 # What may be missing, and what every instance has an entry of.
 TABLES = ("features", "theta", "decision", "value", "index", "weight")
-NO_THETA = (
-    "the true parameters are not known: {owner} holds decisions alone. Losses that need only decisions have "
-    "`uses_theta = False` (FenchelYoung, CaVE, Imitation); where parameters are on record, make the data set as "
-    "`DecisionDataset(features, theta, problem)`"
-)
+
+
+class NoThetaError(ForesolveError, AttributeError):
+    """The true parameters are asked for where decisions alone are known; so that `hasattr(batch, "theta")` is False."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(
+            f"the true parameters are not known: {owner} holds decisions alone. Losses that need only decisions have "
+            "`uses_theta = False` (FenchelYoung, CaVE, Imitation); where parameters are on record, make the data set "
+            "as `DecisionDataset(features, theta, problem)`"
+        )
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -69,7 +75,7 @@ class Batch:
 
         def __getattr__(self, name: str) -> Any:
             if name == "theta":
-                raise ForesolveError(NO_THETA.format(owner="this batch"))
+                raise NoThetaError("this batch")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
@@ -77,12 +83,12 @@ class Batch:
         return f"{type(self).__name__}({known}; {self.problem!r})"
 
     def __len__(self) -> int:
-        return len(self._first())
+        return len(self._leading_table())
 
     def _table(self, name: str) -> Any:
         return vars(self).get(name)
 
-    def _first(self) -> Tensor:
+    def _leading_table(self) -> Tensor:
         """What there always is: the truth, or else the decisions."""
         return self._table("decision") if self._table("theta") is None else self.theta
 
@@ -94,7 +100,7 @@ class Batch:
     @property
     def device(self) -> torch.device:
         """Where the truth is, or else the decisions."""
-        return self._first().device
+        return self._leading_table().device
 
     def replaced(self, **parts: Any) -> Self:
         """The same batch with other parts; `theta` may be missing, which `dataclasses.replace` does not take."""

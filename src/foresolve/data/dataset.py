@@ -11,6 +11,7 @@ import torch
 from foresolve._base import checks
 from foresolve._base.progress import Progress, reporting
 from foresolve._base.randomness import Seed, as_generator
+from foresolve.data.batch import NoThetaError
 from foresolve.data.inputs import first_table
 from foresolve.data.loader import Loader, UnpackedLoader
 from foresolve.data.neighbors import robust_targets
@@ -28,7 +29,9 @@ class DecisionDataset(SolvedInstances):
     ----------
     features: `(N, ...)`, or a dict or tuple of such arrays. NumPy, torch, pandas or Arrow: tensors keep their dtype,
         anything else gets torch's default dtype (`torch.get_default_dtype()`, float32 unless you changed it).
-    theta: the true parameters `(N, *shape)`, in the same formats; `None` where only decisions are known.
+    theta: the true parameters `(N, *shape)`, in the same formats; `None` where only decisions are known. Of a frame
+        (and of one of decisions) columns are matched with the problem's names, where it has them; only names that are
+        strings are matched.
     problem: shared by all instances, or with one feasible set for each (`problem.batch_shape == (N,)`).
     decisions, values: the best decisions `(N, n)` and their objectives `(N,)`, where they are known. Without `theta`,
         the decisions on record.
@@ -43,6 +46,8 @@ class DecisionDataset(SolvedInstances):
 
     Attributes
     ----------
+    feature_names: the columns of features that came as one frame with names; models that know theirs get the columns
+        in their order. `None` for anything else, and where names are not strings.
     positions: `(N,)`, where the instances were in the data set that was made first: parts of parts, folds and what
         `solve` leaves know where they come from.
     skipped: positions, in the data set it came from, of the instances that `solve(on_failure="skip")` left out.
@@ -93,7 +98,8 @@ class DecisionDataset(SolvedInstances):
         loader = Loader(self, checks.positive_int("batch_size", batch_size), generator, drop_last)
         if not unpacked:
             return loader
-        assert self.theta is not None  # an error where only decisions are known, which have no value
+        if not self.has_theta:  # decisions alone have no value
+            raise NoThetaError("this data set")
         self.solve()
         return UnpackedLoader(loader)
 
@@ -136,7 +142,7 @@ class DecisionDataset(SolvedInstances):
         :math:`v_i' - f(x, \theta_i')` is the mean regret of a decision `x` over the neighbors, and `SPOPlus` has the
         subgradient :math:`2 (\tilde x - x_i')` with :math:`\tilde x` the best decision for :math:`2 \hat c - c_i'`.
         :math:`x_i'` lies in the hull of the decisions: `FenchelYoung` and `Imitation` take it too (`CaVE` wants a
-        vertex). Score models on the data as they are (Schutte, Postek and Yorke-Smith, *Robust Losses for
+        vertex, and warns). Score models on the data as they are (Schutte, Postek and Yorke-Smith, *Robust Losses for
         Decision-Focused Learning*, IJCAI 2024).
 
         Parameters
@@ -146,7 +152,9 @@ class DecisionDataset(SolvedInstances):
         progress: as in `solve`.
 
         Features count as they are: scale them first, so that a distance means something. Nearest neighbors are looked
-        for among these instances alone: split the data before.
+        for among these instances alone: split the data before. Another problem comes before too,
+        `data.with_problem(problem).robust()`: afterwards, `with_problem` keeps the mean parameters alone, and works
+        out one best decision for each.
 
         Examples
         --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ def as_table(name: str, value: Any, device: torch.device, *, dtype: torch.dtype 
         table = value.detach()
     else:
         try:
-            array = np.asarray(_array(value), dtype=np.float64)
+            array = np.asarray(_array(value), dtype=np.float64, order="C")  # torch takes none that runs backwards
         except (TypeError, ValueError) as error:
             raise checks.fail(name, "an array of numbers, (N, ...)", f"{type(value).__name__} ({error})") from error
         table = torch.tensor(array, dtype=dtype or torch.get_default_dtype(), device=device)
@@ -39,6 +39,41 @@ def table_for(name: str, value: Any, like: Tensor, device: torch.device, owner: 
     if len(table) != len(like):
         raise checks.fail(name, f"as long as `{owner}` ({len(like)} instances)", f"{len(table)}")
     return table
+
+
+def column_names(table: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a frame (pandas, polars) or an Arrow table; `None` unless all are strings."""
+    # Arrow's first: its `columns` are the columns themselves.
+    names: tuple[Any, ...] = tuple(getattr(table, "column_names", getattr(table, "columns", ())))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def mismatch(given: Sequence[str], names: Sequence[str]) -> str:
+    """What columns lack of `names` and have beyond them, in words; empty where they are the same in some order."""
+    missing, others = [name for name in names if name not in given], [name for name in given if name not in names]
+    parts = ("without", missing), ("with", others), ("with twice", [name for name in given if given.count(name) > 1])
+    return " and ".join(f"{word} {', '.join(map(repr, some[:5]))}" for word, some in parts if some)
+
+
+def by_name(name: str, table: Any, names: Sequence[str] | None, owner: str = "the problem's names") -> Any:
+    """A frame with its columns in the order of `names`; as it is where either has no names.
+
+    One with other columns is refused, and they are named.
+    """
+    given = column_names(table)
+    if names is None or given is None or given == tuple(names):
+        return table
+    found = mismatch(given, names)
+    if found:
+        expected = f"a frame with a column for each of {owner} ({len(names)})"
+        raise checks.fail(name, expected, f"one {found}", "Select and rename its columns, or pass an array")
+    return table.select(list(names)) if hasattr(table, "column_names") else table[list(names)]
+
+
+def check_some_weight(name: str, weights: Tensor | None) -> None:
+    """Refuse weights that are all zero, as those of a part may be: nothing would count."""
+    if weights is not None and not bool((weights > 0).any()):
+        raise checks.fail(name, "such that at least one instance has a positive weight", "weights of 0 alone")
 
 
 def map_tables(function: Callable[[Any], Any], value: Any) -> Any:

@@ -12,9 +12,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from foresolve._base import checks, devices
-from foresolve.data.batch import NO_THETA, Batch
-from foresolve.data.inputs import as_table, map_tables, table_for
-from foresolve.errors import ForesolveError
+from foresolve.data.batch import Batch, NoThetaError
+from foresolve.data.inputs import as_table, by_name, check_some_weight, column_names, map_tables, table_for
 from foresolve.problems.base import Problem
 
 
@@ -41,7 +40,8 @@ class Instances(Dataset[Batch]):
     ) -> None:
         if not isinstance(problem, Problem):
             raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
-        self.problem = problem
+        self.problem, self._check = problem, check
+        theta, decisions = by_name("theta", theta, problem.theta_names), by_name("decisions", decisions, problem.names)
         device = devices.canonical(problem.device)
         self._theta: Tensor | None = None
         self._decisions: Tensor | None = None
@@ -49,7 +49,7 @@ class Instances(Dataset[Batch]):
             self._decisions = self._recorded(decisions, values)
         else:
             self._theta = problem.check_theta(_floating("theta", theta, device))
-        self.features = map_tables(lambda part: self._table("features", part), features)
+        self._take_features(features)
         self._check_batch()
         if theta is not None and decisions is not None:
             self._decisions = self._decided(self._table("decisions", decisions))
@@ -72,13 +72,19 @@ class Instances(Dataset[Batch]):
             raise checks.fail("values", "left out where `theta` is", "a table", "Decisions alone have no known value")
         return self._decided(_floating("decisions", decisions, devices.canonical(self.problem.device)))
 
+    def _take_features(self, features: Any) -> None:
+        self.features = map_tables(lambda part: self._table("features", part), features)
+        self.feature_names = column_names(features)
+
     def _table(self, name: str, value: Any) -> Tensor:
         """`value` with an entry for each instance."""
-        return table_for(name, value, self._first(), self.device, "decisions" if self._theta is None else "theta")
+        return table_for(
+            name, value, self._leading_table(), self.device, "decisions" if self._theta is None else "theta"
+        )
 
     def _column(self, name: str, value: Any) -> Tensor:
         """A number for each instance."""
-        column = self._table(name, value).to(self._first())
+        column = self._table(name, value).to(self._leading_table())
         if column.ndim != 1:
             raise checks.fail(name, f"({len(self)},)", str(tuple(column.shape)))
         return column
@@ -86,8 +92,7 @@ class Instances(Dataset[Batch]):
     def _checked_weights(self, weights: Any) -> Tensor:
         column = self._column("weights", weights)
         checks.non_negative("weights", column)
-        if not bool(column.any()):
-            raise checks.fail("weights", "positive for at least one instance", "0 for all")
+        check_some_weight("weights", column)
         return column
 
     def _check_batch(self) -> None:
@@ -126,7 +131,7 @@ class Instances(Dataset[Batch]):
 
     # -- access ------------------------------------------------------------------------------------------------------
 
-    def _first(self) -> Tensor:
+    def _leading_table(self) -> Tensor:
         """What there always is: the truth, or else the decisions."""
         first = self._decisions if self._theta is None else self._theta
         assert first is not None
@@ -136,7 +141,7 @@ class Instances(Dataset[Batch]):
     def theta(self) -> Tensor:
         """The true parameters `(N, *shape)`; an error where only decisions are known (`has_theta`)."""
         if self._theta is None:
-            raise ForesolveError(NO_THETA.format(owner="this data set"))
+            raise NoThetaError("this data set")
         return self._theta
 
     @property
@@ -147,10 +152,10 @@ class Instances(Dataset[Batch]):
     @property
     def device(self) -> torch.device:
         """Where the tables are."""
-        return self._first().device
+        return self._leading_table().device
 
     def __len__(self) -> int:
-        return len(self._first())
+        return len(self._leading_table())
 
     def __getitem__(self, index: SupportsIndex | slice | Sequence[int] | Tensor) -> Batch:
         """One instance, without a batch dimension, for a number; a batch for anything else.
@@ -206,20 +211,22 @@ class Instances(Dataset[Batch]):
     def with_problem(self, problem: Problem) -> Self:
         """The same features and parameters under another problem (another budget, say); its decisions are its own.
 
-        Decisions that were recorded without parameters are kept, and must be feasible for it.
+        Decisions that were recorded without parameters are kept, and must be feasible for it, unless the data set was
+        made with `check=False`.
         """
         twin = copy.copy(self)
         recorded = None if self.has_theta else self._decisions
         Instances.__init__(
-            twin, self.features, self._theta, problem, decisions=recorded, labels=self.labels, weights=self.weights
-        )
-        twin.skipped, twin.positions = (), self.positions
+            twin, self.features, self._theta, problem, decisions=recorded, labels=self.labels, weights=self.weights,
+            check=self._check,
+        )  # fmt: skip
+        twin.skipped, twin.positions, twin.feature_names = (), self.positions, self.feature_names
         return twin
 
     def with_features(self, features: Any) -> Self:
         """The same instances, and what is known of their decisions, with other features."""
         twin = copy.copy(self)
-        twin.features = map_tables(lambda part: self._table("features", part), features)
+        twin._take_features(features)
         return twin
 
     def to(self, device: torch.device | str) -> Self:

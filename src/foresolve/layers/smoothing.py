@@ -174,7 +174,7 @@ def in_units_of_gains(theta: Tensor, problem: Problem) -> Tensor:
     spread of the prediction; where all coefficients are known, theirs is the only one.
     """
     maps = None if problem.parameters is None else problem.parameters.moving
-    numbers = problem.gain(theta) if maps is None else theta * maps.unit
+    numbers = problem.gain(theta) if maps is None else theta[..., maps.used] * maps.unit
     return numbers.reshape(-1, numbers.shape[-1])
 
 

@@ -34,11 +34,14 @@ def as_metrics(metric: Metric | Mapping[str, Metric] | None, taken: set[str]) ->
 
 def measured(metrics: Mapping[str, Metric], x: Tensor, y: Tensor) -> dict[str, Tensor]:
     """A column for each metric: a number for each decision in `x` and the one in `y` that it is compared with."""
-    columns = {}
+    columns, expected = {}, f"({len(x)},), one number for each instance"
     for name, metric in metrics.items():
-        column = torch.as_tensor(metric(x, y))
+        column = metric(x, y)
+        try:
+            column = torch.as_tensor(column)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise checks.fail(f"{name}(x, y)", expected, type(column).__name__) from error
         if column.shape != (len(x),):
-            expected = f"({len(x)},), one number for each instance"
             raise checks.fail(f"{name}(x, y)", expected, str(tuple(column.shape)), "Average over entries alone")
         columns[name] = column
     return columns

@@ -11,7 +11,7 @@ from foresolve._base import checks, files
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
 
-KIND, SCHEMA = "foresolve checkpoint", 1
+KIND, SCHEMA = "foresolve checkpoint", 2
 NAME = "checkpoint.safetensors"
 
 
@@ -47,7 +47,8 @@ class Checkpoint:
             raise ForesolveError(f"{self.path} is not a checkpoint of foresolve")
         if document.get("schema") != SCHEMA:
             raise ForesolveError(
-                f"{self.path} has the schema {document.get('schema')!r}; this version of foresolve reads {SCHEMA}"
+                f"{self.path} has the schema {document.get('schema')!r}; this version of foresolve reads {SCHEMA}. "
+                "Delete it to start over, or go on with the version that wrote it"
             )
         self._compare(files.field(document, "identity", dict, self.path))
         return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)

@@ -104,7 +104,8 @@ def compare(
     test: "wilcoxon" (signed ranks) or "t".
     bootstrap, confidence, seed: of the intervals, as in `evaluate`.
 
-    Means and intervals are weighted where the reports are; the tests count each instance once.
+    Means and intervals are weighted where the reports are, which must be weighted alike; the tests count each instance
+    once.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import SolverError
 from foresolve.layers.base import Layer
 from foresolve.learning.agreement import Digest, Metric, agreement, as_metrics, measured
+from foresolve.learning.features import arranged, model_names
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
 from foresolve.learning.prediction import Model, as_model, inference, predict
@@ -52,7 +53,8 @@ def evaluate(
     Parameters
     ----------
     model: a module, a baseline, a `Policy`, any function from features to `theta`, or a fitted regressor or pipeline of
-        scikit-learn. Modules are put into evaluation mode for the time.
+        scikit-learn. Modules are put into evaluation mode for the time. One that knows the names of its columns gets
+        those of data that came as a frame in its order.
     data: its best decisions under the truth are worked out, if they are not known; or a `Subset` of a data set.
     rule: `rule(theta_hat, problem) -> x`, by default that of a `Policy` or `problem.decide`, exact and discrete. A
         layer will do too: then the fractional decisions of training are scored. One that predicts constraints without
@@ -82,12 +84,17 @@ def evaluate(
     """
     data = as_dataset("data", data)
     if isinstance(model, Policy):
-        rule, model = rule or model.rule, model.model
-    model = as_model(model)
+        rule, names, model = rule or model.rule, model.feature_names, as_model(model.model)
+    else:
+        given, model = model, as_model(model)
+        names = model_names(given)
     _check_rules(rule, repair)
+    if repair is not None and not data.has_theta:
+        remedy = "Decisions are compared as they are; what a repair makes of them has no known value"
+        raise checks.fail("repair", "left out where only decisions are known", "a function", remedy)
     seed, batch_size = as_seed("seed", seed), checks.positive_int("batch_size", batch_size)
     check_intervals(bootstrap, confidence)
-    data.solve()  # before it is moved: the caller's data set keeps its decisions
+    data = arranged("data", data.solve(), names)  # solved before it is moved: the caller's keeps its decisions
     if device is not None:
         where = find_device(device, nn.Identity())
         data = data.to(where)
@@ -182,7 +189,8 @@ class _Scorer:
 
     def _checked(self, x: Tensor, batch: Batch) -> Tensor:
         """Feasible under the true problem, after repair where there is a rule for it."""
-        if self.rule is None and ("fixed" in batch.problem.traits or not batch.has_theta):
+        fixed = "fixed" in batch.problem.traits
+        if (fixed and self.rule is None) or not (fixed or batch.has_theta):  # nothing to find out, or to compare with
             return x
         relaxed = isinstance(self.rule, Layer)  # layers leave integrality aside
         truth = batch.problem.at(batch.theta) if batch.has_theta else batch.problem

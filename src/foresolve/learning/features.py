@@ -9,8 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from foresolve._base import checks
-from foresolve.data.inputs import as_table, map_tables
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.inputs import as_table, map_tables, mismatch
 from foresolve.models.reference import Reference
+from foresolve.models.scikit_learn import fitted_names
 
 
 def as_input(model: Any, features: Any) -> Any:
@@ -32,14 +34,33 @@ def select_columns(features: Any, names: tuple[str, ...] | None) -> Any:
     """The columns of a frame in the order of training, by name; what has no names is left as it is."""
     if names is None or not hasattr(features, "columns"):
         return features
-    given = {str(name): name for name in features.columns}
-    missing, others = [name for name in names if name not in given], [name for name in given if name not in names]
-    if missing or others:
-        parts = ("without", missing), ("with", others)
-        found = " and ".join(f"{word} {', '.join(map(repr, some[:5]))}" for word, some in parts if some)
-        remedy = "Select them, `frame[list(policy.feature_names)]`" if not missing else ""
+    arrow = hasattr(features, "column_names")
+    given = {str(name): name for name in (features.column_names if arrow else features.columns)}
+    found = mismatch(list(given), names)
+    if found:
+        remedy = "" if set(names) - set(given) else "Select them, `frame[list(policy.feature_names)]`"
         raise checks.fail("features", f"a frame with the {len(names)} columns of training", f"one {found}", remedy)
-    return features[[given[name] for name in names]]
+    columns = [given[name] for name in names]
+    return features.select(columns) if arrow else features[columns]
+
+
+def arranged(name: str, data: DecisionDataset, names: tuple[str, ...] | None) -> DecisionDataset:
+    """The data set with the columns of its features in the order of `names`; as it is where either has no names."""
+    known = data.feature_names
+    if names is None or known is None or known == names:
+        return data
+    found = mismatch(known, names)
+    if found:
+        expected = f"of the {len(names)} columns that the model was trained on"
+        raise checks.fail(name, expected, f"features {found}", "Columns are matched by name")
+    return data.with_features(data.features[:, [known.index(part) for part in names]])
+
+
+def model_names(model: Any) -> tuple[str, ...] | None:
+    """The names of the columns that a model was trained on, where it knows them: estimators that were fitted so do."""
+    if isinstance(model, nn.Module):
+        return model.known_columns() if isinstance(model, Reference) else None
+    return fitted_names(model)
 
 
 def _place(model: nn.Module) -> tuple[torch.device | None, torch.dtype | None]:

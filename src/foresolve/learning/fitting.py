@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,8 +20,10 @@ from foresolve.data.solutions import Failure
 from foresolve.learning.checkpoint import Checkpoint, identity_of
 from foresolve.learning.distributed import unwrap
 from foresolve.learning.evaluation import evaluate
+from foresolve.learning.features import arranged
 from foresolve.learning.history import History
 from foresolve.learning.loop import TrainingLoop
+from foresolve.learning.metrics import distance, ranges
 from foresolve.learning.named_losses import as_loss
 from foresolve.learning.options import Monitor, Options, Schedule
 from foresolve.learning.prediction import is_estimator
@@ -75,7 +78,8 @@ def fit(
         attribute, `{"sigma": ...}`. The layers keep the last value.
     patience: stop after this many epochs without a better validation, and go back to the best weights.
     monitor: "regret" (normalised, of exact decisions), the default where the truth is known; "agreement", the default
-        where only decisions are: the share of their entries that differ (Hamming), the smaller the better; or "loss",
+        where only decisions are: the mean distance of their entries to those on record, each in units of its range
+        over `valid`, so the share that differs (Hamming) where entries are 0 or 1, the smaller the better; or "loss",
         the default where `theta` makes constraints and the loss has no `repair`.
         Where `valid` has weights, all three are weighted.
     clip: the largest norm of the gradient.
@@ -114,7 +118,7 @@ def fit(
         checkpoint, resume, progress, on_failure,
     )  # fmt: skip
     train = as_dataset("train", train)
-    valid = None if valid is None else as_dataset("valid", valid)
+    valid = None if valid is None else arranged("valid", as_dataset("valid", valid), train.feature_names)
     if is_estimator(model):
         model = _in_place(model, train)
     if isinstance(model, Baseline):
@@ -151,7 +155,7 @@ def _prepared(
     history = History(planned=options.epochs, left_out=total - len(train))
     if options.checkpoint is None:
         return TrainingLoop(trainer, valid, None, history)
-    identity = identity_of(unwrap(model), loss, optimizer, options.identity(len(train)))
+    identity = identity_of(unwrap(model), loss, optimizer, options.identity(len(train), train.weights))
     return TrainingLoop(trainer, valid, Checkpoint(options.checkpoint, identity), history)
 
 
@@ -173,18 +177,30 @@ def _fit_baseline(
     began = time.perf_counter()
     model.fit(train)
     seconds = time.perf_counter() - began
-    if train.has_theta:
-        error = float((model(train.features).double() - train.theta.double()).square().mean())
-    else:
-        error = evaluate(model, train, metrics=False, bootstrap=0).hamming
     history = History(planned=1)
-    report = None if valid is None else evaluate(model, valid, metrics=False, bootstrap=0)
-    scores = {} if report is None else {"valid_regret": report.normalized_regret, "valid_hamming": report.hamming}
-    history.best_epoch = None if report is None else 0
-    history.append(train_loss=error, **scores, seconds=seconds, skipped=0)
+    scores = {} if valid is None else _validated(model, valid)
+    history.best_epoch = None if valid is None else 0
+    history.append(train_loss=_training_error(model, train), **scores, seconds=seconds, skipped=0)
     if callable(options.progress):
         options.progress(history)
     return history
+
+
+def _training_error(model: Baseline, train: DecisionDataset) -> float:
+    """The squared error of predictions, weighted as the data is; without parameters, the distance of decisions."""
+    if not train.has_theta:
+        return _validated(model, train)["valid_distance"]
+    squares = (model(train.features).double() - train.theta.double()).square().reshape(len(train), -1).mean(-1)
+    weights = torch.ones_like(squares) if train.weights is None else train.weights.to(squares)
+    return float((weights * squares).sum() / weights.sum())
+
+
+def _validated(model: Baseline, data: DecisionDataset) -> dict[str, float]:
+    """What a `History` says of decisions: their regret, or without parameters their distance to those on record."""
+    if data.has_theta:
+        return {"valid_regret": evaluate(model, data, metrics=False, bootstrap=0).normalized_regret}
+    metric = {"distance": functools.partial(distance, unit=ranges(data.decisions))}
+    return {"valid_distance": evaluate(model, data, metric=metric, bootstrap=0).metrics["distance"]}
 
 
 def _in_place(estimator: Any, train: DecisionDataset) -> ScikitLearn:

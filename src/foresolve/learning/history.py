@@ -9,10 +9,10 @@ from typing import Any
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
 
-COLUMNS = ("train_loss", "valid_loss", "valid_regret", "valid_hamming", "seconds", "gamma", "lr", "skipped")
+COLUMNS = ("train_loss", "valid_loss", "valid_regret", "valid_distance", "seconds", "gamma", "lr", "skipped")
 # What validation was by: what it is called, its column and its unit.
 SHARES = (("validation regret", "valid_regret", "normalised regret (%)"),
-          ("validation distance", "valid_hamming", "entries that differ (%)"))  # fmt: skip
+          ("validation distance", "valid_distance", "distance to decisions on record (%)"))  # fmt: skip
 
 
 @dataclass
@@ -25,8 +25,9 @@ class History:
     valid_loss: the mean after the epoch; `None` unless it was monitored.
     valid_regret: normalised (`sum regret / sum |best value|`) after the epoch, of exact decisions; `None` unless it was
         monitored.
-    valid_hamming: the share of the entries of decisions that differ from those on record, after the epoch; `None`
-        unless agreement was monitored.
+    valid_distance: of decisions to those on record after the epoch, the mean over entries, each in units of its range
+        over the validation decisions: the share that differs where entries are 0 or 1; `None` unless agreement was
+        monitored.
     seconds: of training and validation together.
     gamma: what `anneal` set the smoothing to; `None` where it is not annealed, or where it follows the data.
     lr: the learning rate of the first parameter group.
@@ -41,7 +42,7 @@ class History:
     train_loss: list[float] = field(default_factory=list)
     valid_loss: list[float | None] = field(default_factory=list)
     valid_regret: list[float | None] = field(default_factory=list)
-    valid_hamming: list[float | None] = field(default_factory=list)
+    valid_distance: list[float | None] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     gamma: list[float | None] = field(default_factory=list)
     lr: list[float | None] = field(default_factory=list)

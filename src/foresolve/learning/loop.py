@@ -87,7 +87,7 @@ class TrainingLoop:
                 train_loss=train_loss,
                 valid_loss=score if monitor == "loss" else None,
                 valid_regret=score if monitor == "regret" else None,
-                valid_hamming=score if monitor == "agreement" else None,
+                valid_distance=score if monitor == "agreement" else None,
                 seconds=time.perf_counter() - began,
                 gamma=trainer.gamma,
                 lr=lr,

@@ -39,9 +39,20 @@ def differing(x: Tensor, y: Tensor) -> Tensor:
     return (x - y).abs() > ROUNDING * y.abs().clamp_min(1.0)
 
 
-def hamming(x: Tensor, y: Tensor) -> Tensor:
-    """The share of the entries of each decision that differ from those of `y`, `(B,)`."""
-    return differing(x, y).double().mean(-1)
+def ranges(decisions: Tensor) -> Tensor:
+    """How far each entry of decisions `(N, n)` goes, from its least to its largest; 1 where it is always the same."""
+    span = decisions.detach().double().amax(0) - decisions.detach().double().amin(0)
+    return torch.where(span > 0, span, 1.0)
+
+
+def distance(x: Tensor, y: Tensor, unit: Tensor) -> Tensor:
+    r"""How far each decision is from that of `y`, `(B,)`, with entries in units `(n,)` of their own.
+
+    .. math:: \frac1n \sum_j |x_j - y_j| / u_j,
+
+    the share of entries that differ (Hamming) where they are 0 or 1; of others it tells near from far.
+    """
+    return ((x.detach().double() - y.detach().double().to(x.device)).abs() / unit.to(x.device)).mean(-1)
 
 
 def ratio(above: np.ndarray, below: np.ndarray, axis: int = -1) -> np.ndarray:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.fingerprint import fingerprint
 from foresolve.data.solutions import Failure
 from foresolve.learning.history import History
 from foresolve.losses.base import Loss
@@ -68,7 +69,7 @@ class Options:
         )
 
     def _checked_monitor(self, valid: DecisionDataset | None, loss: Loss | None) -> Monitor:
-        """By default regret; where the truth is not known, agreement with the decisions on record.
+        """By default regret; where the truth is not known, the distance to the decisions on record ("agreement").
 
         Where `theta` makes constraints, decisions under a prediction may be infeasible: without a `repair` of the loss
         their regret means nothing, and the loss is watched.
@@ -136,9 +137,10 @@ class Options:
             raise checks.fail("scheduler", expected, f"one that makes {type(scheduler).__name__}")
         return scheduler
 
-    def identity(self, instances: int) -> dict[str, Any]:
+    def identity(self, instances: int, weights: Tensor | None = None) -> dict[str, Any]:
         """What a run must have in common with the one that it resumes; the optimiser's state brings its own `lr`."""
-        names = {"seed": self.seed, "batch_size": self.batch_size, "instances": instances}
+        names: dict[str, Any] = {"seed": self.seed, "batch_size": self.batch_size, "instances": instances}
+        names |= {"monitor": self.monitor, "weights": None if weights is None else fingerprint(weights)[:16]}
         return names if self.optimizer is not None else names | {"lr": self.lr}
 
 

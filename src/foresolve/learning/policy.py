@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +12,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.errors import ForesolveError
 from foresolve.learning import policy_files
-from foresolve.learning.features import select_columns
+from foresolve.learning.features import model_names, select_columns
 from foresolve.learning.prediction import Model, as_model, inference, is_estimator, predict
 from foresolve.problems.base import Problem
 
@@ -24,11 +25,13 @@ class Policy:
     Parameters
     ----------
     model: from features to `theta`: a module, a baseline, any function, or a fitted estimator or pipeline of
-        scikit-learn.
+        scikit-learn, of which the policy has a copy.
     problem: what is decided.
     rule: `rule(theta, problem) -> x`, by default `problem.decide`, which warns where it had to adjust a decision.
     feature_names: of the columns that the model was trained on; a frame is then put into their order, and one with
-        other columns is refused. An estimator that was fitted with names brings them.
+        other columns is refused. An estimator that was fitted with names, which scikit-learn wants to be strings,
+        brings them; for a module that was trained on a frame, give `train.feature_names`. Without names, and for
+        arrays, columns count by position.
 
     Examples
     --------
@@ -57,9 +60,11 @@ class Policy:
             raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
         if rule is not None:
             checks.function("rule", rule, "rule(theta, problem) -> x", "Leave it out for `problem.decide`")
-        if feature_names is None and is_estimator(model):
-            feature_names = getattr(model, "feature_names_in_", None)
-        self.model: Any = as_model(model)
+        made = as_model(model)
+        if feature_names is None:
+            feature_names = model_names(model)
+        # Fitted again, an estimator would change what the policy predicts.
+        self.model: Any = copy.deepcopy(made) if is_estimator(model) else made
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         self.rule = rule
         self._problem = self._placed = problem
@@ -77,6 +82,9 @@ class Policy:
         with inference(self.model):
             theta = predict(self.model, select_columns(features, self.feature_names))
             checks.finite("model(features)", theta)
+            if problem is None and self._problem.batch_shape:
+                expected = "given where the policy's has data for each instance"
+                raise checks.fail("problem", expected, "None", "Pass theirs: `policy(features, problem)`")
             if problem is None:
                 # Where the model is, and kept: the solvers it has warmed up serve the next call.
                 problem = self._placed = self._placed.to(theta.device)

@@ -165,7 +165,7 @@ def _load_problem(document: Any, tensors: dict[str, Tensor], path: Path) -> Prob
 
 def _load_model(section: Any, tensors: dict[str, Tensor], model: Any, folder: Path, document: Any, path: Path) -> Any:
     name = files.field(section, "class", str, path)
-    if name == "Transformed":
+    if "model" in section:  # that of a `Transformed`, whatever classes of others are called
         inner = _load_model(files.field(section, "model", dict, path), tensors, model, folder, document, path)
         return Transformed(_load_estimator("transformer", folder, document, path), inner)
     state = files.unpack(files.field(section, "state", dict, path), tensors, path)
@@ -196,6 +196,10 @@ def _fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> 
         if expected.get(key) != saved.get(key):
             sizes = f"{key} is {saved.get(key, 'missing')} in the file, {expected.get(key, 'missing')} in the model"
             raise ForesolveError(f"{path} holds the weights of another model ({name}): {sizes}")
+    if not assign:  # a model of the caller's stays where it is, and gets the saved precision
+        for key, tensor in [*model.named_parameters(), *model.named_buffers()]:
+            if key in state:
+                tensor.data = tensor.data.to(state[key].dtype)
     try:
         model.load_state_dict(state, assign=assign)
         if hasattr(model, "validate"):

@@ -46,9 +46,9 @@ class Report(Tabular):
     normalized_regret: `sum regret / sum |optimum|`; NaN where all optima are zero.
     relative_regret: the mean of `regret / |optimum|` over instances (those with an optimum other than zero).
     worst_case_regret: of the worst among the best decisions under the prediction (the "unambiguous" loss); `None` for
-        non-linear or inexact problems, and where `decide` was given.
+        non-linear or inexact problems, and where a `rule` decided.
     feasible: the share of decisions that are feasible under the true problem, before any repair; `None` where
-        `problem.solve` decided, which gives no others.
+        `problem.decide` gives no others, and where `theta` makes constraints but is not known.
     adjusted: the share of decisions that `problem.decide` had to adjust, since the problem has none for such a
         prediction: paths whose cycles of negative cost were dropped; `None` where there were none.
     mse, cross_entropy, auc: of the predictions; `None` where they do not apply.
@@ -164,12 +164,22 @@ def check_columns(reports: dict[str, Report], measure: str) -> None:
     """Reports that can be compared are of the same instances."""
     first, *others = reports.items()
     for name, report in reports.items():
-        if measure not in report.instances:
-            raise checks.fail("measure", f"one of {', '.join(report.instances)}", f"{measure!r} (report {name!r})")
+        columns = [column for column in report.instances if column != "weight"]
+        if measure not in columns:
+            raise checks.fail("measure", f"one of {', '.join(columns)}", f"{measure!r} (report {name!r})")
     for name, report in others:
         if not _same_instances(first[1], report):
             what = "decisions on record" if report.targets else "optima"
             raise checks.fail("reports", "of the same instances", f"{name!r}, whose {what} differ from {first[0]!r}")
+        if not np.allclose(_shares(first[1]), _shares(report), rtol=1e-6, atol=0.0):
+            remedy = "Score all models on the same data set"
+            raise checks.fail("reports", "of the same weights", f"{name!r}, weighted other than {first[0]!r}", remedy)
+
+
+def _shares(report: Report) -> np.ndarray:
+    """What part of a mean each instance is; ratios of weights are all that matters."""
+    weight = report.instances.get("weight", np.ones(len(report)))
+    return weight / weight.sum()
 
 
 def _same_instances(first: Report, second: Report) -> bool:

@@ -15,9 +15,10 @@ from foresolve._base.randomness import begin_epoch
 from foresolve.data.batch import Batch
 from foresolve.data.best import solve_all
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.inputs import check_some_weight
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.learning.distributed import TrainingGroup, unwrap
-from foresolve.learning.metrics import hamming
+from foresolve.learning.metrics import distance, ranges
 from foresolve.learning.options import Options
 from foresolve.learning.prediction import inference, predict
 from foresolve.losses.base import Loss
@@ -41,6 +42,7 @@ class Trainer:
         self.group = TrainingGroup.here()
         self.model = model if model is not self.module else self.group.wrap(model, device)
         self.skipped = 0
+        self._unit: Tensor | None = None  # of the validation decisions' entries
         self._mean_weight = _mean_weight(train)
         self.annealed: dict[str, Any] = {}
         self._holders = {name: _holders(loss, name) for name in options.schedules}
@@ -159,9 +161,10 @@ class Trainer:
         """What `monitor` says, weighted: normalised regret, distance of decisions to those on record, or mean loss."""
         monitor = self.options.monitor or "regret"
         share = torch.arange(len(valid))[self.group.rank :: self.group.world]
-        sums = [0.0, 0.0]
+        sums = [0.0, 0.0, 0.0]
         scores = {"regret": self._valid_regret, "agreement": self._valid_distance, "loss": self._valid_loss}
         state = copy.deepcopy(self.loss.state_dict()) if monitor == "loss" else None
+        self._unit = ranges(valid.decisions) if monitor == "agreement" else None
         self.loss.eval()
         with inference(self.module):
             for index in share.split(max(self.options.batch_size, 32)):
@@ -172,28 +175,28 @@ class Trainer:
                 sums = [a + b for a, b in zip(sums, scores[monitor](theta_hat, batch, weight.double()))]
         if state is not None:
             self.loss.load_state_dict(state)  # what a loss draws or collects in validation does not touch training
-        above, below = self.group.total(sums, self.device)
-        if monitor == "regret" and below == 0:
-            below = len(valid)  # all optima are zero: nothing to divide by
-        if not below:
+        above, below, counted = self.group.total(sums, self.device)
+        if not counted:
             raise SolverError("a solver failed on every validation instance")
-        return above / below
+        return above / (below or counted)  # where all optima are zero there is nothing to divide by: the mean regret
 
-    def _valid_loss(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float]:
+    def _valid_loss(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float, float]:
         losses = self.loss(theta_hat, batch.replaced(index=None))  # positions are those of another data set
-        return float((weight * losses).sum()), float(weight.sum())
+        return float((weight * losses).sum()), float(weight.sum()), float(weight.sum())
 
-    def _valid_regret(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float]:
+    def _valid_regret(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float, float]:
         x, weight = self._decided(theta_hat, batch, weight)
         if self.loss.repair is not None:
             x = self.loss.repair(x.to(batch.theta), batch.problem.at(batch.theta))
         best = batch.best()[1].double()
         value = batch.problem.objective(x.to(batch.theta), batch.theta).double()
-        return float((weight * (best - value)).sum()), float((weight * best.abs()).sum())
+        return float((weight * (best - value)).sum()), float((weight * best.abs()).sum()), float(weight.sum())
 
-    def _valid_distance(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float]:
+    def _valid_distance(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float, float]:
+        assert self._unit is not None
         x, weight = self._decided(theta_hat, batch, weight)
-        return float((weight * hamming(x, batch.target())).sum()), float(weight.sum())
+        far = distance(x, batch.target(), self._unit)
+        return float((weight * far).sum()), float(weight.sum()), float(weight.sum())
 
     def _decided(self, theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Decisions for predictions, and the weights, 0 where a solver failed and is to be skipped."""
@@ -254,12 +257,8 @@ class _Place(NamedTuple):
 
 def _mean_weight(train: DecisionDataset) -> float:
     """Of the whole training set; 1 where all instances count alike."""
-    if train.weights is None:
-        return 1.0
-    mean = float(train.weights.double().mean())
-    if mean == 0:
-        raise checks.fail("train", "with at least one instance of positive weight", "weights of 0 alone")
-    return mean
+    check_some_weight("train", train.weights)  # again: those that a solver failed on may have been all that counted
+    return 1.0 if train.weights is None else float(train.weights.double().mean())
 
 
 def _holders(loss: nn.Module, name: str) -> list[nn.Module]:

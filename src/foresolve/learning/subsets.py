@@ -8,6 +8,7 @@ from torch.utils.data import Subset
 
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.inputs import check_some_weight
 
 
 def as_dataset(name: str, data: Any) -> DecisionDataset:
@@ -16,9 +17,13 @@ def as_dataset(name: str, data: Any) -> DecisionDataset:
     The part of a `Subset` is made anew with every call, with what is known of decisions until then; `data.subset` gives
     one that keeps what it works out.
     """
-    if isinstance(data, DecisionDataset):
-        return data
     if isinstance(data, Subset):
-        return as_dataset(f"{name}.dataset", data.dataset).subset(list(data.indices))
+        whole = as_dataset(f"{name}.dataset", data.dataset)
+        if whole.cache is not None:  # as before `split`: parts have no file to keep what they work out
+            whole.solve()
+        data = whole.subset(list(data.indices))
+    if isinstance(data, DecisionDataset):
+        check_some_weight(name, data.weights)
+        return data
     remedy = "Make one with `DecisionDataset(features, theta, problem)`"
     raise checks.fail(name, "a DecisionDataset, or a `Subset` of one", type(data).__name__, remedy)

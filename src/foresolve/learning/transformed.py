@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from foresolve._base.extras import need
 from foresolve.learning.features import as_input
 from foresolve.models.reference import Reference
-from foresolve.models.scikit_learn import estimator_table
+from foresolve.models.scikit_learn import estimator_table, fitted_names
 from foresolve.problems.base import Problem
 
 
@@ -28,6 +28,10 @@ class Transformed(Reference):
     def __init__(self, transformer: Any, model: nn.Module) -> None:
         super().__init__()
         self.transformer, self.model = transformer, model
+
+    def known_columns(self) -> tuple[str, ...] | None:
+        """Those that the transformer was fitted with."""
+        return fitted_names(self.transformer)
 
     def forward(self, features: Any) -> Tensor:
         """Predicted parameters `(B, ...)`."""

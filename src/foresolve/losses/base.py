@@ -20,7 +20,10 @@ from foresolve.problems.base import Problem
 from foresolve.problems.traits import check_words, missing, require
 
 FROM_DECISIONS = "FenchelYoung(layer), CaVE() or Imitation(layer)"
-
+ANY_DECISIONS = (
+    "from decisions alone, Imitation(PerturbedAdditive()) learns with any problem, FenchelYoung(PerturbedAdditive()) "
+    "with linear objectives over sets that `theta` does not move"
+)
 
 Repair = Callable[[Tensor, Any], Tensor]
 
@@ -55,7 +58,11 @@ class Loss(nn.Module):
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`, differentiable in `theta_hat`."""
 
-    def __call__(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+    def __call__(self, theta_hat: Tensor, batch: Batch, *others: Any) -> Tensor:
+        if others or not isinstance(batch, Batch):
+            got = f"{1 + len(others)} arguments" if others else type(batch).__name__
+            remedy = "A loss is called as `loss(theta_hat, batch)`, with `batch` from `data.loader(32)`; docs/pyepo.md"
+            raise checks.fail("batch", "a Batch and the last argument", got, remedy)
         self.check_data(batch)
         batch.check_prediction(theta_hat)
         if len(batch) == 0:
@@ -88,6 +95,10 @@ class Loss(nn.Module):
 
     def check_data(self, data: DecisionDataset | Batch) -> None:
         """Refuse data without what the loss needs: of the problem, and of the truth."""
+        trait = None if data.has_theta else missing(data.problem, self.needs)
+        if trait is not None:  # with a remedy of its own: those of the traits look at the truth
+            remedy = f"{type(self).__name__} needs {trait.wanted}; {ANY_DECISIONS}"
+            raise checks.fail("problem", trait.expected, f"{type(data.problem).__name__}: {trait.lacking}", remedy)
         self.check_problem(data.problem)
         if self.uses_theta and not data.has_theta:
             expected = f"known for {type(self).__name__}, which looks at the true parameters"

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Literal, cast, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from foresolve._base import checks
+from foresolve._base.progress import Progress
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.data.batch import Batch
-from foresolve.errors import ConvergenceWarning
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import ConvergenceWarning, ForesolveWarning
 from foresolve.losses.base import Loss
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.projection.cone import NormalCone
+from foresolve.solvers.projection.polytope import Polytope
 
 Kind = Literal["exact", "inner", "hybrid"]
+CHUNK = 1024  # instances that are looked at together
 
 
 class CaVE(Seeded, Loss):
@@ -52,7 +57,9 @@ class CaVE(Seeded, Loss):
     solve_ratio: the probability of the method for "hybrid".
     seed: of the draws for "hybrid", or a `torch.Generator`; their state is in the `state_dict`.
 
-    Works with: `LinearProgram` and its catalogue, if integer variables are 0/1.
+    Works with: `LinearProgram` and its catalogue, if integer variables are 0/1; decisions are to be vertices. Of
+    others, such as means of several decisions or robust targets, `fit` warns: their cones have no inside, so that a
+    prediction is led to where many decisions are equally good, and nowhere by a point inside of the feasible set.
 
     Examples
     --------
@@ -83,6 +90,21 @@ class CaVE(Seeded, Loss):
         self.max_iter = checks.positive_int("max_iter", max_iter)
         self.inner_ratio = checks.between("inner_ratio", inner_ratio, "(0, 1]")
         self.solve_ratio = checks.between("solve_ratio", solve_ratio, "[0, 1]")
+
+    def _prepare(self, data: DecisionDataset, valid: bool, progress: bool | Progress | None) -> None:
+        if valid:
+            return
+        where: list[int] = []
+        for index in torch.arange(len(data)).split(CHUNK):
+            batch = data[index]
+            polytope = cast(LinearProgram, batch.problem).polytope(torch.Size([len(batch)]))
+            where += index[within_faces(batch.target().double(), polytope)].tolist()
+        if where:
+            checks.warn(
+                f"the decisions of {checks.instance_names(where, [len(data)])} of the data are no vertices, and CaVE "
+                "learns little from such. FenchelYoung(layer) and Imitation(layer) take any decisions",
+                ForesolveWarning,
+            )
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         problem = cast(LinearProgram, batch.problem)
@@ -118,3 +140,19 @@ class CaVE(Seeded, Loss):
     def extra_repr(self) -> str:
         hybrid = f", inner_ratio={self.inner_ratio:g}, solve_ratio={self.solve_ratio:g}"
         return f"kind={self.kind!r}, max_iter={self.max_iter}{hybrid if self.kind == 'hybrid' else ''}"
+
+
+def within_faces(x: Tensor, polytope: Polytope) -> Tensor:
+    """Which of the points `x` `(B, n)` are no vertices, `(B,)`.
+
+    A point is a vertex just where the rows that are tight determine the entries that are at no bound: where their
+    columns of those entries are linearly independent.
+    """
+    cone = NormalCone.at(x, polytope)
+    free = ~(cone.at_lower | cone.at_upper)
+    held = cone.tight | cone.polytope.equality
+    within = torch.zeros(len(x), dtype=torch.bool)
+    for i in free.any(-1).nonzero().flatten().tolist():
+        columns = polytope.rows.scipy(i)[held[i].cpu().numpy()][:, free[i].cpu().numpy()].toarray()
+        within[i] = len(columns) == 0 or int(np.linalg.matrix_rank(columns)) < columns.shape[1]
+    return within

@@ -9,6 +9,7 @@ from foresolve.data.batch import Batch
 from foresolve.layers.base import Layer
 from foresolve.losses.base import Loss, Repair
 from foresolve.problems.base import Problem
+from foresolve.problems.traits import require
 
 
 class DecisionLoss(Loss):
@@ -58,7 +59,7 @@ class DecisionLoss(Loss):
 
     def check_problem(self, problem: Problem) -> None:
         """Refuse a problem that the layer refuses."""
-        super().check_problem(problem)
+        require(problem, self.needs, f"{type(self).__name__}({type(self.layer).__name__})")
         self.layer.check_problem(problem)
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from foresolve._base import checks
+from foresolve.data.inputs import check_some_weight
 from foresolve.errors import ForesolveError
 
 
@@ -23,6 +24,10 @@ class Reference(nn.Module):
 
     takes_frames: bool = False
     _config: dict[str, Any]
+
+    def known_columns(self) -> tuple[str, ...] | None:
+        """The names of the columns that it was trained on, where it knows them."""
+        return None
 
     def config(self) -> dict[str, Any]:
         """The arguments that make the same model, fit for JSON."""
@@ -90,6 +95,7 @@ class Baseline(Reference):
     def _weights(self, train: Any) -> Tensor | None:
         """How much each instance counts `(N,)`, float64; `None` where all count alike."""
         self.check_weights(train)
+        check_some_weight("train", train.weights)
         return None if train.weights is None else train.weights.detach().double()
 
     def _layout(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import Any, Self
 
@@ -39,6 +40,8 @@ class ScikitLearn(TableBaseline):
     def trained(cls, estimator: Any) -> Self:
         """The model of a regressor that is fitted already; a row of what it was fitted on is an instance.
 
+        It is the regressor itself, not a copy (a `Policy` takes one): fitted again, it predicts anew.
+
         Examples
         --------
         >>> import torch
@@ -52,6 +55,10 @@ class ScikitLearn(TableBaseline):
         check_fitted(estimator)
         model.fitted, model._fitted = estimator, {"layout": "instance", "shape": [-1]}
         return model
+
+    def known_columns(self) -> tuple[str, ...] | None:
+        """Those that the estimator was fitted with; `None` before, and where it was fitted with arrays."""
+        return None if self._fitted is None else fitted_names(self.fitted)
 
     def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
         y = outputs.cpu().numpy()
@@ -83,16 +90,36 @@ def estimator_table(estimator: Any, table: Any) -> Any:
     """
     if isinstance(table, Tensor):
         table = table.detach().cpu().numpy()
-    names = getattr(estimator, "feature_names_in_", None)
+    elif hasattr(table, "column_names"):
+        table = table.to_pandas()  # Arrow's
+    names, name = fitted_names(estimator), type(estimator).__name__
     if names is None:
-        return table.to_numpy() if hasattr(table, "to_numpy") else table
+        table = table.to_numpy() if hasattr(table, "to_numpy") else table
+        shape, width = np.shape(table), getattr(estimator, "n_features_in_", None)
+        if width is not None and len(shape) == 2 and shape[1] != width:
+            raise checks.fail("features", f"(N, {width}), as {name} was fitted with", str(shape))
+        return table
     if hasattr(table, "columns"):
         return table
     array = np.asarray(table)
     if array.ndim != 2 or array.shape[1] != len(names):
-        expected = f"(N, {len(names)}), a column for each of the names that {type(estimator).__name__} was fitted with"
+        expected = f"(N, {len(names)}), a column for each of the names that {name} was fitted with"
         raise checks.fail("features", expected, str(array.shape))
     return need("pandas", "an estimator that was fitted with a frame", "learn").DataFrame(array, columns=names)
+
+
+def fitted_names(estimator: Any) -> tuple[str, ...] | None:
+    """The names of the columns that an estimator was fitted with; `None` where they were none, or no strings.
+
+    Of a pipeline, its own record, or that of the first step that does something ("passthrough" keeps none).
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None:
+        return tuple(map(str, names))
+    if hasattr(estimator, "best_estimator_"):
+        return fitted_names(estimator.best_estimator_)
+    steps = [step for _, step in getattr(estimator, "steps", ()) if step is not None and step != "passthrough"]
+    return fitted_names(steps[0]) if steps else None
 
 
 def check_fitted(estimator: Any) -> None:
@@ -109,12 +136,15 @@ def check_fitted(estimator: Any) -> None:
 
 
 def _weight_name(estimator: Any) -> str:
-    """The argument of `fit` that takes weights; a pipeline hands it to its last step."""
-    prefix, last = "", estimator
-    while hasattr(last, "steps"):
-        name, last = last.steps[-1]
-        prefix += f"{name}__"
-    if not need("sklearn.utils.validation", "weights", "learn").has_fit_parameter(last, "sample_weight"):
-        remedy = f"`{type(last).__name__}.fit` has no `sample_weight`: leave the weights out"
-        raise checks.fail("train", "without weights", "a data set with weights", remedy)
-    return f"{prefix}sample_weight"
+    """The argument of `fit` that takes weights; a pipeline hands it to its last step, a search to what it searches."""
+    if hasattr(estimator, "steps"):
+        name, last = estimator.steps[-1]
+        return f"{name}__{_weight_name(last)}"
+    if need("sklearn.utils.validation", "weights", "learn").has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
+    keywords = inspect.signature(estimator.fit).parameters.values()
+    if inner is not None and any(keyword.kind is keyword.VAR_KEYWORD for keyword in keywords):
+        return _weight_name(inner)
+    remedy = f"`{type(estimator).__name__}.fit` has no `sample_weight`: leave the weights out"
+    raise checks.fail("train", "without weights", "a data set with weights", remedy)

@@ -81,7 +81,10 @@ class Affine:
         count = max(least, 1) if size is None else checks.positive_int("size", size)
         if count < least:
             raise checks.fail("size", f"above the largest index ({least - 1})", str(size))
-        factors = np.broadcast_to(checks.as_tensor("factor", factor).double().cpu().numpy(), which.shape)
+        factors = checks.as_tensor("factor", factor).double().cpu().numpy()
+        if factors.shape not in ((), which.shape):
+            raise checks.fail("factor", f"a number or ({len(which)},)", str(factors.shape))
+        factors = np.broadcast_to(factors, which.shape)
         moved = np.flatnonzero(which >= 0)
         return cls(scipy.sparse.coo_array((factors[moved], (moved, which[moved])), shape=(len(which), count)), known)
 
@@ -101,6 +104,7 @@ class Affine:
 
     def spread(self, theta: Tensor) -> Tensor:
         """`S theta`: what a change of `theta` changes."""
+        checks.last_dim("theta", theta, self.shape[1], f"the {self.shape[1]} parameters of the `Affine`")
         if self._single is not None:  # at most one parameter moves a number: no sums
             column, factor = self._single
             return theta[..., column] * factor.to(theta.dtype)
@@ -124,6 +128,13 @@ class Affine:
         return mask
 
     @cached_property
+    def used(self) -> Tensor:
+        """Which parameters move a number, `(p,)`."""
+        mask = torch.zeros(self.shape[1], dtype=torch.bool, device=self.device)
+        mask[self.column[self.value != 0]] = True
+        return mask
+
+    @cached_property
     def unit(self) -> float:
         r"""The size of the moved numbers in units of the parameters, :math:`\sqrt{\sum_{jk} S_{jk}^2 / \#moved}`."""
         count = int(self.moved.sum())
@@ -135,6 +146,14 @@ class Affine:
             return self
         twin = copy.copy(self)
         twin.known = self.known[index]
+        return twin
+
+    def expand(self, batch: torch.Size) -> Affine:
+        """With what is known for each instance of a batch; itself where all share it."""
+        if self.batch_shape in (batch, torch.Size()):
+            return self
+        twin = copy.copy(self)
+        twin.known = self.known.expand(*batch, -1)
         return twin
 
     def to(self, device: torch.device) -> Affine:

@@ -209,15 +209,35 @@ class Problem(ABC):
         if not self.linear or self.n is None:
             raise ForesolveError(f"{type(self).__name__} cannot be parametrized: it has no linear objective of known n")
         if self.parameters is not None:
-            raise ForesolveError(f"this {type(self).__name__} is parametrized already: parametrize the plain one")
-        return self._with_parameters(Parameters.of(self.n, self.names, coefficients, constant, names, parts))
+            known = self.parameters.constant_alone
+            if known is None:
+                raise ForesolveError(f"this {type(self).__name__} is parametrized already: parametrize the plain one")
+            constant = known if constant is None else constant
+        twin = self._with_parameters(Parameters.of(self.n, self.names, coefficients, constant, names, parts))
+        twin._check_parametrized()
+        return twin
 
     def _with_parameters(self, parameters: Parameters) -> Self:
         twin = copy.copy(self)
-        twin.parameters = parameters.to(self.device)
         shapes = {"the problem": self.batch_shape, "what is known": parameters.batch_shape}
         twin.batch_shape = checks.broadcast_batch(shapes)
+        twin.parameters = parameters.to(self.device).expand(twin.batch_shape)
         return twin
+
+    def _check_parametrized(self) -> None:
+        """Refuse a class whose own `objective` knows nothing of what `theta` makes, at a point chosen for it."""
+        assert self.parameters is not None
+        theta = torch.linspace(0.7, 1.3, self.parameters.size, dtype=torch.float64, device=self.device)
+        x = torch.linspace(0.4, 1.7, self.n or 0, dtype=torch.float64, device=self.device)
+        expected = (self.gain(theta) * x).sum(-1) + self.constant(theta)
+        try:
+            agree = torch.allclose(self.objective(x, theta).expand_as(expected), expected, rtol=1e-6)
+        except (RuntimeError, ForesolveError):
+            agree = False
+        if not agree:
+            raise ForesolveError(
+                f"{type(self).__name__} cannot be parametrized: its `objective` is not gain(theta)'x + constant(theta)"
+            )
 
     # -- instances, devices, files -----------------------------------------------------------------------------------
 

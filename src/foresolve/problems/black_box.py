@@ -195,8 +195,11 @@ class OracleProblem(Problem):
         outcomes = [answer if isinstance(answer, Exception) else answer.decision for answer in answers]
         x = self._gather(outcomes, batch, width)
         if self.linear and len(x) and self._first_decisions():
-            reported = None if self._objective is not None else answers[0].value
-            for doubt in doubts(flat, x, reported, self.sense, self.exact):
+            stated = None if self.parameters is None else self.parameters.constant
+            moves = stated is not None and bool(stated.moved.any())  # with a theta that is not known here
+            reported = None if self._objective is not None or moves else answers[0].value
+            constant = 0.0 if stated is None else float(stated.known.flatten()[0])
+            for doubt in doubts(flat, x, reported, constant, self.sense, self.exact):
                 checks.warn(doubt, ForesolveWarning)
         return torch.from_numpy(x).to(seen).reshape(*batch, x.shape[-1])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
@@ -189,8 +188,7 @@ def refuse_keywords(owner: type, unknown: Mapping[str, Any]) -> None:
     """An error for the first keyword argument that a class does not have, with what may have been meant."""
     for name in unknown:
         known = [key for key, part in signature(owner).parameters.items() if part.kind != part.VAR_KEYWORD]
-        similar = get_close_matches(name, known, 1)
-        guess = f"Did you mean `{similar[0]}`?" if similar else ""
+        guess = checks.did_you_mean(name, known, code=True)
         raise checks.InvalidInputError(
             f"{owner.__name__} has no argument `{name}`, only {', '.join(known)}. {_MEANT.get(name, guess)}".rstrip()
         )

@@ -32,6 +32,7 @@ class DecidedProgram(Problem):
     exact = True
     linear = True
     limits = Limits()
+    _beyond_rows = ""  # what the feasible set has beside rows, bounds and integrality, in words
     _structured = True  # whether rows and bounds are still those that an algorithm of the problem's own relies on
 
     @property

@@ -89,7 +89,7 @@ class MaxFlow(_Flow):
     arcs: pairs `(tail, head)` in the order of `theta`, of node numbers or of names, as for `ShortestPath`.
     source, target: two different nodes.
     capacity: `>= 0`, a number, `(n_arcs,)` or `(*batch, n_arcs)`; tensors that require grad get it from a layer.
-    n_nodes: the number of nodes, by default the largest number in `arcs` plus one.
+    n_nodes: the number of nodes, as for `ShortestPath`.
     names: of the arcs.
 
     Examples
@@ -166,8 +166,8 @@ class MinCostFlow(_Flow):
     Parameters
     ----------
     arcs: pairs `(tail, head)` in the order of `theta`, of node numbers or of names, as for `ShortestPath`.
-    supply: `(n_nodes,)` or `(*batch, n_nodes)`, negative for demand; it sums to 0. Named nodes are numbered as they
-        appear in `arcs`; a dict `{node: amount}` needs no order, and leaves 0 to nodes that it lacks.
+    supply: `(n_nodes,)` or `(*batch, n_nodes)`, negative for demand; it sums to 0, in the order of nodes that
+        `ShortestPath` states. A dict `{node: amount}` needs no order, and leaves 0 to nodes that it lacks.
     capacity: `>= 0`, a number, `(n_arcs,)` or `(*batch, n_arcs)`.
     sense: with "max", `theta` is a worth, as in `MaxFlow`.
     names: of the arcs.

@@ -14,6 +14,7 @@ from torch import Tensor
 from foresolve._base import checks, configs
 from foresolve.problems.affine import Affine
 from foresolve.problems.base import Sense
+from foresolve.problems.parameters import Parameters
 from foresolve.problems.predicted import PredictedProgram
 from foresolve.problems.readers.cvxpy_program import CvxpyProgram, Part, read_cvxpy
 from foresolve.problems.readers.files import read_model
@@ -190,6 +191,11 @@ class ImportedProgram(PredictedProgram):
             raise checks.fail("c", f"({program.n},), a cost for each variable", str(tuple(nominal.shape)))
         program.nominal = nominal
         return program
+
+    def _with_parameters(self, parameters: Parameters) -> Self:
+        twin = super()._with_parameters(parameters)
+        twin.nominal = None  # it was that of other parameters
+        return twin
 
     # -- what came along ---------------------------------------------------------------------------------------------
 

@@ -183,17 +183,24 @@ class LinearProgram(ImportedProgram):
     @property
     def b_ub(self) -> Tensor:
         """The right-hand sides of the inequalities."""
-        return self.constraints.rhs[..., ~self.constraints.equality]
+        return self._rhs[..., ~self.constraints.equality]
 
     @property
     def b_eq(self) -> Tensor:
         """The right-hand sides of the equalities."""
-        return self.constraints.rhs[..., self.constraints.equality]
+        return self._rhs[..., self.constraints.equality]
+
+    @property
+    def _rhs(self) -> Tensor:
+        if self.parameters is not None and self.parameters.rhs is not None:
+            self.require_fixed()
+        return self.constraints.rhs
 
     def __repr__(self) -> str:
         integer = f", {int(self.integrality.sum())} integer" if bool(self.integrality.any()) else ""
         equalities = int(self.constraints.equality.sum())
         batch = f", batch {tuple(self.batch_shape)}" if self.batch_shape else ""
+        batch += "" if self.parameters is None else f", {self.parameters.size} parameters"
         return (
             f"{type(self).__name__}({self.n} variables{integer}, {equalities} equalities, "
             f"{self.constraints.rows.m - equalities} inequalities{batch}, sense={self.sense!r})"

@@ -5,20 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, signatures
 from foresolve.problems.base import Sense
 
 # How far, as a share, what an oracle reports may be from what its decision is worth: solvers stop at such gaps.
 REPORTED = 1e-3
 # Of how many instances of the first batch the decisions are compared.
 COMPARED = 8
-# PyEPO's `modelSense`.
-SENSES: dict[int, Sense] = {1: "min", -1: "max"}
+# PyEPO's `modelSense`, and what others write there.
+SENSES: dict[Any, Sense] = {1: "min", -1: "max", "min": "min", "max": "max"}
 
 
 class BadDecision(Exception):
@@ -63,7 +64,10 @@ class Oracle:
     kind: str
 
     def __call__(self, theta: np.ndarray) -> Any:
-        """What the solver gives for `theta`."""
+        """What the solver gives for `theta`; it may change what it is given, and reuse the memory of what it gives."""
+        return owned(self._asked(theta.copy()))
+
+    def _asked(self, theta: np.ndarray) -> Any:
         if self.kind == "model":
             self.solver.setObj(theta)
             return self.solver.solve()
@@ -78,7 +82,13 @@ class Oracle:
     def sense(self) -> Sense | None:
         """What a PyEPO-like model says of itself."""
         stated = getattr(self.solver, "modelSense", None) if self.kind == "model" else None
-        return None if stated is None else SENSES.get(int(stated))
+        if stated is None:
+            return None
+        for known, sense in SENSES.items():
+            if stated == known:
+                return sense
+        got = f"{self.name}, whose `modelSense` is {stated!r}"
+        raise checks.fail("solve", "a model whose `modelSense` is 1 (min) or -1 (max)", got)
 
     def sense_or(self, given: Any) -> Sense:
         """The sense that the user gave, the model states, or "max"."""
@@ -108,22 +118,11 @@ class Oracle:
             return cls(solver, "function")
         if not callable(method):
             raise checks.fail("solve", expected, type(solver).__name__)
-        if not _takes_argument(method):
+        if not signatures.accepts(method, None):
             remedy = "Wrap it: a function that hands `theta` over and then calls `solve()`"
             got = f"{type(solver).__name__}, whose `solve()` takes none"
             raise checks.fail("solve", expected, got, remedy)
         return cls(solver, "method")
-
-
-def _takes_argument(method: Callable[..., Any]) -> bool:
-    """Whether a method can be called with one argument; natively built ones may not tell."""
-    try:
-        inspect.signature(method).bind(None)
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True
 
 
 def attempt(oracle: Callable[[np.ndarray], Any], theta: np.ndarray) -> Any:
@@ -134,17 +133,41 @@ def attempt(oracle: Callable[[np.ndarray], Any], theta: np.ndarray) -> Any:
         return error
 
 
+def owned(given: Any) -> Any:
+    """What a solver gave, in memory of its own; tuples become lists."""
+    if isinstance(given, Tensor):
+        return given.detach().cpu().numpy().copy()
+    if isinstance(given, np.ndarray):
+        return given.copy()
+    if isinstance(given, tuple | list):
+        return [owned(part) for part in given]
+    if _is_result(given):
+        said = {name: getattr(given, name, None) for name in ("success", "message", "fun")}
+        return SimpleNamespace(x=owned(given.x), **said)
+    return given
+
+
+def _is_result(given: Any) -> bool:
+    """Whether it is SciPy's `OptimizeResult`, or alike."""
+    return hasattr(given, "success") and hasattr(given, "x")
+
+
 def unpacked(given: Any) -> Answer:
     """The decision in what an oracle gave: itself, `(decision, value)`, or SciPy's `OptimizeResult`."""
-    if hasattr(given, "success") and hasattr(given, "x"):
+    if _is_result(given):
         if not given.success or given.x is None:
             raise BadDecision(f"it did not succeed ({getattr(given, 'message', None) or 'no message'})")
         return Answer(given.x, getattr(given, "fun", None))
-    if isinstance(given, tuple | list) and len(given) == 2:
-        depths = [_depth(part) for part in given]
-        if depths[0] is not None and depths[1] is not None and depths[0] == depths[1] + 1:
-            return Answer(*given)
+    if _is_pair(given, 1) and (given[1] is None or np.size(given[1]) == 1):
+        return Answer(*given)
     return Answer(given)
+
+
+def _is_pair(given: Any, depth: int) -> bool:
+    """Whether it is a decision of so many dimensions and numbers beside it, or `None` in their place."""
+    if not isinstance(given, tuple | list) or len(given) != 2 or _depth(given[0]) != depth:
+        return False
+    return given[1] is None or _depth(given[1]) is not None
 
 
 def as_answer(outcome: Any) -> Any:
@@ -160,7 +183,7 @@ def as_answer(outcome: Any) -> Any:
 def _depth(part: Any) -> int | None:
     """The number of dimensions of numbers; `None` for what holds none."""
     try:
-        array = np.asarray(part.detach().cpu() if isinstance(part, Tensor) else part)
+        array = np.asarray(part)
     except (TypeError, ValueError):
         return None
     return array.ndim if array.dtype.kind in "biuf" else None
@@ -171,9 +194,9 @@ def as_decision(value: Any, width: int | None) -> np.ndarray:
     if value is None:
         raise BadDecision("it gave None instead of a decision")
     try:
-        row = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value, dtype=np.float64)
+        row = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise BadDecision(f"it gave {type(value).__name__} instead of an array of numbers") from error
+        raise BadDecision(f"it gave {_kind(value)} instead of an array of numbers, or `(decision, value)`") from error
     if row.ndim != 1 or (width is not None and len(row) != width):
         expected = "(n,)" if width is None else f"({width},)"
         raise BadDecision(f"a decision must be {expected}; it gave {row.shape}")
@@ -182,18 +205,24 @@ def as_decision(value: Any, width: int | None) -> np.ndarray:
     return row
 
 
+def _kind(value: Any) -> str:
+    """What it is, in a message; of a few things side by side, what each is."""
+    if isinstance(value, tuple | list) and 1 < len(value) <= 4:
+        return f"({', '.join(type(part).__name__ for part in value)})"
+    return type(value).__name__
+
+
 def as_rows(given: Any, count: int) -> list[Any]:
     """What a batched oracle gave, instance by instance; with the values beside, if it reports them."""
-    answer = unpacked(given) if isinstance(given, tuple | list) else Answer(given)
-    rows = answer.decision
-    length = len(rows) if hasattr(rows, "__len__") else None
-    if length != count:
-        size = type(rows).__name__ if length is None else f"{length} of them"
-        reason = f"a batched oracle must give a decision for each of the {count} instances; it gave {size}"
-        return [BadDecision(reason) for _ in range(count)]
-    if answer.value is None:
-        return list(rows)
-    return [(row, value) for row, value in zip(rows, answer.value)]
+    rows, values = given if _is_pair(given, 2) else (given, None)
+    parts = {"decision": rows} | ({} if values is None else {"value": np.ravel(values)})
+    for what, part in parts.items():
+        length = len(part) if hasattr(part, "__len__") else None
+        if length != count:
+            size = type(part).__name__ if length is None else f"{length} of them"
+            reason = f"a batched oracle must give a {what} for each of the {count} instances; it gave {size}"
+            return [BadDecision(reason) for _ in range(count)]
+    return list(rows) if values is None else list(zip(rows, parts["value"], strict=True))
 
 
 def as_row(outcome: Any) -> Any:
@@ -201,16 +230,16 @@ def as_row(outcome: Any) -> Any:
     return outcome if isinstance(outcome, Exception) else as_rows(outcome, 1)[0]
 
 
-def doubts(seen: np.ndarray, x: np.ndarray, reported: Any, sense: Sense, exact: bool) -> Iterator[str]:
+def doubts(seen: np.ndarray, x: np.ndarray, reported: Any, constant: float, sense: Sense, exact: bool) -> Iterator[str]:
     """What in the first decisions `x` `(B, n)` for coefficients `seen` speaks against a linear objective or its sense.
 
-    `reported` is the value that the oracle gives for the first. A wrong sense shows without it: over one feasible set
-    the best decision of an instance is at least as good for it as that of any other, and the worst is not.
+    `reported` is the value that the oracle gives for the first; it may hold the `constant` of the objective, or not. A
+    wrong sense shows without it: over one feasible set the best decision of an instance is at least as good for it as
+    that of any other, and the worst is not.
     """
     worth = float(seen[0] @ x[0])
-    depth = None if reported is None else _depth(reported)
-    value = worth if depth is None else float(np.asarray(reported).reshape(-1)[0])
-    if abs(value - worth) > REPORTED * max(abs(value), abs(worth), 1e-9):
+    value = worth if reported is None or _depth(reported) is None else float(np.ravel(reported)[0])
+    if all(abs(value - known) > REPORTED * max(abs(value), abs(known), 1e-9) for known in (worth, worth + constant)):
         yield (
             f"the oracle reports the value {value:g} for a decision of which theta'x is {worth:g}: its objective has "
             "another sign, or terms that theta'x lacks (`parametrized(coefficients, constant=...)` states them)"

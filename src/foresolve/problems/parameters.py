@@ -56,6 +56,17 @@ class Parameters:
         """Of what is known of each instance."""
         return checks.broadcast_batch({f"`{name}`": part.batch_shape for name, part in self._maps.items()})
 
+    @property
+    def constant_alone(self) -> Tensor | None:
+        """The objective's constant, where all that is said is its number: programs from files have one."""
+        if not self.fixed or self.coefficients is not None or self.constant is None or bool(self.constant.moved.any()):
+            return None
+        return self.constant.known[..., 0]
+
+    def expand(self, batch: torch.Size) -> Parameters:
+        """With what is known for each instance of a batch."""
+        return replace(self, **{name: part.expand(batch) for name, part in self._maps.items()})
+
     def objective_only(self) -> Parameters:
         """Once the feasible set is worked out."""
         return replace(self, rhs=None, lower=None, upper=None)
@@ -105,10 +116,11 @@ class Parameters:
             moved = [name for name in constraints if name in given]
             if moved:
                 remedy = "Coefficients that are all known are an array `(n,)` of them"
-                raise checks.fail("coefficients", f"given where `{moved[0]}` is", "None", remedy)
+                raise checks.fail("coefficients", "given where `theta` makes constraints", "None", remedy)
         if len(set(sizes.values())) != 1:
             told = ", ".join(f"{size} in `{name}`" for name, size in sizes.items()) or "none: nothing is predicted"
-            raise checks.fail("theta", "of one number of parameters in all parts", told)
+            remedy = "" if sizes else "A matrix of parameters goes into an `Affine(matrix)`"
+            raise checks.fail("theta", "of one number of parameters in all parts", told, remedy)
         size = next(iter(sizes.values()))
         if objective is None and coefficients is not None:
             given["coefficients"] = Affine(torch.zeros(n, size), coefficients)

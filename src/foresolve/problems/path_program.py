@@ -14,11 +14,12 @@ from foresolve.errors import ForesolveWarning, UnboundedError
 from foresolve.problems.incumbent import Incumbent
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.exact.outcome import Ending, Limits, Outcome
-from foresolve.solvers.exact.paths import PathSolver
+from foresolve.solvers.exact.paths import LEAST_FLOW, PathSolver
 
+_CYCLE = "a cycle has negative cost, so that no path is shortest, in {instances}"
 _REMEDY = (
-    'Keep costs non-negative (`head="non_negative"` of foresolve\'s models, `torch.nn.functional.softplus`), or use an '
-    "acyclic graph"
+    'Keep predictions non-negative (`head="non_negative"` of foresolve\'s models, `torch.nn.functional.softplus`), '
+    "shift or clip costs that are data, or use an acyclic graph"
 )
 
 
@@ -36,8 +37,11 @@ class PathProgram(LinearProgram):
     # -- decisions ---------------------------------------------------------------------------------------------------
 
     def solve(self, theta: Tensor) -> Tensor:
-        """The shortest path of each instance; a cycle of negative cost is an `UnboundedError`."""
-        if not (self.fixed and self._structured):
+        """The shortest path of each instance; a cycle of negative cost is an `UnboundedError`.
+
+        Where `theta` makes constraints, the best flow.
+        """
+        if not self._plain:
             return super().solve(theta)
         theta, costs, batch = self._flat_costs(theta)
         x, cyclic = self._paths.solve(costs)
@@ -50,33 +54,60 @@ class PathProgram(LinearProgram):
     def decide(self, theta: Tensor, *, warn: bool = False) -> tuple[Tensor, Tensor]:
         """The shortest path of each instance; where a cycle has negative cost, the path inside the best flow.
 
+        Where `theta` makes constraints, `discrete` of the best flow.
+
         Returns
         -------
-        The paths, and where `solve` has none `(*batch,)`; with `warn`, a warning names such a cycle and the remedy.
+        The paths, and which of them were adjusted `(*batch,)`: a cycle has negative cost (or, where `theta` makes
+        constraints, such a cycle was dropped). With `warn`, a warning says so, and the remedy.
         """
-        if not (self.fixed and self._structured):
-            return super().decide(theta, warn=warn)
         theta, costs, batch = self._flat_costs(theta)
-        x, cyclic = self._paths.solve(costs)
-        if bool(cyclic.any()):
-            x[cyclic] = self._paths.inside(self._flows(x, cyclic, -costs, batch)[cyclic], costs[cyclic])
-            if warn:
-                where = cyclic.nonzero().flatten().tolist()
-                told = self._told(costs[where[0]], len(where)).replace(
-                    "{instances}", checks.instance_names(where, batch)
-                )
-                checks.warn(f"{told}; the path inside the best flow is taken. {_REMEDY}", ForesolveWarning)
+        if self._plain:
+            x, cyclic = self._paths.solve(costs)
+            if bool(cyclic.any()):
+                x[cyclic] = self._paths.inside(self._flows(x, cyclic, -costs, batch)[cyclic], costs[cyclic])
+        else:
+            flows = self.maximizer(theta).double()
+            x = self.discrete(flows, theta).reshape(-1, self.n)
+            dropped = (flows.reshape(-1, self.n) - x).round()  # cycles, once round each
+            cyclic = (costs * dropped).sum(-1) < -LEAST_FLOW * (costs * dropped).abs().sum(-1)
+        if warn and bool(cyclic.any()):
+            where = cyclic.nonzero().flatten().tolist()
+            told = self._told(costs[where[0]], len(where)) if self._plain else _CYCLE
+            told = told.replace("{instances}", checks.instance_names(where, batch))
+            checks.warn(f"{told}; the path inside the best flow is taken. {_REMEDY}", ForesolveWarning)
         return x.to(theta).reshape(*batch, self.n), cyclic.reshape(batch)
 
     def discrete(self, x: Tensor, theta: Tensor) -> Tensor:
-        """The path inside a flow: the cheapest in its support with negative costs counted as 0; its cycles go."""
-        if self._paths.acyclic or not (self.fixed and self._structured):
+        """The path inside a flow: the cheapest in its support with negative costs counted as 0; its cycles go.
+
+        Where `theta` makes constraints, flows that are no path with cycles stay as they are: of more or less than one
+        unit, split by capacities, or with a part that must be taken.
+        """
+        if self._paths.acyclic:
             return x
-        _, costs, own = self._flat_costs(theta)
+        theta, costs, own = self._flat_costs(theta)
         batch = checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": own})
         flows = x.detach().double().expand(*batch, self.n).reshape(-1, self.n)
         costs = costs.reshape(*own, self.n).expand(*batch, self.n).reshape(-1, self.n)
-        return self._paths.inside(flows, costs).to(x).reshape(*batch, self.n)
+        one = slice(None) if self._plain else self._one_path(flows, theta, batch)
+        decisions = flows.clone()
+        decisions[one] = self._paths.inside(flows[one], costs[one])
+        return decisions.to(x).reshape(*batch, self.n)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether flows are of one unit, within [0, 1], whatever `theta`."""
+        return self.fixed and self._structured
+
+    def _one_path(self, flows: Tensor, theta: Tensor, batch: torch.Size) -> Tensor:
+        """Which of the flows `(B, n)` are paths with cycles that may go, where `theta` makes constraints."""
+        made = self.at(theta).constraints
+        unit = torch.zeros(self.n_nodes, dtype=torch.float64, device=self.device)
+        unit[self._paths.source], unit[self._paths.target] = 1.0, -1.0
+        free = (made.rhs.detach() == unit).all(-1) & (made.lower.detach() <= 0).all(-1)
+        whole = ((flows - flows.round()).abs() <= LEAST_FLOW).all(-1)
+        return free.to(flows.device).expand(batch).reshape(-1) & whole
 
     def _flat_costs(self, theta: Tensor) -> tuple[Tensor, Tensor, torch.Size]:
         theta = self.check_theta(theta).detach()
@@ -109,10 +140,7 @@ class PathProgram(LinearProgram):
         nodes, total = self._paths.cycle(costs)
         route = " -> ".join(self._graph.node_name(node) for node in nodes)
         first = "in the first" if count > 1 else "there"
-        return (
-            "a cycle has negative cost, so that no path is shortest, in {instances}: "
-            f"{route} costs {total:.6g} {first}"
-        )
+        return f"{_CYCLE}: {route} costs {total:.6g} {first}"
 
     # -- paths and nodes ---------------------------------------------------------------------------------------------
 
@@ -171,7 +199,7 @@ class PathProgram(LinearProgram):
         within = (flat[:, tails] & flat[:, heads]).double()
         x = torch.zeros_like(within)
         if not bool(wrong.any()):
-            x = self._paths.inside(within, torch.ones_like(within))
+            x, _ = self._paths.within(within, torch.ones_like(within))
             wrong = ((self.nodes(x) > 0.5) != flat).any(-1)
         if bool(wrong.any()):
             where = checks.instance_names(wrong.nonzero().flatten().tolist(), batch)

@@ -90,7 +90,15 @@ class PredictedProgram(DecidedProgram):
         for name in ("lower", "upper"):
             if parts[name] is not None:
                 as_map(name, parts[name], self.n, "variables")
+        if any(part is not None for part in parts.values()):
+            self._check_general()
         return self._parametrized(coefficients, constant, names, parts)
+
+    def _check_general(self) -> None:
+        """Where `theta` makes constraints, decisions are those of HiGHS over rows and bounds: these must be all."""
+        if self._beyond_rows or type(self).argmax is not PredictedProgram.argmax:
+            why = self._beyond_rows or "it has an `argmax` of its own, which knows nothing of them"
+            raise ForesolveError(f"`theta` cannot make the constraints of {type(self).__name__}: {why}")
 
     def _rhs_map(self, b_ub: Affine | None, b_eq: Affine | None) -> Affine | None:
         """One map for all rows; those of a block without a map keep their right-hand sides."""
@@ -128,9 +136,7 @@ class PredictedProgram(DecidedProgram):
         theta = self.check_theta(theta).double()
         parts = {name: getattr(self.parameters, name) for name in ("rhs", "lower", "upper")}
         made = {name: part(theta) for name, part in parts.items() if part is not None}
-        constraints = replace(self.constraints, **made)
-        if "upper" in made:
-            constraints = replace(constraints, implied_upper=False)
+        constraints = replace(self.constraints, **made, implied_upper=False)  # other rows, other bounds
         crossed = (constraints.lower > constraints.upper).any(-1)
         if bool(crossed.any()):
             where = crossed.flatten().nonzero().flatten().tolist()

@@ -47,11 +47,13 @@ class ShortestPath(PathProgram):
 
     Parameters
     ----------
-    arcs: pairs `(tail, head)` in the order of `theta`: nodes are numbers 0, 1, 2, ..., or names of any hashable type
-        (strings, tuples; integers far beyond the number of arcs), then numbered as they appear. Parallel arcs are kept;
-        triples `(tail, head, key)` tell them apart by name. Lists, arrays, frames of two columns, `zip`.
+    arcs: pairs `(tail, head)` in the order of `theta`: lists, arrays, frames of two columns, `zip`. Nodes that are the
+        integers 0, 1, ..., `n_nodes - 1` are numbers; others are names of any hashable type (strings, tuples,
+        identifiers), in the order in which they appear, or of their size where all are numbers. Parallel arcs are kept;
+        triples `(tail, head, key)` tell them apart by name.
     source, target: two different nodes; an `InfeasibleError` says that no path joins them.
-    n_nodes: the number of nodes, by default the largest number in `arcs` plus one.
+    n_nodes: the number of nodes, by default that of those in `arcs`; nodes are then numbers below it, and some of them
+        may have no arcs.
     costs: what `theta` prices, "arcs" or "nodes".
     names: of the arcs; by default those of the nodes they join, where nodes have names.
 

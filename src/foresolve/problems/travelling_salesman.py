@@ -51,6 +51,8 @@ class TravellingSalesman(LinearProgram):
     ([0, 1, 2, 3], -4.0)
     """
 
+    _beyond_rows = "tours in one piece have more constraints than its rows"
+
     def __init__(self, cities: int, *, names: Sequence[str] | None = None) -> None:
         self.cities = checks.positive_int("cities", cities)
         if self.cities < 3:

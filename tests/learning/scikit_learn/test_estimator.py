@@ -17,6 +17,7 @@ from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.named_losses import loss_by_name
 from foresolve.learning.policy import Policy
+from foresolve.learning.scikit_learn.scorers import regret_scorer
 from foresolve.losses.contrastive import NCE
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
@@ -342,3 +343,62 @@ def test_a_problem_of_which_a_part_is_predicted() -> None:
     assert estimator.predict(X).shape == (60, 3)
     assert estimator.decide(X).shape == (60, 5)
     assert -1 < estimator.score(X, y[:, :3]) <= 0
+
+
+def test_columns_of_targets_are_matched_by_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = table()
+    names = list("vwxyz")
+    frame = pandas.DataFrame(y, columns=names)
+    shuffled = frame[["z", "v", "y", "w", "x"]]
+    named = LinearProgram([[1.0] * 5], [2.0], bounds=(0, 1), names=names)
+    first, second = (DecisionEstimator(named, epochs=5).fit(X, targets) for targets in (frame, shuffled))
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+    assert first.score(X, shuffled) == first.score(X, frame) == first.score(X, y)
+    assert regret_scorer()(first, X, shuffled) == first.score(X, y)
+    assert regret_scorer(named)(first, X, shuffled) == first.score(X, y)
+    with pytest.raises(InvalidInputError, match=r"`y` must be .*; got one without 'v' and with 'u'"):
+        DecisionEstimator(named, epochs=1).fit(X, frame.rename(columns={"v": "u"}))
+    unnamed = DecisionEstimator(TopK(5, 2), epochs=1).fit(X, shuffled)
+    assert unnamed.target_names_ == tuple(shuffled.columns)
+    assert unnamed.score(X, frame) == unnamed.score(X, shuffled) == regret_scorer()(unnamed, X, frame)
+    with pytest.raises(
+        InvalidInputError, match=r"`y` must be .* those of training .*; got one without 'v' and with 'u'"
+    ):
+        unnamed.score(X, frame.rename(columns={"v": "u"}))
+    assert DecisionEstimator(TopK(5, 2), epochs=1).fit(X, y).target_names_ is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"), [(TopK, r"the class TopK. Did you mean an instance, `TopK\(...\)`"), ("topk", "'topk'")]
+)
+def test_what_is_no_problem(problem: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"`problem` must be a foresolve Problem or None; got {message}"):
+        DecisionEstimator(problem).fit(*table())
+
+
+def test_widths_are_those_of_the_default_model_alone() -> None:
+    X, y = table()
+    with pytest.raises(InvalidInputError, match=r"`hidden` must be left out where `model` is given; got \(3,\)"):
+        DecisionEstimator(TopK(5, 2), nn.Linear(3, 5), hidden=(3,)).fit(X, y)
+
+
+def test_a_network_for_parameters_of_two_dimensions() -> None:
+    coverage = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(4, 2))
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.random((20, 12))
+
+    class Network(nn.Sequential):
+        def __init__(self, inputs: int, outputs: int) -> None:
+            super().__init__(nn.Linear(inputs, outputs), nn.Sigmoid())
+
+    estimator = DecisionEstimator(coverage, Network, epochs=2).fit(X, y)
+    assert estimator.predict(X).shape == (20, 12)
+    assert estimator.score(X, y) <= 0
+
+
+def test_sparse_features() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    X, y = table()
+    dense, filled = (DecisionEstimator(TopK(5, 2), epochs=2).fit(A, y) for A in (X, sparse.csr_array(X)))
+    np.testing.assert_array_equal(dense.predict(X), filled.predict(sparse.coo_array(X)))

@@ -36,7 +36,7 @@ class Fixed(nn.Linear):
 )
 def test_a_class_or_function_makes_it_and_the_seed_its_weights(model: Any) -> None:
     before = torch.get_rng_state()
-    first, again, other = (made_model(model, 3, 5, seed) for seed in (0, 0, 1))
+    first, again, other = (made_model(model, 3, (5,), seed) for seed in (0, 0, 1))
     assert torch.equal(torch.get_rng_state(), before)
     assert first(torch.zeros(2, 3)).shape == (2, 5)
     assert same(first, again)
@@ -44,13 +44,13 @@ def test_a_class_or_function_makes_it_and_the_seed_its_weights(model: Any) -> No
 
 
 def test_options_are_never_taken_for_sizes() -> None:
-    model: Any = made_model(Fixed, 3, 5, 0)
+    model: Any = made_model(Fixed, 3, (5,), 0)
     assert (model.hidden, model.depth) == (64, 2)
 
 
 @pytest.mark.parametrize("model", [nn.Linear(3, 5), LinearRegression()])
 def test_of_a_module_a_copy_is_made(model: nn.Module) -> None:
-    made = made_model(model, 3, 5, 0)
+    made = made_model(model, 3, (5,), 0)
     assert made is not model
     assert same(made, model)
     with torch.no_grad():
@@ -62,10 +62,10 @@ def test_of_a_module_a_copy_is_made(model: nn.Module) -> None:
 def test_a_regressor_is_a_baseline() -> None:
     linear = pytest.importorskip("sklearn.linear_model")
     for model in (linear.Ridge(alpha=3.0), lambda: linear.Ridge(alpha=3.0)):
-        made = made_model(model, 3, 5, 0)
+        made = made_model(model, 3, (5,), 0)
         assert isinstance(made, ScikitLearn)
         assert made.estimator.alpha == 3.0
-    assert isinstance(made_model(linear.Ridge, 3, 5, 0), ScikitLearn)
+    assert isinstance(made_model(linear.Ridge, 3, (5,), 0), ScikitLearn)
 
 
 class Three(nn.Module):
@@ -91,4 +91,20 @@ class Three(nn.Module):
 )
 def test_what_makes_no_model(model: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        made_model(model, 3, 5, 0)
+        made_model(model, 3, (5,), 0)
+
+
+def test_what_a_class_makes_is_put_into_the_shape_of_the_parameters() -> None:
+    """It is told their number; parameters of two dimensions are what a loss wants."""
+    makers: list[Any] = [
+        nn.Linear,
+        lambda inputs, outputs: nn.Sequential(nn.Linear(inputs, outputs), nn.Unflatten(1, (4, 3))),
+    ]
+    for maker in makers:
+        assert made_model(maker, 2, (4, 3), 0)(torch.zeros(5, 2)).shape == (5, 4, 3)
+    assert isinstance(made_model(lambda inputs, outputs: LinearRegression(), 2, (4, 3), 0), LinearRegression)
+
+
+def test_a_class_that_takes_any_arguments_but_these() -> None:
+    with pytest.raises(InvalidInputError, match=r"`model` must be a module.*; got Sequential, called with \(3, 5\)"):
+        made_model(nn.Sequential, 3, (5,), 0)

@@ -112,6 +112,7 @@ def test_its_policy_decides_alike_on_frames_by_name_and_can_be_saved(tmp_path: P
     policy, expected = pipeline.policy(), torch.tensor(pipeline.decide(X).to_numpy())
     assert torch.equal(policy(X), expected)
     assert torch.equal(policy(X[["c", "a", "b"]]), expected)  # order never matters
+    pytest.importorskip("skops", "0.16")  # before, it did not trust column transformers
     policy.save(tmp_path)
     again = Policy.load(tmp_path)
     assert again.feature_names == ("a", "b", "c")
@@ -129,3 +130,48 @@ def test_plain_pipelines_are_models(last: Any) -> None:
     assert report.regret == pytest.approx(expected.regret)
     decisions = Policy(pipeline, TopK(5, 2))(X)
     np.testing.assert_array_equal(decisions.numpy(), TopK(5, 2).solve(torch.tensor(pipeline.predict(X))).numpy())
+
+
+def test_a_policy_is_a_copy() -> None:
+    """Fitted anew, a pipeline decides otherwise; its policies do not."""
+    X, y = table()
+    frame = X[["a", "b"]]
+    pipelines: list[Any] = [
+        DecisionPipeline.of(StandardScaler(), DecisionEstimator(ITEMS, epochs=3, lr=0.05)),
+        make_pipeline(StandardScaler(), Ridge()),
+        Ridge(),
+    ]
+    for pipeline in pipelines:
+        policy = Policy(pipeline.fit(frame, y), ITEMS)
+        before = policy(frame)
+        pipeline.fit(1000 * frame + 5, -y)
+        assert torch.equal(policy(frame), before)
+        assert not torch.equal(Policy(pipeline, ITEMS)(frame), before)
+
+
+def test_names_are_kept_whatever_the_first_step_does() -> None:
+    X, y = table()
+    frame = X[["a", "b"]]
+    steps = [("first", "passthrough"), ("last", DecisionEstimator(ITEMS, epochs=3))]
+    for pipeline in (DecisionPipeline(steps).fit(frame, y), Pipeline(steps).fit(frame, y)):
+        policy = Policy(pipeline, ITEMS)
+        assert policy.feature_names == ("a", "b")
+        assert torch.equal(policy(frame[["b", "a"]]), policy(frame))
+        shuffled = DecisionDataset(frame[["b", "a"]], y, ITEMS)
+        assert evaluate(pipeline, shuffled).regret == evaluate(pipeline, DecisionDataset(frame, y, ITEMS)).regret
+    again = DecisionPipeline(steps).fit(frame, y).fit(frame.to_numpy(), y)
+    assert again.policy().feature_names is None
+
+
+def test_tables_of_arrow() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    X, y = table()
+    policy = made().fit(X, y).policy()
+    shuffled = X[["c", "b", "a"]]
+    assert torch.equal(policy(arrow.Table.from_pandas(shuffled, preserve_index=False)), policy(X))
+
+
+def test_sparse_encodings() -> None:
+    X, y = table()
+    pipeline = DecisionPipeline.of(OneHotEncoder(), DecisionEstimator(ITEMS, epochs=3)).fit(X[["c"]], y)
+    np.testing.assert_array_equal(pipeline.policy()(X[["c"]]).numpy(), pipeline.decide(X[["c"]]).to_numpy())

@@ -99,6 +99,11 @@ def test_what_cannot_be_scored() -> None:
         InvalidInputError, match=r"`estimator.predict\(X\)` must be \(60, 5\) to match `y`; got \(60, 1\)"
     ):
         regret_scorer(PROBLEM)(linear.Ridge().fit(X, y[:, 0]), X, y)
-    for wrong in ([1.0], [-1.0] * 60, [np.inf] * 60):
-        with pytest.raises(InvalidInputError, match=r"`sample_weight` must be \(60,\), a finite number >= 0"):
+    for wrong, message in (
+        ([1.0], r"\(60,\), a number for each sample; got \(1,\)"),
+        ([1.0] * 59 + [-1.0], r">= 0; got -1 at \[59\]"),
+        ([np.inf] * 60, r"finite; got inf at \[0\] \(60 such"),
+        ([0.0] * 60, "such that at least one instance has a positive weight"),
+    ):
+        with pytest.raises(InvalidInputError, match=f"`sample_weight` must be {message}"):
             regret_scorer(PROBLEM)(linear.Ridge().fit(X, y), X, y, wrong)

@@ -37,7 +37,8 @@ def drawn(seed: int, *, boxed: bool = False) -> highspy.Highs:
         low = np.select([bound == 1, bound == 2, bound == 3, bound == 5], [-np.inf, 2.0, -np.inf, -3.5], 0.0)
         high = np.select([bound == 2, bound == 3, bound == 4], [2.0, -1.5, 1.0], np.inf)
     costs = rng.integers(-9, 10, n) / 4
-    costs[(costs == 0) & ~matrix.any(0)] = 1.0  # LP files of HiGHS lose columns that stand nowhere
+    # LP files of HiGHS lose columns that stand nowhere, or among their bounds alone; free rows are not written.
+    costs[(costs == 0) & ~matrix[kind < 4].any(0)] = 1.0
     return made(matrix, (lower, upper), (low, high), integer, costs, rng)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse
 
 from foresolve.problems.readers.cvxpy_program import entry_names, read_cvxpy
 
@@ -72,3 +73,30 @@ def test_variables_of_cvxpy_come_last() -> None:
     assert read.names[:2] == ("x[0]", "x[1]")
     assert all(name.startswith("auxiliary[") for name in read.names[2:])
     assert read.shapes == {"x": (2,)}
+
+
+def test_many_parameters_at_once() -> None:
+    """A matrix of 300 x 300 costs, of which cvxpy's own way takes 60 GiB, in the forms that it may be written."""
+    flow, cost = cp.Variable((300, 300), nonneg=True, name="flow"), cp.Parameter((300, 300), name="cost")
+    rows = [cp.sum(flow, axis=0) == 1, cp.sum(flow, axis=1) == 1]
+    for objective in (cp.sum(cp.multiply(cost, flow)), cp.sum(cp.multiply(flow, 2 * cost)) / 2, cp.vdot(cost, flow)):
+        read = read_cvxpy(cp.Problem(cp.Minimize(1 + objective), rows), cost)
+        assert (read.coefficients.matrix != scipy.sparse.eye_array(300 * 300)).nnz == 0
+        assert read.matrix.shape == (600, 300 * 300)
+
+
+def test_sums_of_products_beside_other_parts() -> None:
+    x, cost = cp.Variable((2, 3), name="x"), cp.Parameter((2, 3), name="cost", nonneg=True)
+    rows = [x >= -1, x <= 1]
+    objective = cp.sum(cp.multiply(cost, cp.abs(x))) - 3 * cp.sum(cp.multiply(cost, np.ones((2, 3)))) + cp.sum(x[0])
+    read = read_cvxpy(cp.Problem(cp.Minimize(objective), rows), cost)
+    assert read.constant.matrix.toarray().tolist() == [[-3.0] * 6]
+    assert read.coefficients.known[:6].tolist() == [1, 1, 1, 0, 0, 0]
+    columns = [read.names.index(f"auxiliary[{k}]") for k in range(6)]
+    assert sorted(read.coefficients.matrix.toarray()[columns].argmax(1)) == list(range(6))
+
+
+def test_shapes_are_plain_numbers() -> None:
+    x, price = cp.Variable(tuple(np.array([2, 3])), name="x", nonneg=True), cp.Parameter(6, name="price")
+    read = read_cvxpy(cp.Problem(cp.Minimize(price @ cp.vec(x, order="C")), [x <= 1]), price)
+    assert all(type(size) is int for size in read.shapes["x"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foresolve.errors import InvalidInputError
+from foresolve.errors import ForesolveWarning, InvalidInputError
 from foresolve.problems.readers.lp_format import read_lp
 from foresolve.problems.readers.model import Model
 from foresolve.problems.readers.source import Source
@@ -20,7 +20,7 @@ Subject To
  oven: bread
   + cake
   <= 5.5
- wages: 4 bread + cake - cost = 0
+ wages: 4 bread + cake - cost + 0 spare + 0 loose + 0 open = 0
 Bounds
  1 <= bread <= 4
  cost <= 100
@@ -142,6 +142,13 @@ BROKEN = {
     "the objective again": ("Binary\n", "Minimize\n", 18, "the objective comes twice"),
     "cut off": ("End\n", "", 20, "the file ends without `end`"),
     "more after the end": ("End\n", "End\n x\n", 21, "something follows after `end`"),
+    "a bracket": ("2 cake <= 8", "2 (cake + cost) <= 8", 6, "'(cake' is no name: products with brackets"),
+    "a bracket around a name": ("2 cake <= 8", "2 (cake) <= 8", 6, "'(cake)' is no name"),
+    "a bracket that closes": ("2 cake <= 8", "2 cake) <= 8", 6, "'cake)' is no name"),
+    "an infinite side": ("2 cake <= 8", "2 cake >= inf", 6, "the number is infinite, which nothing satisfies"),
+    "an infinite equality": ("2 cake <= 8", "2 cake = -1e30", 6, "the number is infinite"),
+    "an infinite lower bound": ("cost <= 100", "cost >= inf", 13, "the number is infinite"),
+    "an infinite upper bound": ("cost <= 100", "cost <= -inf", 13, "the number is infinite"),
     "no variables": (MODEL, "min\n obj: 3\nend\n", 4, "the file has no variables"),
 }  # fmt: skip
 
@@ -153,3 +160,22 @@ def test_what_is_broken_is_refused_with_its_line(name: str) -> None:
         read(changed(old, new))
     assert f"`path` must be a sound model file; got 'model.lp', line {line}: " in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("1 <= bread <= 4", "1 <= braed <= 4", r"'braed' in line 12 stand neither in.*Did you mean 'bread'\?"),
+    ("cost <= 100", "Cost <= 100", "'Cost' in line 13"),
+    (" cake\nBinary", " cakes\nBinary", "'cakes' in line 17"),
+    (" open\nEnd", " opened\nEnd", "'opened' in line 19"),
+    ("cost <= 100", "water <= 100", "If they are meant, write `0 x` into the objective"),
+])  # fmt: skip
+def test_names_that_nothing_uses_are_warned_of(old: str, new: str, message: str) -> None:
+    """HiGHS writes columns without cost and rows so: they are read, and never in silence."""
+    with pytest.warns(ForesolveWarning, match=message):
+        model = read(changed(old, new))
+    assert new.split()[0 if new[0] != "1" else 2] in model.names
+
+
+def test_bounds_may_come_before_the_rows() -> None:
+    model = read("min\n obj: x\nbounds\n y <= 3\nst\n c: x + y >= 1\nend\n")
+    assert (model.names, model.upper.tolist()) == (("x", "y"), [np.inf, 3.0])

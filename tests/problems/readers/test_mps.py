@@ -129,7 +129,8 @@ def test_sound_files_are_read_as_highs_reads_them(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("text", [
-    changed("OBJSENSE\n    MAX", "OBJSENSE MAXIMIZE"), changed("    RNG       C2", "    C2"),
+    changed("OBJSENSE\n    MAX", "OBJSENSE MAXIMIZE"), changed("    MAX\n", "    MAXIMISE\n"),
+    changed("    RNG       C2", "    C2"),
 ])  # fmt: skip
 def test_what_highs_misreads(text: str) -> None:
     assert as_we_read(read(text)) == as_we_read(read(MODEL))
@@ -150,8 +151,8 @@ BROKEN = {
     "number missing in BOUNDS": ("UP BND       X         9", "UP BND       X", 29, "'BND' is not a column"),
     "row of COLUMNS": ("C4        1.0", "C5        1.0", 19, "'C5' is not a row"),
     "row of RHS": ("C4        0.5", "CX        0.5", 25, "'CX' is not a row"),
-    "row of RANGES": ("RNG       C2", "RNG       c2", 27, "'c2' is not a row (did you mean 'C2'?)"),
-    "column of BOUNDS": ("BND       Z", "BND       ZZ", 31, "'ZZ' is not a column (did you mean 'Z'?)"),
+    "row of RANGES": ("RNG       C2", "RNG       c2", 27, "'c2' is not a row"),
+    "column of BOUNDS": ("BND       Z", "BND       ZZ", 31, "'ZZ' is not a column"),
     "type of a row": (" E  C3", " Q  C3", 9, "'Q' is no type of a row"),
     "type of a bound": ("FR BND", "XX BND", 31, "'XX' is no type of a bound"),
     "row twice": (" N  FREE", " L  C1", 11, "the row 'C1' comes twice"),
@@ -175,6 +176,11 @@ BROKEN = {
     "cut off": ("ENDATA\n", "", 32, "the file ends without ENDATA"),
     "semi-continuous": ("UP BND       Y", "SC BND       Y", 30, "'Y' is semi-continuous"),
     "ambiguous": (" FR BND       Z", " FR Y         Z", 31, "'Y' may be the set or the column"),
+    "another objective": ("RANGES", "OBJNAME", 26, "OBJNAME chooses the objective, which is the first row of type N"),
+    "infinite side": ("C4        0.5", "C4        inf", 25, "row 'C4' has an infinite side, which nothing satisfies"),
+    "infinite equality": ("C3        3.0", "C3       -1e30", 24, "row 'C3' has an infinite side"),
+    "infinite lower bound": ("UP BND       Y", "LO BND       Y  inf\n UP BND       Y", 30, "the bound is infinite"),
+    "infinite upper bound": ("X         9", "X        -inf", 29, "the bound is infinite"),
     "a word too many": ("C4        0.5", "C4  0.5  C3  1.0  2.0", 25, "one or two pairs"),
 }  # fmt: skip
 
@@ -186,6 +192,14 @@ def test_what_is_broken_is_refused_with_its_line(name: str) -> None:
         read(changed(old, new))
     assert f"`path` must be a sound model file; got 'model.mps', line {line}: " in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("old", "new", "meant"), [
+    ("RNG       C2", "RNG       c2", "C2"), ("BND       Z", "BND       ZZ", "Z"), (MODEL, "ROW\n N C\n", "ROWS"),
+])  # fmt: skip
+def test_what_may_have_been_meant(old: str, new: str, meant: str) -> None:
+    with pytest.raises(InvalidInputError, match=rf"\. Did you mean '{meant}'\?"):
+        read(changed(old, new))
 
 
 @pytest.mark.parametrize("place", ["THE COST           1.5", "ROW ONE            8.0", "COL A              4.0"])

@@ -59,6 +59,27 @@ def test_a_mixed_batch_keeps_its_order(cyclic: PathSolver) -> None:
     assert torch.equal(cyclic.solve(mixed)[0], cyclic.solve(costs)[0])
 
 
+def test_a_dear_road_elsewhere_changes_nothing() -> None:
+    # 0 -> 1 -> 2 -> 3 costs 0.5 less than 0 -> 3, which is found first; 3 -> 0, of cost 1e12, leads back.
+    tails, heads = np.array([0, 0, 1, 2, 3]), np.array([3, 1, 2, 3, 0])
+    costs = torch.tensor([[0.5, -1.0, 0.5, 0.5, 1e12]], dtype=torch.float64)
+    x, cyclic = PathSolver(tails, heads, 4, 0, 3).solve(costs)
+    assert not cyclic.any()
+    assert x[0].tolist() == [0, 1, 1, 1, 0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**20), digits=st.integers(-6, 12))
+def test_cycles_of_weight_zero_end_however_they_are_rounded(seed: int, digits: int) -> None:
+    """Costs that are differences of potentials: every cycle has weight zero, but for rounding."""
+    solver = PathSolver(*grid_arcs(4), 16, 0, 15)
+    rng = np.random.default_rng(seed)
+    height = rng.normal(size=(5, 16)) * 10.0 ** rng.choice([0, digits], size=(5, 16))
+    x, cyclic = solver.solve(torch.from_numpy(height[:, solver.tails] - height[:, solver.heads]))
+    assert not cyclic.any()
+    assert all(solver.order(row) for row in x.numpy())
+
+
 def test_hubs_are_padded_apart() -> None:
     # One node of degree 200 on the level of many of degree 1.
     middle = np.arange(1, 201)

@@ -8,6 +8,7 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
+from foresolve.problems.top_k import TopK
 from foresolve.solvers.projection.cone import NormalCone
 from foresolve.solvers.projection.polytope import Polytope
 from instances import Instance, draw
@@ -49,6 +50,17 @@ def test_projections_are_normals_and_the_rest_is_orthogonal(seed: int) -> None:
     assert bool(converged.all())
     assert excess(instance, x, normal) < 1e-6
     assert float(((point - normal) * normal).sum(-1).abs().max()) < 1e-6  # Moreau's decomposition
+
+
+def test_points_between_vertices() -> None:
+    """Without an active bound the cone is what the equalities span; it has no pairs, and waits for the others."""
+    problem = TopK(4, 2)
+    x = torch.tensor([[0.5] * 4, [1.0, 1.0, 0.0, 0.0], [1.0, 0.5, 0.5, 0.0]], dtype=torch.float64)
+    point = torch.tensor([[4.0, 1.0, -2.0, 3.0]] * 3, dtype=torch.float64)
+    normal, converged = NormalCone.at(x, problem.polytope(torch.Size([3]))).project(point)
+    assert bool(converged.all())
+    expected = torch.tensor([[1.5] * 4, [4, 2, -2, 2], [4, 2 / 3, 2 / 3, 2 / 3]], dtype=torch.float64)
+    torch.testing.assert_close(normal, expected, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

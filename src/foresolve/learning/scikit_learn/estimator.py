@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import nn
 
@@ -15,6 +16,7 @@ from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.signatures import needed
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.inputs import by_name, column_names
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
 from foresolve.learning.named_losses import as_loss, default_loss
@@ -42,6 +44,8 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     `score(X, y)` is minus the normalised regret: 0 is best. It works in `Pipeline`, `GridSearchCV` and
     `cross_val_score`; a `DecisionPipeline` decides too. All instances share one problem. Weights and predictions are
     float64. Parameters of several dimensions (a matrix of probabilities) are rows of `y`, `theta.reshape(N, -1)`.
+    Where `y` is a frame, its columns are matched with the names of the problem's parameters, or with those of training
+    where the problem has none; only names that are strings are matched.
 
     Parameters
     ----------
@@ -64,6 +68,7 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     ----------
     model_: the trained model.
     problem_: what is decided.
+    target_names_: those of the problem's parameters, or of the columns of `y`; `None` where neither has any.
     history_: of the training.
 
     Examples
@@ -114,8 +119,14 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
         that counts nothing is as if it were not there. In one batch of all, a weight of 2 is a sample that comes twice.
         """
         validation = _validation()
-        X, y = validation.validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
-        y = np.asarray(y, dtype=np.float64)
+        if self.problem is not None and not isinstance(self.problem, Problem):
+            raise checks.fail("problem", "a foresolve Problem or None", *_no_problem(self.problem))
+        names = None if self.problem is None else self.problem.theta_names
+        y = by_name("y", y, names)
+        self.target_names_ = names or column_names(y)
+        checked = {"multi_output": True, "y_numeric": True, "dtype": np.float64, "accept_sparse": "csr"}
+        X, y = validation.validate_data(self, X, y, **checked)
+        X, y = _dense(X), np.asarray(y, dtype=np.float64)
         if sample_weight is not None:
             sample_weight = _weights(validation, sample_weight, X)
             counts = sample_weight > 0
@@ -157,6 +168,7 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
         .. math:: -\frac{\sum_i w_i (f^*_i - f_i)}{\sum_i w_i |f^*_i|}
         """
         predicted = self.predict(X)  # first: it knows whether there has been a fit
+        y = by_name("y", y, self.target_names_, "those of training")
         theta_hat, theta = as_theta("predict(X)", predicted, self.problem_), as_theta("y", y, self.problem_)
         if sample_weight is not None:
             sample_weight = _weights(_validation(), sample_weight, X)
@@ -170,13 +182,16 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     def _features(self, X: Any) -> np.ndarray:
         validation = _validation()
         validation.check_is_fitted(self)
-        return np.array(validation.validate_data(self, X, reset=False, dtype=np.float64))
+        return np.array(_dense(validation.validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")))
 
     def _model(self, inputs: int, shape: tuple[int, ...], seed: int) -> nn.Module:
-        if self.model is not None:
-            return made_model(self.model, inputs, self.n_outputs_, seed)
         if not isinstance(self.hidden, Iterable):
             raise checks.fail("hidden", "widths of layers, such as (64, 64)", repr(self.hidden))
+        if self.model is not None:
+            if tuple(self.hidden):
+                remedy = "It is about the default model; a model of one's own has its widths"
+                raise checks.fail("hidden", "left out where `model` is given", repr(self.hidden), remedy)
+            return made_model(self.model, inputs, shape, seed)
         head = _HEADS.get(self.problem_.theta_bounds, "free")
         return MLP(inputs, shape[0] if len(shape) == 1 else shape, tuple(self.hidden), head, seed=seed)
 
@@ -203,10 +218,18 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.target_tags.single_output = True
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True  # the score is minus a regret, at most 0, and no R^2
         return tags
+
+
+def _no_problem(value: Any) -> tuple[str, str]:
+    """What was given for a problem, and what was probably meant."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}", f"Did you mean an instance, `{value.__name__}(...)`?"
+    return repr(value) if isinstance(value, str) else type(value).__name__, "For example `foresolve.TopK(5, 2)`"
 
 
 def named_decisions(x: np.ndarray, X: Any, problem: Problem) -> Any:
@@ -219,6 +242,11 @@ def named_decisions(x: np.ndarray, X: Any, problem: Problem) -> Any:
 def _validation() -> Any:
     """Where scikit-learn has its checks of arguments."""
     return need("sklearn.utils.validation", "DecisionEstimator", "learn")
+
+
+def _dense(X: Any) -> np.ndarray:
+    """What an encoder gives may be sparse; models are not."""
+    return X.toarray() if sp.issparse(X) else X
 
 
 def _weights(validation: Any, sample_weight: Any, X: Any) -> np.ndarray:

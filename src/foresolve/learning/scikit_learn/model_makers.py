@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +14,13 @@ from foresolve._base import checks
 from foresolve._base.randomness import begin_epoch, own_randomness
 from foresolve._base.signatures import accepts, needed, takes_any
 from foresolve.learning.prediction import is_estimator
+from foresolve.models.reference import Baseline
 from foresolve.models.scikit_learn import ScikitLearn
 
 _EXPECTED = "a module, a regressor, or a class or function that makes one from `(n_features, n_outputs)` or nothing"
 
 
-def made_model(model: Any, inputs: int, outputs: int, seed: int) -> nn.Module:
+def made_model(model: Any, inputs: int, shape: tuple[int, ...], seed: int) -> nn.Module:
     """A model that shares nothing with others.
 
     Parameters
@@ -26,6 +28,8 @@ def made_model(model: Any, inputs: int, outputs: int, seed: int) -> nn.Module:
     model: a module (or baseline), of which a copy is made, with the weights that it has; a regressor of scikit-learn,
         which becomes a baseline; a class or function that makes one of these. It is called with `inputs` and `outputs`
         if it must have two arguments, and without any if it need not have one.
+    shape: of one instance's parameters. Their number is what is told to a class or function; what a network made so
+        gives is put into their shape.
     seed: of the global generators for the time of the call, so that the weights depend on it alone.
     """
     if isinstance(model, nn.Module):
@@ -34,16 +38,24 @@ def made_model(model: Any, inputs: int, outputs: int, seed: int) -> nn.Module:
         return ScikitLearn(model)
     if not callable(model):
         raise checks.fail("model", _EXPECTED, repr(model) if isinstance(model, str) else type(model).__name__)
-    arguments = (inputs, outputs) if _takes_sizes(model) else ()
+    arguments = (inputs, math.prod(shape)) if _takes_sizes(model) else ()
     cpu = torch.device("cpu")
     with own_randomness(cpu):
         begin_epoch(cpu, seed)
-        made = model(*arguments)
+        try:
+            made = model(*arguments)
+        except TypeError as error:
+            if needed(model):
+                raise
+            # It takes any arguments (`nn.Sequential`), or does not say which; these it did not.
+            raise checks.fail("model", _EXPECTED, f"{_name(model)}, called with {arguments}: {error}") from error
     if is_estimator(made):
         return ScikitLearn(made)
     if not isinstance(made, nn.Module):
         raise checks.fail("model", _EXPECTED, f"one that makes {type(made).__name__}")
-    return made
+    if len(shape) < 2 or not arguments or isinstance(made, Baseline):
+        return made
+    return nn.Sequential(made, nn.Flatten(1), nn.Unflatten(1, shape))
 
 
 def _takes_sizes(make: Callable[..., Any]) -> bool:
@@ -53,6 +65,9 @@ def _takes_sizes(make: Callable[..., Any]) -> bool:
         return names is None or takes_any(make)
     if len(names) == 2 and accepts(make, 1, 1):
         return True
-    name = make.__name__ if hasattr(make, "__name__") else type(make).__name__
-    remedy = f"Wrap it: `lambda n_features, n_outputs: {name}(...)`"
-    raise checks.fail("model", _EXPECTED, f"{name}, which needs {', '.join(names)}", remedy)
+    remedy = f"Wrap it: `lambda n_features, n_outputs: {_name(make)}(...)`"
+    raise checks.fail("model", _EXPECTED, f"{_name(make)}, which needs {', '.join(names)}", remedy)
+
+
+def _name(make: Callable[..., Any]) -> str:
+    return make.__name__ if hasattr(make, "__name__") else type(make).__name__

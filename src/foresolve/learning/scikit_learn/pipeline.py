@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from foresolve._base.extras import need
+from foresolve.data.inputs import column_names
 from foresolve.learning.policy import Policy
 from foresolve.learning.scikit_learn.estimator import named_decisions
 from foresolve.learning.scikit_learn.stand_ins import Pipeline, available_if
@@ -43,6 +44,18 @@ class DecisionPipeline(Pipeline):
     def of(cls, *steps: Any) -> Self:
         """A pipeline of steps that get their names from their classes, as `make_pipeline` gives them."""
         return cls(need("sklearn.pipeline", cls.__name__, "learn").make_pipeline(*steps).steps)
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """As in scikit-learn; the names of the columns of `X` are kept, whether the first step keeps them or not."""
+        super().fit(X, y, **params)
+        self._names = column_names(X)
+        return self
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """The names of the columns that it was fitted with; there are none where it was fitted with arrays."""
+        names = vars(self).get("_names")
+        return super().feature_names_in_ if names is None else np.array(names, dtype=object)
 
     @property
     def problem_(self) -> Problem:

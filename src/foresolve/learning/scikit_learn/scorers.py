@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.inputs import by_name, check_some_weight
 from foresolve.learning.evaluation import evaluate
-from foresolve.learning.metrics import ratio
 from foresolve.learning.scikit_learn.targets import as_theta
 from foresolve.problems.base import Problem
 
@@ -20,15 +19,14 @@ def regret_score(theta_hat: Tensor, theta: Tensor, problem: Problem, weights: An
 
     :math:`r_i` is the regret of instance `i`, :math:`f_i^*` its optimum and :math:`w_i` its weight, 1 by default.
     """
-    report = evaluate(lambda features: features, DecisionDataset(theta_hat, theta, problem), metrics=False, bootstrap=0)
-    regret, scale = report.instances["regret"], np.abs(report.instances["optimum"])
     if weights is not None:
-        weights = np.asarray(weights, dtype=np.float64)
-        if weights.shape != regret.shape or not np.isfinite(weights).all() or (weights < 0).any():
-            expected = f"({len(regret)},), a finite number >= 0 for each sample"
-            raise checks.fail("sample_weight", expected, f"an array of shape {weights.shape}")
-        regret, scale = weights * regret, weights * scale
-    return -float(ratio(regret, scale))
+        weights = checks.as_tensor("sample_weight", weights)
+        if weights.shape != (len(theta),):
+            raise checks.fail("sample_weight", f"({len(theta)},), a number for each sample", str(tuple(weights.shape)))
+        checks.non_negative("sample_weight", weights)
+        check_some_weight("sample_weight", weights)
+    data = DecisionDataset(theta_hat, theta, problem, weights=weights)
+    return -evaluate(lambda features: features, data, metrics=False, bootstrap=0).normalized_regret
 
 
 class RegretScorer:
@@ -47,6 +45,7 @@ class RegretScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         problem = _problem_of(estimator) if self.problem is None else self.problem
+        y = by_name("y", y, problem.theta_names or _inner(estimator, "target_names_"))
         theta_hat, theta = as_theta("estimator.predict(X)", estimator.predict(X), problem), as_theta("y", y, problem)
         if theta_hat.shape != theta.shape:
             expected = f"{tuple(theta.shape)} to match `y`"
@@ -82,13 +81,22 @@ def regret_scorer(problem: Problem | None = None) -> RegretScorer:
     return RegretScorer(problem)
 
 
-def _problem_of(estimator: Any) -> Problem:
-    """What a `DecisionEstimator` decides, within pipelines and searches."""
+def _inner(estimator: Any, name: str) -> Any:
+    """What an estimator has under this name, or the one within a pipeline or a search; `None` where none has."""
     inner = estimator
     while inner is not None:
-        if isinstance(getattr(inner, "problem_", None), Problem):
-            return inner.problem_
+        value = getattr(inner, name, None)
+        if value is not None:
+            return value
         inner = inner.steps[-1][1] if hasattr(inner, "steps") else getattr(inner, "best_estimator_", None)
+    return None
+
+
+def _problem_of(estimator: Any) -> Problem:
+    """What a `DecisionEstimator` decides, within pipelines and searches."""
+    problem = _inner(estimator, "problem_")
+    if isinstance(problem, Problem):
+        return problem
     expected = "a fitted DecisionEstimator, or a pipeline that ends with one"
     remedy = "For any other, say what is decided: `regret_scorer(problem)`"
     raise checks.fail("estimator", expected, type(estimator).__name__, remedy)

@@ -31,7 +31,7 @@ def chosen_parameters(cvxpy: Any, problem: Any, parameter: Any) -> list[Any]:
         _check_entries("parameter", leaf)
     for leaf in problem.variables():
         _check_entries("problem", leaf)
-        _check_bounds(cvxpy, leaf, {part.id for part in chosen})
+        _check_bounds(cvxpy, leaf)
     _check_names("variables", problem.variables())
     return chosen
 
@@ -43,13 +43,14 @@ def _check_entries(argument: str, leaf: Any) -> None:
         raise checks.fail(argument, "made of plain real entries", f"{leaf.name()!r}, which is {special[0]}", remedy)
 
 
-def _check_bounds(cvxpy: Any, variable: Any, predicted: set[int]) -> None:
-    """Bounds that are attributes are numbers."""
+def _check_bounds(cvxpy: Any, variable: Any) -> None:
+    """Bounds that are attributes are numbers: to cvxpy's rules, a parameter there is a factor of the variable."""
     for bound in variable.attributes.get("bounds") or ():
-        if isinstance(bound, cvxpy.Expression) and any(part.id in predicted for part in bound.parameters()):
-            remedy = f"State them as constraints, for example `{variable.name()} <= {bound.parameters()[0].name()}`"
-            got = f"{variable.name()!r}, whose `bounds` depend on a parameter"
-            raise checks.fail("problem", "one whose variables have known `bounds`", got, remedy)
+        if isinstance(bound, cvxpy.Expression) and bound.parameters():
+            name = bound.parameters()[0].name()
+            remedy = f"State them as constraints, for example `{variable.name()} <= {name}`"
+            got = f"{variable.name()!r}, whose `bounds` depend on the parameter {name!r}"
+            raise checks.fail("problem", "one whose variables have numbers as `bounds`", got, remedy)
 
 
 def _check_names(what: str, leaves: list[Any]) -> None:
@@ -80,6 +81,23 @@ def with_known_values(cvxpy: Any, problem: Any, chosen: list[Any]) -> Any:
         return part.copy([replaced(inner) for inner in part.args]) if part.args else part
 
     return cvxpy.Problem(replaced(problem.objective), [replaced(part) for part in problem.constraints])
+
+
+def with_inner_products(cvxpy: Any, problem: Any) -> Any:
+    """The same problem with sums of products in its objective, `sum(multiply(C, X))`, as `vec(C) @ vec(X)`.
+
+    cvxpy's own matrices for the former have a row for each pair of entries: 60 GiB where `C` has 300 x 300.
+    """
+
+    def replaced(part: Any) -> Any:
+        if isinstance(part, cvxpy.Sum) and part.axis is None and isinstance(part.args[0], cvxpy.multiply):
+            factors = part.args[0].args
+            if factors[0].shape == factors[1].shape and not part.keepdims:
+                left, right = (cvxpy.vec(replaced(factor), order="F") for factor in factors)
+                return (left @ right) if left.is_constant() else (right @ left)
+        return part.copy([replaced(inner) for inner in part.args]) if part.args else part
+
+    return cvxpy.Problem(replaced(problem.objective), problem.constraints)
 
 
 def check_linear(cvxpy: Any, problem: Any) -> None:

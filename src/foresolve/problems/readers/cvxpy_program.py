@@ -11,7 +11,12 @@ import scipy.sparse
 
 from foresolve._base import checks
 from foresolve._base.extras import need
-from foresolve.problems.readers.cvxpy_checks import check_linear, chosen_parameters, with_known_values
+from foresolve.problems.readers.cvxpy_checks import (
+    check_linear,
+    chosen_parameters,
+    with_inner_products,
+    with_known_values,
+)
 from foresolve.problems.readers.model import shown
 
 
@@ -70,6 +75,7 @@ def read_cvxpy(problem: Any, parameter: Any) -> CvxpyProgram:
     chosen = chosen_parameters(cvxpy, problem, parameter)
     problem = with_known_values(cvxpy, problem, chosen)
     check_linear(cvxpy, problem)
+    problem = with_inner_products(cvxpy, problem)
     names = [name for part in chosen for name in entry_names(part.name(), part.shape)]
     values = [part.value for part in chosen]
     nominal = None if any(value is None for value in values) else _flat(values)
@@ -100,7 +106,7 @@ def _program(cvxpy: Any, problem: Any, chosen: list[Any], names: tuple[str, ...]
         lower=lower[order], upper=upper[order], integrality=integrality[order],
         coefficients=parts["coefficients"][order].scaled(sign), constant=parts["constant"].scaled(sign),
         maximize=sign < 0, names=tuple(labels), parameters=names, nominal=nominal,
-        shapes={variable.name(): tuple(variable.shape) for variable in variables},
+        shapes={variable.name(): tuple(int(k) for k in variable.shape) for variable in variables},
     )  # fmt: skip
     return _tightened(program)
 
@@ -108,8 +114,8 @@ def _program(cvxpy: Any, problem: Any, chosen: list[Any], names: tuple[str, ...]
 class CanonicalProgram:
     """`min c'x + d` subject to `A x = b` and `A x <= b`, of which all but `A` is affine in the parameters.
 
-    cvxpy's reductions keep parameters symbolic (DPP), so that `c`, `d`, `b` for given values are one product each. At 0
-    that is what is known; along a unit vector, without what is known, it is a column of the matrix: exactly.
+    cvxpy's reductions keep parameters symbolic (DPP): `c`, `d`, `A`, `b` for given values are the product of sparse
+    tensors and the parameters, each of which has a column there. With all at 0 it is what is known.
     """
 
     def __init__(self, cvxpy: Any, problem: Any, chosen: list[Any]) -> None:
@@ -168,29 +174,49 @@ class CanonicalProgram:
     def parts(self) -> dict[str, Part]:
         """What depends on the parameters, each as `known + matrix @ theta`."""
         known = self._numbers(np.zeros(self.size))
-        columns: dict[str, list[scipy.sparse.csc_array]] = {name: [] for name in known}
-        for unit in np.eye(self.size):
-            for name, numbers in self._numbers(unit, known=False).items():
-                columns[name].append(scipy.sparse.csc_array(numbers[:, None]))
-        parts = {name: Part(known[name], scipy.sparse.csr_array(scipy.sparse.hstack(columns[name]))) for name in known}
+        n, m = self.program.x.size, len(known["rhs"])
+        objective = self.program.q if hasattr(self.program, "q") else self.program.c  # its name in older versions
+        moved = {
+            "coefficients": self._columns(objective, 0, n),
+            "constant": self._columns(objective, n, 1),
+            "rhs": self._columns(self.program.A, n * m, m),  # [A b], column by column
+        }
+        parts = {name: Part(known[name], moved[name]) for name in known}
         self._check_parts(parts)
         return parts
 
-    def _values(self, theta: np.ndarray, known: bool) -> dict[int, np.ndarray]:
-        values = {key: value if known else np.zeros_like(value) for key, value in self.others.items()}
-        ends = np.cumsum([part.size for part in self.chosen])
-        for part, end in zip(self.chosen, ends):
+    def _columns(self, tensor: Any, start: int, count: int) -> scipy.sparse.csr_array:
+        """Some rows of a tensor, and its columns in the order of theta; `A` has too many rows for any other format."""
+        place = np.full(self.program.total_param_size + 1, -1)
+        for part, end in zip(self.chosen, self._ends):
+            entries = self.program.param_id_to_col[part.id] + np.arange(part.size)
+            place[entries.reshape(part.shape, order="F").reshape(-1)] = np.arange(end - part.size, end)
+        if count == 0:
+            return scipy.sparse.csr_array((0, self.size))
+        triples = scipy.sparse.coo_array(tensor)
+        row, column = triples.coords
+        kept = (row >= start) & (row < start + count) & (place[column] >= 0)
+        entries = triples.data[kept], (row[kept] - start, place[column[kept]])
+        return scipy.sparse.csr_array(entries, shape=(count, self.size))
+
+    @property
+    def _ends(self) -> np.ndarray:
+        return np.cumsum([part.size for part in self.chosen])
+
+    def _values(self, theta: np.ndarray) -> dict[int, np.ndarray]:
+        values = dict(self.others)
+        for part, end in zip(self.chosen, self._ends):
             values[part.id] = theta[end - part.size : end].reshape(part.shape)
         return values
 
-    def _numbers(self, theta: np.ndarray, known: bool = True) -> dict[str, np.ndarray]:
-        """`c`, `d` and `b`; without what is known, the part that is linear in the parameters."""
-        c, d, _, b = self.program.apply_parameters(self._values(theta, known), zero_offset=not known)
+    def _numbers(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """`c`, `d` and `b`."""
+        c, d, _, b = self.program.apply_parameters(self._values(theta))
         return {"coefficients": np.asarray(c), "constant": np.array([d], dtype=np.float64), "rhs": np.asarray(b)}
 
     def _matrix(self, theta: np.ndarray) -> scipy.sparse.csr_array:
         """`A` with `A x = b` or `A x <= b`; cvxpy keeps the negative."""
-        _, _, matrix, _ = self.program.apply_parameters(self._values(theta, True))
+        _, _, matrix, _ = self.program.apply_parameters(self._values(theta))
         return -scipy.sparse.csr_array(matrix)
 
     # -- checks ------------------------------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import scipy.sparse
 
-from foresolve.errors import InvalidInputError
+from foresolve._base import checks
+from foresolve.errors import ForesolveWarning, InvalidInputError
 from foresolve.problems.readers.lp_tokens import COMPARISONS, INFINITY, NOT_NAMES, Token, tokens
-from foresolve.problems.readers.model import Model
+from foresolve.problems.readers.model import INFINITE, Model
 from foresolve.problems.readers.source import Source
 
 Terms = dict[int, float]
@@ -27,6 +28,7 @@ class LpReader:
 
     A row is `expression <= number` or `number <= expression (<= number)`. Constants beside variables move to the right,
     terms of the same variable are summed, and between two terms stands a sign: then no slip of the pen is a model.
+    Variables are those of the objective and the rows; bounds, integers and binaries name no others.
     """
 
     def __init__(self, source: Source) -> None:
@@ -43,6 +45,7 @@ class LpReader:
         self.upper_at: dict[int, int] = {}
         self.integer: set[int] = set()
         self.binary: set[int] = set()
+        self.mentioned: dict[int, Token] = {}  # outside of the objective and the rows, where first
 
     def model(self) -> Model:
         """What the file holds."""
@@ -87,6 +90,13 @@ class LpReader:
 
     def _column(self, name: str) -> int:
         return self.columns.setdefault(name, len(self.columns))
+
+    def _mentioned(self) -> int:
+        """The variable of a bound, or an integer: whether it is one shows when all rows are read."""
+        word = self._next("name", "a variable")
+        column = self._column(word.text)
+        self.mentioned.setdefault(column, word)
+        return column
 
     def _signs(self) -> tuple[float, bool]:
         """The sign of what follows, and whether there was one."""
@@ -179,6 +189,7 @@ class LpReader:
             lower, upper = _interval(comparison, self._number("right-hand side") - constant)
         else:
             lower, upper, terms = self._mirrored(comparison, constant)
+        self._check_side(lower, upper)
         self._done("a row")
         self.rows.append((terms, lower, upper))
 
@@ -201,7 +212,7 @@ class LpReader:
 
     def _bound(self) -> None:
         if self.word.kind == "name" and self.word.text.lower() not in INFINITY:
-            column = self._column(self._next("name", "a variable").text)
+            column = self._mentioned()
             if self.word.kind == "name" and self.word.text.lower() == "free":
                 self._set_bounds(column, -math.inf, math.inf, "=")
                 self.place += 1
@@ -211,7 +222,7 @@ class LpReader:
         else:
             number = self._number("bound")
             comparison = self._comparison()
-            column = self._column(self._next("name", "a variable").text)
+            column = self._mentioned()
             self._set_bounds(column, *_interval(FLIPPED[comparison], number), FLIPPED[comparison])
             if self.word.kind == "comparison":
                 second = self._comparison()
@@ -219,6 +230,7 @@ class LpReader:
         self._done("a bound")
 
     def _set_bounds(self, column: int, low: float, high: float, comparison: str) -> None:
+        self._check_side(low, high)
         for sides, value, said in ((self.lower, low, comparison != "<="), (self.upper, high, comparison != ">=")):
             if said and column in sides:
                 raise self._broken("a bound of the variable is given twice", self.words[self.place - 1])
@@ -226,11 +238,15 @@ class LpReader:
                 sides[column] = value
         self.upper_at[column] = self.words[self.place - 1].line
 
+    def _check_side(self, low: float, high: float) -> None:
+        if low >= INFINITE or high <= -INFINITE:
+            raise self._broken("the number is infinite, which nothing satisfies", self.words[self.place - 1])
+
     def _integer(self) -> None:
-        self.integer.add(self._column(self._next("name", "a variable").text))
+        self.integer.add(self._mentioned())
 
     def _binary(self) -> None:
-        self.binary.add(self._column(self._next("name", "a variable").text))
+        self.binary.add(self._mentioned())
 
     # -- what the words amount to ------------------------------------------------------------------------------------
 
@@ -238,6 +254,7 @@ class LpReader:
         n, integer = len(self.columns), np.zeros(len(self.columns), dtype=np.int64)
         if n == 0:
             raise self._broken("the file has no variables")
+        self._check_mentioned()
         lower, upper = np.zeros(n), np.full(n, math.inf)
         for j, value in self.upper.items():
             upper[j] = value
@@ -260,6 +277,21 @@ class LpReader:
             coefficients=np.array([self.costs.get(j, 0.0) for j in range(n)]), offset=self.offset,
             maximize=maximize, names=tuple(self.columns),
         )  # fmt: skip
+
+    def _check_mentioned(self) -> None:
+        """Warn of names that stand among bounds or integers alone: columns that nothing uses, or misspelt ones."""
+        declared = set(self.costs).union(*(terms for terms, _, _ in self.rows))
+        idle = [word for column, word in self.mentioned.items() if column not in declared]
+        if idle:
+            names = [name for name, j in self.columns.items() if j in declared]
+            places = ", ".join(f"{word.text!r} in line {word.line}" for word in idle[:5])
+            more = f" and {len(idle) - 5} more" if len(idle) > 5 else ""
+            guess = checks.did_you_mean(idle[0].text, names)
+            checks.warn(
+                f"{self.source.path!r}: {places}{more} stand neither in the objective nor in a row, so that nothing "
+                f"depends on them. {guess or 'If they are meant, write `0 x` into the objective'}",
+                ForesolveWarning,
+            )
 
 
 def _interval(comparison: str, number: float) -> tuple[float, float]:

@@ -66,6 +66,8 @@ def _words(source: Source, line: int, text: str) -> list[Token]:
             raise source.broken(line, f"{text[_skipped(text, place)]!r} has no meaning in an LP file")
         if kind in _REFUSED:
             raise source.broken(line, f"{match[0]!r} begins {_REFUSED[kind]}: the model must be linear")
+        if match[0].startswith("(") or match[0].count("(") != match[0].count(")"):
+            raise source.broken(line, f"{match[0]!r} is no name: products with brackets must be written out")
         found.append(Token(kind, match[0], line, not found))
         place = match.end()
     return found

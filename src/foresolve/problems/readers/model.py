@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -77,21 +76,13 @@ def positions(name: str, wanted: Any, known: Sequence[str], what: str) -> list[i
     chosen = list(wanted)
     for label in chosen:
         if label not in place:
-            near = nearest(str(label), known)
-            remedy = f"Did you mean {near!r}?" if near else f"They are {shown(known)}"
+            remedy = checks.did_you_mean(label, known) or f"They are {shown(known)}"
             raise checks.fail(name, f"names of {what}", repr(label), remedy)
     if not chosen or len(set(chosen)) < len(chosen):
         twice = next((label for label in chosen if chosen.count(label) > 1), None)
         got = "none" if twice is None else f"{twice!r} twice"
         raise checks.fail(name, f"at least one of {what}, none twice", got)
     return [place[label] for label in chosen]
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that may have been meant."""
-    lowered = {label.lower(): label for label in known}
-    near = get_close_matches(name.lower(), lowered, 1)
-    return lowered[near[0]] if near else None
 
 
 def shown(names: Sequence[str], most: int = 6) -> str:

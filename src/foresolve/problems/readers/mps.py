@@ -8,16 +8,17 @@ from collections.abc import Callable, Container, Iterator, Sequence
 import numpy as np
 import scipy.sparse
 
+from foresolve._base import checks
 from foresolve.errors import InvalidInputError
-from foresolve.problems.readers.model import Model, nearest
+from foresolve.problems.readers.model import INFINITE, Model
 from foresolve.problems.readers.mps_lines import UNNUMBERED, Line, fixed_line, free_line
 from foresolve.problems.readers.source import Source
 
 SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 QUADRATIC = {"QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX"}
 OTHER = {"SOS", "SETS", "INDICATORS", "CSECTION", "DELAYEDROWS", "MODELCUTS", "GENCONS", "PWLOBJ", "PWLNAM", "PWLCON",
-         "LAZYCONS", "USERCUTS", "OBJNAME", "SOS1", "SOS2"}  # fmt: skip
-SENSES = {"MAX": True, "MAXIMIZE": True, "MIN": False, "MINIMIZE": False}
+         "LAZYCONS", "USERCUTS", "SOS1", "SOS2"}  # fmt: skip
+SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True, "MIN": False, "MINIMIZE": False, "MINIMISE": False}
 SEMI = {"SC", "SI"}
 LOWER = {"LO", "LI", "FX", "FR", "MI", "BV"}  # types that say something of the lower bound, and of the upper one
 UPPER = {"UP", "UI", "FX", "FR", "PL", "BV"}
@@ -112,6 +113,11 @@ class MpsReader:
             raise self._broken(f"the section {word} holds a quadratic part: the model must be linear")
         if word in OTHER and not indented:
             raise self._broken(f"the section {word} holds what a linear program with integers cannot")
+        if word == "OBJNAME" and not indented:
+            remedy = "Put the row that it names first among those of type N, and take the section out"
+            raise self._broken(
+                "the section OBJNAME chooses the objective, which is the first row of type N here", remedy
+            )
         if word in {"NAME", "OBJSENSE"} and not indented:
             return word
         return word if word in SECTIONS and len(words) == 1 and not (indented and words[0] != word) else None
@@ -174,7 +180,11 @@ class MpsReader:
                 raise self._broken(f"row {row!r} has two entries in {section}")
             if section == "RANGES" and self.kinds[row] == "N":
                 raise self._broken(f"row {row!r} is free and has no range")
-            into[row] = self.source.number(self.at, text, f"{section}, row {row!r}", infinite=row != self.objective)
+            value = self.source.number(self.at, text, f"{section}, row {row!r}", infinite=row != self.objective)
+            empty = {"L": value <= -INFINITE, "G": value >= INFINITE, "E": abs(value) >= INFINITE}
+            if section == "RHS" and empty.get(self.kinds[row]):
+                raise self._broken(f"row {row!r} has an infinite side, which nothing satisfies")
+            into[row] = value
 
     def _bounds(self, line: Line) -> None:
         code = line.code
@@ -185,7 +195,7 @@ class MpsReader:
             raise self._broken(f"{code!r} is no type of a bound")
         self._same_set("BOUNDS", line.name)
         if line.column not in self.columns:
-            raise self._broken(f"{line.column!r} is not a column{self._near(line.column, self.columns)}")
+            raise self._broken(f"{line.column!r} is not a column", checks.did_you_mean(line.column, self.columns))
         column, value = self.columns[line.column], math.inf
         if line.value:
             value = self.source.number(self.at, line.value, f"bound of {line.column!r}", infinite=True)
@@ -199,6 +209,8 @@ class MpsReader:
         self.integer[column] |= code in INTEGER
 
     def _bound(self, into: dict[int, float], column: int, value: float) -> None:
+        if value >= INFINITE if into is self.lower else value <= -INFINITE:
+            raise self._broken("the bound is infinite, which nothing satisfies")
         if column in into:
             raise self._broken(f"{'a lower' if into is self.lower else 'an upper'} bound of the column is given twice")
         into[column] = value
@@ -212,17 +224,13 @@ class MpsReader:
 
     def _check_row(self, row: str) -> None:
         if row not in self.kinds:
-            raise self._broken(f"{row!r} is not a row{self._near(row, self.kinds)}")
-
-    def _near(self, name: str, known: Sequence[str] | dict) -> str:
-        near = nearest(name, known) if len(known) <= 10_000 else None  # a comparison with each
-        return f" (did you mean {near!r}?)" if near else ""
+            raise self._broken(f"{row!r} is not a row", checks.did_you_mean(row, self.kinds))
 
     def _broken(self, what: str, remedy: str = "") -> InvalidInputError:
         return self.source.broken(self.at, what, remedy)
 
     def _unknown(self, word: str) -> InvalidInputError:
-        return self._broken(f"{word!r} is no section of an MPS file{self._near(word.upper(), SECTIONS)}")
+        return self._broken(f"{word!r} is no section of an MPS file", checks.did_you_mean(word, SECTIONS))
 
     # -- what the lines amount to ------------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ from foresolve.solvers.arrays import Array, namespace, to_tensor
 from foresolve.solvers.exact.dijkstra import BatchedDijkstra
 from foresolve.solvers.exact.levels import groups, hops, longest_ways
 
-# An improvement below this share of the largest cost is rounding: without it, a cycle of weight zero may run forever.
+# An improvement below this share of the costs on the two ways, as absolute values, is rounding: without it, a cycle of
+# weight zero may run forever. Costs of other arcs, however large, do not matter.
 IMPROVEMENT = 1e-12
 # torch wakes all its threads for `min` along a dimension, however small; up to this degree comparing in turn is faster.
 LOOP_DEGREE = 8
@@ -107,14 +108,18 @@ class PathSolver:
         source, :math:`c_{uv} + \pi_u - \pi_v \ge 0` on all arcs, and these reduced costs, times the flow, sum up to
         its cost less :math:`\pi_t`, which is 0: so they are 0 wherever there is flow.
         """
-        outside = (flows <= LEAST_FLOW).cpu().numpy()
-        allowed = np.where(outside, np.inf, costs.detach().clamp_min(0).cpu().numpy())
-        arc_into = self._dijkstra.arcs_into(allowed)
-        lost = arc_into[self.target] == len(self.tails)
+        x, lost = self.within(flows, costs)
         if lost.any():
             ends = f"from node {self.name(self.source)} to node {self.name(self.target)}"
             raise checks.fail("x", f"flows {ends}", f"one that does not arrive (number {int(lost.argmax())})")
-        return to_tensor(self._trace(arc_into)).to(flows)
+        return x
+
+    def within(self, flows: Tensor, costs: Tensor) -> tuple[Tensor, np.ndarray]:
+        """What `inside` gives, and which of the flows `(B,)` do not arrive: their rows are 0."""
+        outside = (flows <= LEAST_FLOW).cpu().numpy()
+        allowed = np.where(outside, np.inf, costs.detach().clamp_min(0).cpu().numpy())
+        arc_into = self._dijkstra.arcs_into(allowed)
+        return to_tensor(self._trace(arc_into)).to(flows), arc_into[self.target] == len(self.tails)
 
     def cycle(self, costs: Tensor) -> tuple[list[int], float]:
         """The nodes of a cycle of negative cost, the first again at the end, and its cost; `costs` are `(n_arcs,)`."""
@@ -196,15 +201,18 @@ class PathSolver:
         """The arc into each node, `(n_nodes, B)`, and in which instances these form a cycle, of negative cost."""
         xp = namespace(costs)
         by_arc, distance, arc_into = self._start(costs)
-        least, cyclic = IMPROVEMENT * xp.amax(abs(costs)), xp.counts(costs) > 0
+        span, lane = xp.full(distance.shape, 0.0, costs), xp.arange(len(costs), costs)  # sums of absolute costs
+        cyclic = xp.counts(costs) > 0
         found, pending = xp.full(arc_into.shape, len(self.tails), costs), xp.arange(len(costs), costs)
         for sweep in range(1, self.n_nodes + 2):
             changed = False
-            steps = self._graph(costs)[1]
+            tail, steps = self._graph(costs)
             for nodes, arcs, tails in steps if sweep % 2 else reversed(steps):  # paths may wind back
                 best, arc = _cheapest(distance[tails] + by_arc[arcs], arcs)
                 old = distance[nodes]
-                better = best < old - least
+                reach, own = span[tail[arc], lane] + abs(by_arc[arc, lane]), span[nodes]
+                better = best + IMPROVEMENT * xp.maximum(reach, own) < old
+                span[nodes] = xp.where(better, reach, own)
                 distance[nodes] = xp.where(better, best, old)
                 arc_into[nodes] = xp.where(better, arc, arc_into[nodes])
                 changed = better.any() | changed
@@ -217,7 +225,8 @@ class PathSolver:
                     cyclic[pending[lost]] = True
                     found[:, pending[lost]] = arc_into[:, lost]
                     by_arc, distance, arc_into = by_arc[:, ~lost], distance[:, ~lost], arc_into[:, ~lost]
-                    least, pending = least[~lost], pending[~lost]
+                    span, pending = span[:, ~lost], pending[~lost]
+                    lane = lane[: len(pending)]
         found[:, pending] = arc_into
         return found, cyclic
 

@@ -275,7 +275,8 @@ def _advance(
     furthest = xp.at_least(xp.amax(bend, keepdims=True), 0.0)
     step = 1 / xp.at_least((furthest + 0.25) ** 0.5 + 0.5, 1.0)
     ahead = (1 - step) * mu - step**2 * xp.total(product * bend) / state.count
-    centering = xp.at_most(xp.at_least(ahead / mu, 0.0), 1.0) ** 3 * mu
+    # One that has stopped may have no pairs at all, and a mu of 0, while others of the batch go on.
+    centering = xp.at_most(xp.at_least(ahead / xp.where(mu > 0, mu, 1.0), 0.0), 1.0) ** 3 * mu
     state.idle = xp.where(mu > 0.9 * state.lowest, state.idle + 1, 0.0)
     state.lowest = xp.minimum(state.lowest, mu)
     if bool((state.idle >= PATIENCE).any()):  # predictor and corrector may go round in circles; the center breaks them
