@@ -201,6 +201,14 @@ def test_training_and_evaluation_go_by_the_same_repair() -> None:
         DecisionLoss(foresolve.QuadraticRelaxation(), repair=3)  # type: ignore[arg-type]
 
 
+def test_without_a_repair_infeasible_decisions_are_warned_of() -> None:
+    data = loads(8)
+    with pytest.warns(foresolve.ForesolveWarning, match="8 of 8 decisions under predicted constraints are infeasible"):
+        report = foresolve.evaluate(lambda features: torch.full((len(features), 1), 0.05), data, bootstrap=0)
+    assert report.feasible == 0
+    assert foresolve.evaluate(lambda _: data.theta, data, bootstrap=0).regret == pytest.approx(0.0, abs=1e-6)
+
+
 def test_without_a_repair_the_regret_of_predicted_constraints_is_not_watched() -> None:
     train, valid = loads(30).split(20, 10, seed=0)
     history = foresolve.fit(foresolve.MLP(3, 1, seed=0), foresolve.MSE(), train, valid, epochs=2)

@@ -16,7 +16,7 @@ from foresolve._base.devices import find_device
 from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import SolverError
+from foresolve.errors import ForesolveWarning, SolverError
 from foresolve.layers.base import Layer
 from foresolve.learning.agreement import Digest, Metric, agreement, as_metrics, measured
 from foresolve.learning.features import arranged, model_names
@@ -136,6 +136,7 @@ class _Scorer:
         self.model, self.rule, self.repair, self.metrics, self.own = model, rule, repair, metrics, own
         self.targets: Digest | None = None  # of decisions on record, which have no value to be known by
         self.columns: dict[str, list[np.ndarray]] = {}
+        self.infeasible = 0  # under constraints that theta makes, and left as they were
         self.seconds = {"prediction": 0.0, "decision": 0.0}
         self.pairs: list[tuple[np.ndarray, np.ndarray]] | None = []  # of scores and labels, while all labels are 0/1
 
@@ -197,6 +198,8 @@ class _Scorer:
         tol = max(1e-6, 4 * torch.finfo(x.dtype).eps * float(x.abs().max()))  # rounding in x's own dtype breaks no row
         feasible = truth.check(x, tol, relaxed=relaxed).feasible.to(x.device)
         self._put(feasible=feasible)
+        if not fixed and self.repair is None:
+            self.infeasible += int((~feasible).sum())
         if self.repair is None or bool(feasible.all()):
             return x
         repaired = self.repair(x, truth)
@@ -234,6 +237,13 @@ class _Scorer:
     def report(self, exact: bool, **intervals: Any) -> Report:
         table = {name: np.concatenate(parts) for name, parts in self.columns.items()}
         count = max(map(len, table.values()))
+        if self.infeasible:
+            checks.warn(
+                f"{self.infeasible} of {count} decisions under predicted constraints are infeasible under the truth: "
+                "what they are worth, and their regret, mean little. Say what is carried out instead: "
+                "`evaluate(..., repair=...)`",
+                ForesolveWarning,
+            )
         table = {name: column for name, column in table.items() if len(column) == count}  # a batch may lack one
         area = None
         if self.metrics and self.pairs:
