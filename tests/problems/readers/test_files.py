@@ -78,7 +78,7 @@ def mutated(text: str, rng: np.random.Generator) -> str:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32), which=st.integers(0, 2))
-@pytest.mark.filterwarnings("ignore:.*stand neither in the objective:foresolve.ForesolveWarning")
+@pytest.mark.filterwarnings("ignore:.*neither the objective nor any row has:foresolve.ForesolveWarning")
 def test_damaged_files_are_read_or_refused(seed: int, which: int, tmp_path: Path) -> None:
     """Nothing else, whatever the damage: neither an error of Python's own nor numbers that are none."""
     path = tmp_path / "model"

@@ -284,12 +284,12 @@ class LpReader:
         idle = [word for column, word in self.mentioned.items() if column not in declared]
         if idle:
             names = [name for name, j in self.columns.items() if j in declared]
-            places = ", ".join(f"{word.text!r} in line {word.line}" for word in idle[:5])
+            places = ", ".join(f"{word.text!r} (line {word.line})" for word in idle[:5])
             more = f" and {len(idle) - 5} more" if len(idle) > 5 else ""
             guess = checks.did_you_mean(idle[0].text, names)
             checks.warn(
-                f"{self.source.path!r}: {places}{more} stand neither in the objective nor in a row, so that nothing "
-                f"depends on them. {guess or 'If they are meant, write `0 x` into the objective'}",
+                f"{self.source.path!r}: neither the objective nor any row has {places}{more}, so that nothing depends on "
+                f"such variables. {guess or 'If they are meant, write `0 x` into the objective'}",
                 ForesolveWarning,
             )
 
