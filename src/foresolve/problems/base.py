@@ -110,9 +110,9 @@ class Problem(ABC):
         raise ForesolveError(f"{type(self).__name__} has no linear objective to maximize: it gives no `argmax`")
 
     def maximizer(self, theta: Tensor) -> Tensor:
-        """The best decision over the feasible set that layers and losses see: `solve`, which may see a smaller one.
+        """The best decision over the feasible set that layers and losses see, for whatever `theta` a model predicts.
 
-        It is there for whatever `theta` a model predicts; see `ShortestPath`.
+        `solve` gives the same, or refuses: on a graph with cycles, a best flow need not be a path (`ShortestPath`).
         """
         if not self.linear:
             return self.solve(theta)

@@ -288,8 +288,8 @@ class LpReader:
             more = f" and {len(idle) - 5} more" if len(idle) > 5 else ""
             guess = checks.did_you_mean(idle[0].text, names)
             checks.warn(
-                f"{self.source.path!r}: neither the objective nor any row has {places}{more}, so that nothing depends on "
-                f"such variables. {guess or 'If they are meant, write `0 x` into the objective'}",
+                f"{self.source.path!r}: neither the objective nor any row has {places}{more}, so that nothing depends "
+                f"on such variables. {guess or 'If they are meant, write `0 x` into the objective'}",
                 ForesolveWarning,
             )
 
