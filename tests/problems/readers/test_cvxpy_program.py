@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
+import pytest
 import scipy.sparse
 
 from foresolve.problems.readers.cvxpy_program import entry_names, read_cvxpy
@@ -75,6 +76,7 @@ def test_variables_of_cvxpy_come_last() -> None:
     assert read.shapes == {"x": (2,)}
 
 
+@pytest.mark.filterwarnings("ignore:Your problem has too many parameters")  # cvxpy 1.7's own, which is not true of us
 def test_many_parameters_at_once() -> None:
     """A matrix of 300 x 300 costs, of which cvxpy's own way takes 60 GiB, in the forms that it may be written."""
     flow, cost = cp.Variable((300, 300), nonneg=True, name="flow"), cp.Parameter((300, 300), name="cost")

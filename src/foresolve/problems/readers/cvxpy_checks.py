@@ -89,8 +89,10 @@ def with_inner_products(cvxpy: Any, problem: Any) -> Any:
     cvxpy's own matrices for the former have a row for each pair of entries: 60 GiB where `C` has 300 x 300.
     """
 
+    total = cvxpy.atoms.affine.sum.Sum
+
     def replaced(part: Any) -> Any:
-        if isinstance(part, cvxpy.Sum) and part.axis is None and isinstance(part.args[0], cvxpy.multiply):
+        if isinstance(part, total) and part.axis is None and isinstance(part.args[0], cvxpy.multiply):
             factors = part.args[0].args
             if factors[0].shape == factors[1].shape and not part.keepdims:
                 left, right = (cvxpy.vec(replaced(factor), order="F") for factor in factors)
