@@ -220,7 +220,13 @@ class Cheapest(foresolve.TopK):
 def test_constraints_that_are_not_all_rows_cannot_be_predicted(plain: foresolve.LinearProgram) -> None:
     with pytest.raises(ForesolveError, match=f"`theta` cannot make the constraints of {type(plain).__name__}"):
         plain.parametrized(np.ones(6), upper=Affine(np.ones((6, 1))))
-    assert plain.parametrized(Affine(np.ones((6, 1)))).theta_shape == (1,)
+    sound = plain.parametrized(Affine(np.ones((6, 1))))
+    assert sound.theta_shape == (1,)
+    if isinstance(plain, TravellingSalesman):  # nor by a file
+        maps = {"upper": Affine(np.ones((6, 1))).config()}
+        config = sound.config()
+        with pytest.raises(ForesolveError, match="`theta` cannot make the constraints"):
+            TravellingSalesman.from_config({**config, "parameters": {**config["parameters"], **maps}})
 
 
 class Squared(foresolve.TopK):
@@ -275,6 +281,7 @@ PLAIN = foresolve.LinearProgram(A_eq=[[1.0, 1.0]], b_eq=[1.0], bounds=(0, 1), na
     (lambda: PLAIN.parametrized(torch.eye(2)), r"nothing is predicted. A matrix of parameters goes into an `Affine\("),
     (lambda: PLAIN.parametrized([1.0, 2.0]), "`theta` must be of one number of parameters.*nothing is predicted"),
     (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), b_eq=Affine([[1.0, 0.0]])), "1 in `coefficients`"),
+    (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), b_eq=[]), "`b_eq` must be an `Affine`"),
     (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), b_eq=[1.0]), "`b_eq` must be an `Affine`"),
     (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), upper=Affine([[1.0]])), "`upper` must be an `Affine` of 2"),
     (lambda: PLAIN.parametrized(Affine([[1.0], [1.0]]), names=["a", "b"]), "`names` must be a name for each of the 1"),

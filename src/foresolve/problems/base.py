@@ -67,10 +67,14 @@ class Problem(ABC):
         return self.names if self.theta_shape == (self.n,) else None
 
     @property
+    def fixed(self) -> bool:
+        """Whether the feasible set stays where it is, whatever `theta`."""
+        return self.parameters is None or self.parameters.fixed
+
+    @property
     def traits(self) -> frozenset[str]:
         """What the problem offers to layers and losses, in the words of `foresolve.problems.TRAITS`."""
-        fixed = self.parameters is None or self.parameters.fixed
-        offered = {"linear": self.linear, "exact": self.exact, "shared": not self.batch_shape, "fixed": fixed}
+        offered = {"linear": self.linear, "exact": self.exact, "shared": not self.batch_shape, "fixed": self.fixed}
         return frozenset(word for word, holds in offered.items() if holds)
 
     # -- the objective: the sign of `sense` lives here and nowhere else -----------------------------------------------
@@ -139,7 +143,7 @@ class Problem(ABC):
         """What of a `maximizer` `x` for `theta` is carried out: itself, but for paths, whose cycles are dropped."""
         return x
 
-    def at(self, theta: Tensor) -> Problem:
+    def at(self, theta: Tensor) -> Self:
         """The problem whose feasible set is that of `theta`; itself unless `theta` makes right-hand sides or bounds."""
         return self
 

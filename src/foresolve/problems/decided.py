@@ -95,10 +95,6 @@ class DecidedProgram(Problem):
         limits = self.limits.but(nodes=nodes, gap=gap, seconds=seconds)
         return self.at(theta)._incumbent(theta, limits).shifted(self.constant(theta))
 
-    def at(self, theta: Tensor) -> Self:
-        """The program whose feasible set is that of `theta`; itself unless `theta` makes constraints."""
-        return self
-
     def _incumbent(self, theta: Tensor, limits: Limits) -> Incumbent:
         flat, batch = self._flat_gains(self.gain(theta))
         x = self._decide(flat, batch) if self._structured else None

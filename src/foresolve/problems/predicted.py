@@ -70,8 +70,8 @@ class PredictedProgram(DecidedProgram):
 
         >>> import torch, foresolve
         >>> from foresolve.problems import Affine
-        >>> plain = foresolve.LinearProgram(A_eq=[[1.0, 1.0, -1.0, -1.0]], b_eq=[0.0], bounds=(0, 1))
-        >>> hours = ["buy 1", "buy 2", "sell 1", "sell 2"]
+        >>> trades = ["buy 1", "buy 2", "sell 1", "sell 2"]
+        >>> plain = foresolve.LinearProgram(A_eq=[[1.0, 1.0, -1.0, -1.0]], b_eq=[0.0], bounds=(0, 1), names=trades)
         >>> prices = Affine.tied([0, 1, 0, 1], factor=[-1.0, -1.0, 1.0, 1.0], known=[0.0, 0.0, -0.5, -0.5])
         >>> problem = plain.parametrized(prices, names=["price 1", "price 2"])
         >>> problem.solve(torch.tensor([[10.0, 30.0], [10.0, 10.2]]))
@@ -106,7 +106,8 @@ class PredictedProgram(DecidedProgram):
             return None
         equality, rhs = self.constraints.equality.cpu(), self.constraints.rhs.detach().cpu()
         blocks = {"b_eq": (b_eq, equality), "b_ub": (b_ub, ~equality)}
-        maps = {name: as_map(name, part, int(rows.sum()), "rows") for name, (part, rows) in blocks.items() if part}
+        maps = {name: as_map(name, part, int(rows.sum()), "rows") for name, (part, rows) in blocks.items()
+                if part is not None}  # fmt: skip
         sizes = {part.shape[1] for part in maps.values()}
         if len(sizes) != 1:
             raise checks.fail("b_eq", "of as many parameters as `b_ub`", f"{b_eq!r}, {b_ub!r}")
@@ -121,17 +122,12 @@ class PredictedProgram(DecidedProgram):
 
     # -- for given parameters ----------------------------------------------------------------------------------------
 
-    @property
-    def fixed(self) -> bool:
-        """Whether the feasible set stays where it is, whatever `theta`."""
-        return self.parameters is None or self.parameters.fixed
-
     def at(self, theta: Tensor) -> Self:
         """The program for given `theta`, attached to its graph; itself unless `theta` makes constraints.
 
         Bounds that cross are an `InfeasibleError`, which names the instances.
         """
-        if self.parameters is None or self.parameters.fixed:
+        if self.parameters is None or self.fixed:
             return self
         theta = self.check_theta(theta).double()
         parts = {name: getattr(self.parameters, name) for name in ("rhs", "lower", "upper")}
@@ -181,6 +177,8 @@ class PredictedProgram(DecidedProgram):
             part = getattr(parameters, name)
             if part is not None and part.shape[0] != size:
                 raise ValueError(f"`{name}` must make {size} numbers; it makes {part.shape[0]}")
+        if not parameters.fixed:
+            self._check_general()
         return self._with_parameters(parameters)
 
     def _settings(self) -> configs.Config:
