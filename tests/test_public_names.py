@@ -40,6 +40,7 @@ NAMES = [
     "Policy",
     "ProbabilisticCoverage",
     "Problem",
+    "QuadraticProgram",
     "QuadraticRelaxation",
     "SPOPlus",
     "ShortestPath",

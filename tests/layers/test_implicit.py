@@ -33,7 +33,7 @@ def projected(point: Tensor, values: Tensor, rhs: Tensor, lower: Tensor, upper: 
     polytope = Polytope(DenseRows(values), rhs, torch.tensor([True, False]), lower, upper)
     numeric = polytope.detach().numeric()
     tangent = project(point.detach().numpy(), numeric, tol=1e-13, max_iter=100).tangent
-    return attach(point, polytope, Derivative(tangent, torch.Size([2])))
+    return attach(point, polytope, Derivative(tangent, torch.Size([2])))[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

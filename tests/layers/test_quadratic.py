@@ -468,11 +468,17 @@ def test_schedules() -> None:
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gamma", [0.0, -1.0, float("nan"), float("inf")])
-def test_gamma_must_be_positive(gamma: float) -> None:
+@pytest.mark.parametrize("gamma", [-1.0, float("nan"), float("inf")])
+def test_gamma_must_not_be_negative(gamma: float) -> None:
     for value in (gamma, torch.tensor(gamma)):
         with pytest.raises(foresolve.InvalidInputError, match=r"`gamma` must be .* got .*problem\.solve"):
             QuadraticRelaxation(value)
+
+
+def test_a_linear_objective_needs_a_positive_gamma() -> None:
+    for gamma in (0.0, 0, torch.tensor(0.0)):
+        with pytest.raises(foresolve.InvalidInputError, match=r"`gamma` must be > 0 .* got 0.*problem\.solve"):
+            QuadraticRelaxation(gamma)(torch.ones(4), foresolve.TopK(4, 2))
 
 
 def test_bad_arguments_are_named() -> None:

@@ -43,7 +43,7 @@ def test_the_same_layer_with_another_gamma(kind: type) -> None:
     assert (layer.gamma, sharper.gamma, sharper.tol) == (0.5, 0.2, 1e-9)
     assert torch.equal(sharper(theta, problem), kind(0.2, tol=1e-9)(theta, problem))
     with pytest.raises(foresolve.InvalidInputError, match="gamma"):
-        layer.with_gamma(0.0)
+        layer.with_gamma(-0.1)
 
 
 def test_the_penalty_is_what_gamma_multiplies() -> None:
@@ -89,7 +89,7 @@ def test_a_parameter_that_training_makes_negative_is_refused_where_it_is_used() 
     layer = QuadraticRelaxation(nn.Parameter(torch.tensor(0.5)))
     with torch.no_grad():
         layer.gamma.sub_(1.0)  # type: ignore[union-attr]
-    with pytest.raises(InvalidInputError, match=r"`gamma` must be finite and > 0; got minimum -0\.5\. Train its log"):
+    with pytest.raises(InvalidInputError, match=r"`gamma` must be finite and >= 0; got minimum -0\.5\. Train its log"):
         layer(torch.ones(3), foresolve.TopK(3, 1))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 from torch import Tensor, nn
 
@@ -32,9 +33,12 @@ from foresolve.problems.flow import MaxFlow, MinCostFlow
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.matching import Assignment, BipartiteMatching
+from foresolve.problems.portfolio import Portfolio
+from foresolve.problems.quadratic import QuadraticProgram
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
+from foresolve.problems.tracking import Tracking
 from foresolve.problems.travelling_salesman import TravellingSalesman
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
@@ -72,6 +76,18 @@ PROBLEMS: list[Problem] = [
     LinearProgram(
         torch.rand(20, 2, 6, generator=torch.Generator().manual_seed(0)).round().to_sparse(), [1.0, 2.0], bounds=(0, 3)
     ),
+    QuadraticProgram(np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) + 0.5, A_ub=[[1.0] * 6], b_ub=[2.5], names=list("abcdef")),
+    QuadraticProgram(scipy.sparse.eye_array(6) + scipy.sparse.eye_array(6, k=1) * 0.1
+                     + scipy.sparse.eye_array(6, k=-1) * 0.1, sense="min", bounds=(-1, 1)),
+    QuadraticProgram(diagonal=torch.rand(20, 6, generator=torch.Generator().manual_seed(0)) + 0.1,
+                     factor=torch.rand(6, 2, generator=torch.Generator().manual_seed(1)), bounds=(0, 2)),
+    QuadraticProgram(diagonal=[1.0] * 3, A_eq=[[1.0] * 3], b_eq=[1.0]).parametrized(
+        Affine.block(0, 3, size=6), diagonal=Affine.block(3, 3, size=6)),
+    Portfolio(np.diag([0.1, 0.2, 0.3, 0.1, 0.2, 0.3]) + 0.05, bounds=(0, 0.5), names=list("abcdef")),
+    Portfolio(loadings=[[0.1], [0.2], [0.3]], specific=[0.1, 0.1, 0.2], current=[0.5, 0.5, 0.0], turnover=0.6,
+              cost=0.01, predict="covariance", returns=[0.1, 0.2, 0.3], names=list("abc")),
+    Tracking([[-1.0, 1.0, 0, 0, 0, 0]], [1.0], names=list("abcdef"), weights=2.0),
+    Tracking(bounds=(0, 1), outputs=np.tri(6), effort=0.1),
 ]  # fmt: skip
 
 PATH = networkx.DiGraph([("a", 2), (2, (1, 2.5)), ((1, 2.5), 0.5)])

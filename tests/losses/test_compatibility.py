@@ -248,7 +248,7 @@ def test_a_loss_needs_what_its_layer_needs() -> None:
     for kind in LAYERS:
         assert DecisionLoss(kind()).needs == kind.needs
     for kind in CONVEX:
-        assert set(FenchelYoung(kind()).needs) == {"linear", "fixed", *kind.needs}
+        assert set(FenchelYoung(kind()).needs) == {"fixed", *kind.fenchel_young_needs, *kind.needs}
 
 
 class Picky(foresolve.layers.PerturbedAdditive):

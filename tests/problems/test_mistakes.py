@@ -145,7 +145,7 @@ GAMMA: dict[str, Case] = {
     "auto": (lambda: Layer("auto"), ("`gamma`", "'auto'", "RelativeGamma()")),
     "a problem": (lambda: Layer(program()), ("`gamma`", "LinearProgram", "layer(theta, problem)")),
     "true": (lambda: Layer(True), ("`gamma`", "True")),
-    "zero": (lambda: Layer(0), ("`gamma`", "> 0", "got 0", "problem.solve(theta)")),
+    "zero": (lambda: Layer(0)(theta(), program()), ("`gamma`", "> 0", "got 0", "problem.solve(theta)")),
     "negative": (lambda: Layer(-1.0), ("`gamma`", "> 0", "-1.0")),
     "NaN": (lambda: Layer(NAN), ("`gamma`", "nan")),
     "infinite": (lambda: Layer(np.inf), ("`gamma`", "inf")),

@@ -24,9 +24,11 @@ class Layer(nn.Module):
     Attributes
     ----------
     needs: what a problem must offer, in the words of `foresolve.problems.TRAITS`; others are refused before any work.
+    fenchel_young_needs: what its loss needs beside that, in the same words.
     """
 
     needs: tuple[str, ...] = ()
+    fenchel_young_needs: tuple[str, ...] = ("linear",)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -49,7 +51,7 @@ class Layer(nn.Module):
         require(problem, self.needs, type(self).__name__)
 
     def fenchel_young(self) -> Shortfall:
-        """The loss that belongs to the layer, for `FenchelYoung`; only layers that smooth a linear problem have one."""
+        """The loss that belongs to the layer, for `FenchelYoung`; only layers that smooth a problem have one."""
         expected = "one that smooths a linear problem, such as QuadraticRelaxation or PerturbedAdditive"
         raise checks.fail("layer", expected, type(self).__name__, "Others go into DecisionLoss")
 

@@ -1,15 +1,21 @@
-r"""The derivative of a Euclidean projection, from its optimality conditions.
+r"""The derivative of a projection and of its multipliers, from their optimality conditions.
 
 At the solution let `F` be the free variables and `A` the active rows (equalities, and inequalities that push). Locally
 
-    x_F = s_F - C_AF' y,    C_A x = r_A,    x_N = its bound on the others.
+    H_FF x_F + H_FN x_N + C_AF' y = s_F,    C_A x = r_A,    x_N = its bound on the others.
 
-Split an incoming gradient as `g_F = u + C_AF' z` with `C_AF u = 0`, that is `z = (C_AF C_AF')^+ C_AF g_F`. Then
+For incoming gradients `g` of `x` and `k` of `y`, take `u` and `z` with
 
-    g'dx = u'(ds_F - dC_AF' y) + z'(dr_A - dC_A x) + (g_N - C_AN' z)' dx_N
+    H_FF u + C_AF' z = g_F,    C_AF u = k_A,
 
-and the gradients can be read off: `u` for `s`, `z` for `r`, `-(y u' + z x')` for the entries of `C`, and
-`g_N - C_AN' z` for the bound that holds. Gradients of data shared by a batch are sums over it.
+the same symmetric system. Multiply the differentials of the conditions by them:
+
+    g'dx + k'dy = u'(ds_F - dH_F x - dC_AF' y) + z'(dr_A - dC_A x) + (g_N - C_AN' z - H_NF u)' dx_N
+
+and the gradients can be read off: `u` for `s`, `-(u x' + x u') / 2` for a symmetric `H`, `z` for `r`, `-(y u' + z x')`
+for the entries of `C`, and `g_N - C_AN' z - H_NF u` for the bound that holds. Gradients of data shared by a batch are
+sums over it. Where active rows depend on each other `y` is not unique; its derivative is then the change of least norm,
+which takes of `k` only what lies in the range of `C_AF`.
 """
 
 from __future__ import annotations
@@ -53,9 +59,9 @@ class Derivative:
         """As `Tangent.along`; warns where the product fails its check."""
         return self._checked(self.tangent.along(g))
 
-    def split(self, g: Array) -> tuple[Array, Array]:
+    def split(self, g: Array, k: Array | None = None) -> tuple[Array, Array]:
         """As `Tangent.split`; warns where the product fails its check."""
-        return self._checked(self.tangent.split(g))
+        return self._checked(self.tangent.split(g, k))
 
     def _checked(self, product: Product) -> Product:
         failed = (self.tangent.error > NOTABLE) & ~self._told
@@ -86,40 +92,48 @@ class _AlongFace(torch.autograd.Function):
 
 class _PolytopeProjection(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, point: Tensor, values: Tensor, rhs: Tensor, lower: Tensor, upper: Tensor, derivative: Derivative
-    ) -> Tensor:
+    def forward(ctx: Any, derivative: Derivative, point: Tensor, *data: Tensor) -> tuple[Tensor, Tensor]:
         ctx.derivative = derivative
-        return to_tensor(derivative.tangent.face.x).clone()
+        ctx.set_materialize_grads(False)
+        face = derivative.tangent.face
+        return to_tensor(face.x).clone(), to_tensor(face.y).clone()
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (g,) = grads
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        g, k = grads
         derivative: Derivative = ctx.derivative
-        needs = ctx.needs_input_grad
-        if not any(needs[1:5]):
-            return apply(_AlongFace, g, derivative), None, None, None, None, None
-        if g.requires_grad:
+        face, needs = derivative.tangent.face, ctx.needs_input_grad
+        if g is None:
+            if k is None:
+                return (None,) * len(needs)
+            g = torch.zeros_like(to_tensor(face.x))
+        if k is None and not any(needs[2:]):
+            return None, apply(_AlongFace, g, derivative), *(None,) * (len(needs) - 2)
+        if g.requires_grad or (k is not None and k.requires_grad):
             raise ForesolveError(
-                "double backward through predicted constraints is not supported; it is for `theta` and `gamma` alone. "
-                "Detach the constraints, or drop create_graph=True"
+                "double backward through predicted constraints, a predicted Q or duals is not supported; it is for the "
+                "decisions in `theta` and `gamma` alone. Detach the others, or drop create_graph=True"
             )
-        g = to_array(g)
-        u, z = derivative.split(g)
-        tangent = derivative.tangent
-        face, polytope, xp = tangent.face, tangent.polytope, namespace(g)
-        entries = None
-        if needs[1]:
-            entries = -(polytope.rows.outer(face.y * tangent.active, u) + polytope.rows.outer(z, face.x))
-        rest = (g - polytope.rows.adjoint(z)) * (1 - tangent.free)
-        # A fixed variable sits on both bounds, and either gradient is one-sided; each bound gets half.
-        share = xp.where(polytope.lower == polytope.upper, 0.5, 1.0)
-        lower = xp.where(face.x <= polytope.lower, share * rest, 0.0)
-        upper = xp.where(face.x >= polytope.upper, share * rest, 0.0)
-        gradients = (u, entries, z, lower, upper)
-        return *(to_tensor(a) if need else None for need, a in zip(needs, gradients)), None
+        u, z = derivative.split(to_array(g), None if k is None else to_array(k))
+        gradients = _gradients(derivative.tangent, to_array(g), u, z, entries=needs[2])
+        return None, *(to_tensor(a) if need else None for need, a in zip(needs[1:], gradients, strict=True))
 
 
-def attach(point: Tensor, polytope: Polytope, derivative: Derivative) -> Tensor:
-    """The solved `x`, as a differentiable function of the point and of the polytope's data."""
-    return apply(_PolytopeProjection, point, *polytope.tensors(), derivative)
+def _gradients(tangent: Tangent, g: Array, u: Array, z: Array, *, entries: bool) -> tuple[Array, ...]:
+    """Of the point, the entries of the rows, right-hand sides, bounds, and what the metric has."""
+    face, polytope, xp = tangent.face, tangent.polytope, namespace(g)
+    metric, outer = polytope.metric, polytope.rows.outer
+    of_rows = -(outer(face.y * tangent.active, u) + outer(z, face.x)) if entries else None
+    rest = g - polytope.rows.adjoint(z)
+    rest = (rest if metric.separable else rest - metric.apply(u)) * (1 - tangent.free)
+    # A fixed variable sits on both bounds, and either gradient is one-sided; each bound gets half.
+    share = xp.where(polytope.lower == polytope.upper, 0.5, 1.0)
+    lower = xp.where(face.x <= polytope.lower, share * rest, 0.0)
+    upper = xp.where(face.x >= polytope.upper, share * rest, 0.0)
+    return u, of_rows, z, lower, upper, *metric.gradients(u, face.x)
+
+
+def attach(point: Tensor, polytope: Polytope, derivative: Derivative) -> tuple[Tensor, Tensor]:
+    """The solved `x` and `y`, as differentiable functions of the point and of the polytope's data."""
+    solved: Any = apply(_PolytopeProjection, derivative, point, *polytope.tensors())
+    return solved

@@ -1,4 +1,4 @@
-"""Linear programs smoothed by a quadratic term."""
+"""Linear programs smoothed by a quadratic term, and quadratic programs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,32 @@ from foresolve.layers.solutions import Duals, Solution
 from foresolve.layers.verdicts import report
 from foresolve.problems.base import Problem
 from foresolve.problems.linear import LinearProgram
-from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
+from foresolve.solvers.arrays import Array, to_array, to_tensor
 from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.project import ProjectionResult, project
 from foresolve.solvers.projection.tangent import Tangent
 
 
+class _WhereNeeded(RelativeGamma):
+    """Where nothing is said of gamma: none where the problem needs none."""
+
+    def __repr__(self) -> str:
+        return f"RelativeGamma(factor={self.factor})"
+
+
 class QuadraticRelaxation(SmoothedLayer):
-    r"""The linear program with a strongly concave objective, solved and differentiated exactly.
+    r"""A linear or quadratic program with a strongly concave objective, solved and differentiated exactly.
 
     .. math::
-        x(\theta) = \arg\max_x \; \theta^\top x - \gamma \|x\|^2 \quad \text{s.t.} \quad
+        x(\theta) = \arg\max_x \; \theta^\top x - \tfrac{1}{2} x^\top Q x - \gamma \|x\|^2 \quad \text{s.t.} \quad
         A_{eq} x = b_{eq},\; A_{ub} x \le b_{ub},\; \ell \le x \le u
 
-    It is the Euclidean projection of :math:`\theta / 2\gamma` onto the polytope (Wilder, Dilkina and Tambe, AAAI 2019).
-    Gradients reach `theta`, `gamma` (a tensor) and every constraint tensor that requires grad; those of shared data are
-    summed over the batch. `x` is piecewise linear: at a kink the gradient is that of one neighbouring piece.
+    For a `LinearProgram` (:math:`Q = 0`) it is the Euclidean projection of :math:`\theta / 2\gamma` onto the polytope
+    (Wilder, Dilkina and Tambe, AAAI 2019). For a `QuadraticProgram` it is a projection in the metric
+    :math:`Q + 2\gamma I`, and with `gamma=0` the program itself. Gradients reach `theta`, `gamma` (a tensor), `Q` and
+    every constraint tensor that requires grad; those of shared data are summed over the batch. `x` is piecewise linear
+    in `theta`: at a kink the gradient is that of one neighbouring piece.
 
     An instance that was not solved to the end, or that rounding of its data alone moves, gives a `ConvergenceWarning`;
     so does a gradient that fails its own check. `solve` has the status and the figures of every instance.
@@ -41,7 +50,8 @@ class QuadraticRelaxation(SmoothedLayer):
     Parameters
     ----------
     gamma: the smoothing, in units of `theta / x`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
-        for one that follows the scale of the data (the default). It may be changed at any time:
+        for one that follows the scale of the data. 0 is for quadratic programs that are strictly concave without it
+        (`problem.definite`). By default 0 there, and `RelativeGamma()` elsewhere. It may be changed at any time:
         `layer.gamma = schedule(t)`.
     tol: bound on the violation of the optimality conditions: of a row relative to its own terms
         `sum_j |a_ij x_j| + |b_i|`, of stationarity relative to the size of `x`.
@@ -62,11 +72,13 @@ class QuadraticRelaxation(SmoothedLayer):
     """
 
     needs = ("rows",)
+    fenchel_young_needs = ()
+    _may_vanish = True
 
     def __init__(
         self, gamma: float | Tensor | RelativeGamma | None = None, *, tol: float = 1e-10, max_iter: int = 100
     ) -> None:
-        super().__init__(RelativeGamma() if gamma is None else gamma)
+        super().__init__(_WhereNeeded() if gamma is None else gamma)
         self.tol = checks.positive("tol", tol)
         self.max_iter = checks.positive_int("max_iter", max_iter)
 
@@ -91,33 +103,41 @@ class QuadraticRelaxation(SmoothedLayer):
         moved = None if problem.parameters is None else problem.parameters.moving
         return width_of(program.polytope(theta.shape[:-1]), None if moved is None else moved.moved)
 
+    def _relative(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
+        vanishes = isinstance(rule, _WhereNeeded) and problem.at(theta).definite
+        return theta.new_zeros(1) if vanishes else super()._relative(rule, theta, problem)
+
+    def _of_spread_one(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
+        vanishes = isinstance(rule, _WhereNeeded) and problem.at(theta).definite
+        return theta.new_zeros(1) if vanishes else super()._of_spread_one(rule, theta, problem)
+
     def _solve(self, theta: Tensor, problem: Problem, start: Solution | None) -> _ProjectedBatch:
         full = expanded(theta, problem)
         program, gain = cast(LinearProgram, problem.at(full)), problem.gain(full)
         batch, gain = gain.shape[:-1], gain.reshape(-1, gain.shape[-1])
-        polytope = program.polytope(batch).expand(gain.shape[0])
-        gamma = self._gammas(gain, batch, lambda rule: self._relative(rule, full, problem))
-        point = gain / (2 * gamma.unsqueeze(-1))
-        multipliers = None if start is None else self._start(start, polytope, batch)
+        gamma = self._gammas(gain, batch, lambda rule: self._relative(rule, full, program))
+        point, polytope, unit = program.smoothed(gain, gamma, batch)
         numeric = polytope.numeric()
+        warm = {} if start is None else self._start(start, polytope, batch)
         result = project(
-            to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, start=multipliers, is_feasible=is_feasible
+            to_array(point), numeric, tol=self.tol, max_iter=self.max_iter, is_feasible=is_feasible, **warm
         )
         converged = report(result, program, polytope, batch, self.tol, self.max_iter)
-        solved = _ProjectedBatch(batch, theta.dtype, gamma.detach(), point, polytope, numeric, result)
+        solved = _ProjectedBatch(batch, theta.dtype, unit, point, polytope, result)
         # A vertex that the constraints move passes a gradient to them.
         movable = any(tensor.requires_grad for tensor in polytope.tensors())
         if converged and solved.differentiable and point.requires_grad and not movable:
             self._warn_if_stuck(result.tangent)
         return solved
 
-    def _start(self, start: Solution, polytope: Polytope, batch: torch.Size) -> Array:
+    def _start(self, start: Solution, polytope: Polytope, batch: torch.Size) -> dict[str, Array]:
         expected, shape = f"a Solution of the same problem and batch {tuple(batch)}", (batch.numel(), polytope.rows.m)
         if not isinstance(start, Solution):
             raise checks.fail("start", expected, type(start).__name__)
         if tuple(start.multipliers.shape) != shape:
             raise checks.fail("start", expected, f"multipliers {tuple(start.multipliers.shape)} instead of {shape}")
-        return to_array(start.multipliers.to(polytope.rhs))
+        near = start.x.detach().reshape(batch.numel(), polytope.rows.n)
+        return {"start": to_array(start.multipliers.to(polytope.rhs)), "near": to_array(near.to(polytope.rhs))}
 
     def _warn_if_stuck(self, tangent: Tangent) -> None:
         """At most one warning for each layer, if a whole batch sits on vertices."""
@@ -151,10 +171,9 @@ class _ProjectedBatch:
 
     batch: torch.Size
     dtype: torch.dtype
-    gamma: Tensor
+    unit: Tensor
     point: Tensor
     polytope: Polytope
-    numeric: Polytope
     result: ProjectionResult
 
     @property
@@ -166,30 +185,36 @@ class _ProjectedBatch:
     def derivative(self) -> Derivative:
         return Derivative(self.result.tangent, self.batch)
 
+    @cached_property
+    def solved(self) -> tuple[Tensor, Tensor]:
+        """Decisions and multipliers, flat."""
+        if self.differentiable:
+            return attach(self.point, self.polytope, self.derivative)
+        return to_tensor(self.result.face.x), to_tensor(self.result.face.y)
+
     def _shaped(self, array: Array, dtype: torch.dtype | None = None) -> Tensor:
         tensor = to_tensor(array)
         return tensor.reshape(self.batch + tensor.shape[1:]).to(dtype or tensor.dtype)
 
     def decisions(self) -> Tensor:
-        x = attach(self.point, self.polytope, self.derivative) if self.differentiable else self.result.face.x
-        return self._shaped(x, self.dtype)
+        return self._shaped(self.solved[0], self.dtype)
+
+    def duals(self) -> Duals:
+        """With gradients: bounds push back by what is left of stationarity where a variable cannot move."""
+        polytope, (x, y) = self.polytope, self.solved
+        unit, equality = self.unit.unsqueeze(-1), polytope.equality
+        rest = self.point - polytope.rows.adjoint(y) - polytope.metric.apply(x)
+        rest = unit * torch.where(to_tensor(self.result.face.free), 0.0, rest)
+        y = unit * torch.where(equality, y, y.clamp_min(0.0))
+        parts = (y[:, equality], y[:, ~equality], (-rest).clamp_min(0.0), rest.clamp_min(0.0))
+        return Duals(*(self._shaped(part, self.dtype) for part in parts))
 
     def solution(self) -> Solution:
-        face, set_, xp = self.result.face, self.numeric, namespace(self.result.face.x)
-        scale = 2 * to_array(self.gamma)[:, None]
-        y = scale * xp.where(set_.equality, face.y, xp.at_least(face.y, 0.0))
-        reduced = scale * (to_array(self.point) - set_.rows.adjoint(face.y) - face.x)
-        parts = (y[:, set_.equality], y[:, ~set_.equality], xp.at_least(-reduced, 0.0), xp.at_least(reduced, 0.0))
+        result = self.result
         status, residual, iterations, free = (
-            self._shaped(part)
-            for part in (
-                self.result.status,
-                self.result.residual,
-                self.result.iterations,
-                self.result.tangent.movable(),
-            )
+            self._shaped(part) for part in (result.status, result.residual, result.iterations, result.tangent.movable())
         )
-        duals = Duals(*(self._shaped(part, self.dtype) for part in parts))
+        multipliers = to_tensor(result.face.y)
         return Solution(
-            self.decisions(), duals, status, residual, iterations, free, to_tensor(face.y), self.derivative.error
+            self.decisions(), self.duals(), status, residual, iterations, free, multipliers, self.derivative.error
         )

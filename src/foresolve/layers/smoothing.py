@@ -54,6 +54,8 @@ class SmoothedLayer(Layer):
     A `gamma` that is an `nn.Parameter` is one of the layer, `_gamma` in its `state_dict`, and can be trained.
     """
 
+    _may_vanish = False  # whether `gamma` may be 0
+
     def __init__(self, gamma: float | Tensor | RelativeGamma) -> None:
         super().__init__()
         self.gamma = gamma
@@ -68,9 +70,11 @@ class SmoothedLayer(Layer):
     def gamma(self, value: float | Tensor | RelativeGamma) -> None:
         if isinstance(value, Tensor):
             value = checks.as_tensor("gamma", value)
-            _check_positive(value, _AT_ZERO)
+            _check_positive(value, _AT_ZERO, or_zero=self._may_vanish)
         elif not isinstance(value, RelativeGamma):
-            value = checks.positive("gamma", value, _remedy(value), expected=_EXPECTED)
+            if not (self._may_vanish and isinstance(value, int | float) and value == 0 and value is not False):
+                value = checks.positive("gamma", value, _remedy(value), expected=_EXPECTED)
+            value = float(value)
         self._keep(value)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -118,8 +122,12 @@ class SmoothedLayer(Layer):
         """`gamma` where the truth is not known: a rule that follows it takes a spread of 1, that of zeros."""
         full = expanded(theta.detach(), problem)
         batch = problem.batch_for(full)
-        gamma = self._gammas(full, batch, lambda rule: rule(full.new_zeros(1, 1), self._size(full, problem)))
+        gamma = self._gammas(full, batch, lambda rule: self._of_spread_one(rule, full, problem))
         return gamma.reshape(()) if gamma.numel() == 1 else gamma.reshape(batch)
+
+    def _of_spread_one(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
+        """What a rule gives where the spread of the parameters is 1."""
+        return rule(theta.new_zeros(1, 1), self._size(theta, problem))
 
     def _size(self, theta: Tensor, problem: Problem) -> Tensor:
         """The size of `x` that rules divide by, `()` or `(1 or B,)`; here 1."""
@@ -135,7 +143,8 @@ class SmoothedLayer(Layer):
             return relative(self._gamma)
         if isinstance(self._gamma, Tensor):
             if isinstance(self._gamma, nn.Parameter):  # the last step of an optimizer knows no bounds
-                _check_positive(self._gamma, "Train its logarithm: `layer.with_gamma(log_gamma.exp())`")
+                remedy = "Train its logarithm: `layer.with_gamma(log_gamma.exp())`"
+                _check_positive(self._gamma, remedy, or_zero=self._may_vanish)
             gamma = self._gamma.to(like)
             if gamma.ndim and tuple(gamma.shape) != tuple(batch):
                 expected = f"a number or of the batch shape {tuple(batch)}, one for each instance"
@@ -144,17 +153,17 @@ class SmoothedLayer(Layer):
         return torch.tensor([self._gamma], dtype=like.dtype, device=like.device)
 
     def fenchel_young(self) -> Shortfall:
-        """`max_x [c'x - gamma penalty(x)] - [c'y - gamma penalty(y)]`."""
+        """`max_x [f(x) - gamma penalty(x)] - [f(y) - gamma penalty(y)]` for the objective `f`."""
         return self._shortfall
 
     def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor | None) -> Tensor:
-        """`max_x [c'x - gamma penalty(x)] - [c'y - gamma penalty(y)]` for a linear objective, `gamma` of the truth."""
+        """`max_x [f(x) - gamma penalty(x)] - [f(y) - gamma penalty(y)]` for the objective `f`, `gamma` of the truth."""
         theta = theta.double()
         gamma = self._unit_smoothing(theta, problem) if truth is None else self.smoothing(truth.double(), problem)
         with torch.no_grad():
             x = self._with_checked(gamma.detach())(theta, problem)
         # x is best, so that by the envelope theorem it need not be differentiated.
-        return (problem.gain(theta) * (x - y)).sum(-1) - gamma * (self.penalty(x) - self.penalty(y))
+        return problem.advantage(x, y, theta) - gamma * (self.penalty(x) - self.penalty(y))
 
     def _warn_of_vertices(self) -> None:
         """Once for each layer."""
@@ -178,9 +187,10 @@ def in_units_of_gains(theta: Tensor, problem: Problem) -> Tensor:
     return numbers.reshape(-1, numbers.shape[-1])
 
 
-def _check_positive(gamma: Tensor, remedy: str) -> None:
-    if not bool((gamma > 0).all()) or not bool(torch.isfinite(gamma).all()):
-        raise checks.fail("gamma", "finite and > 0", f"minimum {gamma.min().item()}", remedy)
+def _check_positive(gamma: Tensor, remedy: str, *, or_zero: bool = False) -> None:
+    enough = (gamma >= 0 if or_zero else gamma > 0).all()
+    if not bool(enough) or not bool(torch.isfinite(gamma).all()):
+        raise checks.fail("gamma", f"finite and {'>=' if or_zero else '>'} 0", f"minimum {gamma.min().item()}", remedy)
 
 
 def _remedy(gamma: object) -> str:

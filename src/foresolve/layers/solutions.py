@@ -12,9 +12,12 @@ from foresolve.solvers.status import Status
 
 @dataclass(frozen=True)
 class Duals:
-    """Multipliers of the maximisation `max theta'x - gamma |x|^2`, all `>= 0` but those of equalities.
+    """Multipliers of the maximisation `max theta'x - x'Qx / 2 - gamma |x|^2`, all `>= 0` but those of equalities.
 
-    They satisfy `theta - 2 gamma x = A_eq' eq + A_ub' ub - lower + upper`.
+    They satisfy `theta - Q x - 2 gamma x = A_eq' eq + A_ub' ub - lower + upper` (`-theta` where `theta` are costs):
+    prices, by how much the objective grows with a right-hand side or bound. They are differentiable in `theta`, `Q`,
+    `gamma` and the constraints. Where active rows depend on each other multipliers are not unique: these are a valid
+    choice, and their derivative is the change of least norm.
     """
 
     eq: Tensor

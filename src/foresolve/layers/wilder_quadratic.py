@@ -63,7 +63,7 @@ class WilderQuadratic(Layer):
     tensor([-0.3984,  0.5796,  0.2570, -0.3984])
     """
 
-    needs = ("rows", "fixed")
+    needs = ("linear", "rows", "fixed")
 
     def __init__(self, gamma: float = 0.1, curvature: float = 0.1) -> None:
         super().__init__()

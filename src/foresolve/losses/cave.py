@@ -71,7 +71,7 @@ class CaVE(Seeded, Loss):
     (tensor([0.]), tensor([0.2929]))
     """
 
-    needs = ("rows", "binary", "fixed")
+    needs = ("linear", "rows", "binary", "fixed")
     uses_best = True
     uses_theta = False
 

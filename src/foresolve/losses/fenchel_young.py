@@ -80,10 +80,10 @@ class FenchelYoung(Loss):
             raise checks.fail("layer", "a Layer, such as QuadraticRelaxation()", type(layer).__name__)
         layer.fenchel_young()  # so that one without such a loss is refused here
         self.layer = layer
-        self.needs = tuple(dict.fromkeys(("linear", "fixed", *layer.needs)))
+        self.needs = tuple(dict.fromkeys((*layer.fenchel_young_needs, "fixed", *layer.needs)))
 
     def check_problem(self, problem: Problem) -> None:
-        """Refuse a problem whose objective is not linear, or that the layer refuses."""
+        """Refuse a problem without what the loss of the layer needs, or that the layer refuses."""
         super().check_problem(problem)
         self.layer.check_problem(problem)
 

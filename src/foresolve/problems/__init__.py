@@ -10,9 +10,12 @@ from foresolve.problems.incumbent import Incumbent
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.matching import Assignment, BipartiteMatching
+from foresolve.problems.portfolio import Portfolio
+from foresolve.problems.quadratic import QuadraticProgram
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
+from foresolve.problems.tracking import Tracking
 from foresolve.problems.traits import TRAITS, Trait
 from foresolve.problems.travelling_salesman import TravellingSalesman
 from foresolve.solvers.exact.outcome import Ending
@@ -32,10 +35,13 @@ __all__ = [
     "MaxFlow",
     "MinCostFlow",
     "OracleProblem",
+    "Portfolio",
     "Problem",
+    "QuadraticProgram",
     "ShortestPath",
     "SubmodularProblem",
     "TopK",
+    "Tracking",
     "TravellingSalesman",
     "Violation",
 ]

@@ -88,6 +88,22 @@ class Affine:
         moved = np.flatnonzero(which >= 0)
         return cls(scipy.sparse.coo_array((factors[moved], (moved, which[moved])), shape=(len(which), count)), known)
 
+    @classmethod
+    def block(cls, start: int, count: int, *, size: int) -> Self:
+        """The numbers are `theta[start : start + count]`, of `size` parameters: one prediction for several parts.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from foresolve.problems import Affine
+        >>> Affine.block(1, 2, size=4)(torch.tensor([1.0, 2.0, 3.0, 4.0]))
+        tensor([2., 3.])
+        """
+        count, size = checks.positive_int("count", count), checks.positive_int("size", size)
+        if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start <= size - count:
+            raise checks.fail("start", f"between 0 and size - count = {size - count}", repr(start))
+        return cls.tied(np.arange(start, start + count), size=size)
+
     @property
     def batch_shape(self) -> torch.Size:
         """That of what is known; `()` where all instances share it."""

@@ -50,6 +50,11 @@ class Problem(ABC):
     parameters: Parameters | None = None
 
     @property
+    def definite(self) -> bool:
+        """Whether the objective is strictly concave in `x`, so that decisions need no smoothing to have gradients."""
+        return False
+
+    @property
     @abstractmethod
     def n(self) -> int | None:
         """The number of variables; `None` where only the solver knows."""
@@ -90,6 +95,9 @@ class Problem(ABC):
         """
         if not self.linear:
             raise ForesolveError(f"the objective of {type(self).__name__} is not linear in x: it has no coefficients")
+        return self._coefficients(theta)
+
+    def _coefficients(self, theta: Tensor) -> Tensor:
         if self.parameters is not None and self.parameters.coefficients is not None:
             theta = self.parameters.coefficients(theta)
         return self.signed(theta)
@@ -103,6 +111,10 @@ class Problem(ABC):
     def signed(self, values: Tensor) -> Tensor:
         """Values in the problem's sense as values to be maximized, and back: a change of sign, or none."""
         return values if self.sense == "max" else -values
+
+    def advantage(self, x: Tensor, y: Tensor, theta: Tensor) -> Tensor:
+        """`objective(x, theta) - objective(y, theta)`, `(*batch,)`, of linear and quadratic problems."""
+        return (self.gain(theta) * (x - y)).sum(-1)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 
@@ -210,8 +222,8 @@ class Problem(ABC):
         return self._parametrized(coefficients, constant, names, {})
 
     def _parametrized(self, coefficients: Any, constant: Any, names: Any, parts: Mapping[str, Affine | None]) -> Self:
-        if not self.linear or self.n is None:
-            raise ForesolveError(f"{type(self).__name__} cannot be parametrized: it has no linear objective of known n")
+        self._check_parametrizable()
+        assert self.n is not None
         if self.parameters is not None:
             known = self.parameters.constant_alone
             if known is None:
@@ -220,6 +232,14 @@ class Problem(ABC):
         twin = self._with_parameters(Parameters.of(self.n, self.names, coefficients, constant, names, parts))
         twin._check_parametrized()
         return twin
+
+    def _check_parametrizable(self) -> None:
+        if not self.linear or self.n is None:
+            raise ForesolveError(f"{type(self).__name__} cannot be parametrized: it has no linear objective of known n")
+
+    def _expected_value(self, theta: Tensor, x: Tensor) -> Tensor:
+        """What `objective` must be where the problem is `parametrized`."""
+        return (self.gain(theta) * x).sum(-1) + self.constant(theta)
 
     def _with_parameters(self, parameters: Parameters) -> Self:
         twin = copy.copy(self)
@@ -233,7 +253,7 @@ class Problem(ABC):
         assert self.parameters is not None
         theta = torch.linspace(0.7, 1.3, self.parameters.size, dtype=torch.float64, device=self.device)
         x = torch.linspace(0.4, 1.7, self.n or 0, dtype=torch.float64, device=self.device)
-        expected = (self.gain(theta) * x).sum(-1) + self.constant(theta)
+        expected = self._expected_value(theta, x)
         try:
             agree = torch.allclose(self.objective(x, theta).expand_as(expected), expected, rtol=1e-6)
         except (RuntimeError, ForesolveError):

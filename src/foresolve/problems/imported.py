@@ -8,19 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs
-from foresolve.problems.affine import Affine
+from foresolve.problems.assembly import linear_program, program_of_cvxpy, program_of_model
 from foresolve.problems.base import Sense
 from foresolve.problems.parameters import Parameters
 from foresolve.problems.predicted import PredictedProgram
-from foresolve.problems.readers.cvxpy_program import CvxpyProgram, Part, read_cvxpy
+from foresolve.problems.readers.cvxpy_program import read_cvxpy
 from foresolve.problems.readers.files import read_model
 from foresolve.problems.readers.highs_program import read_highs
 from foresolve.problems.readers.milp import read_constraints
-from foresolve.problems.readers.model import Model, positions
 
 if TYPE_CHECKING:
     from foresolve.problems.linear import LinearProgram
@@ -44,9 +42,11 @@ class ImportedProgram(PredictedProgram):
     ) -> LinearProgram:
         r"""The model in an MPS or LP file, which may be compressed by gzip.
 
-        Integers, names, sense and the objective's constant are kept; ranged rows become two inequalities. The file is
-        read strictly: numbers that are none, names that were not declared, entries given twice, parts of a model that
-        is not linear are refused with their line.
+        Integers, names, sense and the objective's constant are kept; ranged rows become two inequalities. An objective
+        with a quadratic part makes a `QuadraticProgram`, which has no integers: QUADOBJ, QMATRIX or the objective's
+        QSECTION of an MPS file, `[ x^2 + 4 x * y ] / 2` of an LP file. The file is read strictly: numbers that are
+        none, names that were not declared, entries given twice, quadratic constraints and whatever else a program
+        cannot hold are refused with their line.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class ImportedProgram(PredictedProgram):
 
         Returns
         -------
-        The program; `problem.nominal` is `theta` as the file has it.
+        The program; `problem.nominal` is `theta` as the file has it, the linear coefficients of the objective.
 
         Examples
         --------
@@ -80,19 +80,28 @@ class ImportedProgram(PredictedProgram):
         >>> x, problem.objective(x, theta)
         (tensor([[5., 0.],
                 [2., 3.]]), tensor([25., 31.]))
+
+        Gains less risk, which is quadratic:
+
+        >>> _ = path.write_text("max worth: 3 a + 2 b + [ -2 a^2 - 4 b^2 ] / 2\nst a + b = 1\nend")
+        >>> problem = foresolve.LinearProgram.from_mps(path)
+        >>> type(problem).__name__, problem.Q
+        ('QuadraticProgram', tensor([[2., 0.],
+                [0., 4.]], dtype=torch.float64))
         """
         model = read_model(path)
         own: Sense | None = None if model.maximize is None else "max" if model.maximize else "min"
         if sense is not None and own is not None and sense != own:
             remedy = "Leave `sense` out; to turn the problem round, negate the coefficients of the file"
             raise checks.fail("sense", f"{own!r}, as the file says", repr(sense), remedy)
-        return _from_model(model, predict, sense or own or "min")
+        return program_of_model(model, predict, sense or own or "min", ("path", f"{str(path)!r}"))
 
     @classmethod
     def from_highs(cls, model: Any, *, predict: Sequence[str] | None = None) -> LinearProgram:
         """The model that a `highspy.Highs` holds now.
 
         Integers, names, sense and the objective's constant are kept; columns without a name are called `x0`, `x1`, ...
+        A model with a Hessian makes a `QuadraticProgram`.
 
         Parameters
         ----------
@@ -113,20 +122,23 @@ class ImportedProgram(PredictedProgram):
                 [3., 2.]])
         """
         read = read_highs(model)
-        return _from_model(read, predict, "max" if read.maximize else "min")
+        return program_of_model(read, predict, "max" if read.maximize else "min", ("model", "a `highspy.Highs`"))
 
     @classmethod
     def from_cvxpy(cls, problem: Any, parameter: Any = None) -> LinearProgram:
-        r"""A linear `cvxpy.Problem` whose parameters are predicted; needs the extra `cvxpy`.
+        r"""A linear or quadratic `cvxpy.Problem` whose parameters are predicted; needs the extra `cvxpy`.
 
         .. math::
-            \max_x \; \pm \bigl( (c_0 + S \theta)^\top x + d_0 + r^\top \theta \bigr) \quad \text{s.t.} \quad
-            A_{eq} x = b_0 + B \theta, \; A_{ub} x \le h_0 + H \theta, \; \ell \le x \le u
+            \max_x \; \pm \bigl( (c_0 + S \theta)^\top x + d_0 + r^\top \theta \bigr) - \tfrac12 x^\top Q x
+            \quad \text{s.t.} \quad A_{eq} x = b_0 + B \theta, \; A_{ub} x \le h_0 + H \theta, \; \ell \le x \le u
 
         Parameters may stand in the objective and on right-hand sides, in any way that cvxpy calls DPP; boolean and
         integer variables, sense and constants are kept. Sums of absolute values, maxima and the like are written as
-        rows by cvxpy, with variables of its own behind those of the user. Refused: what is quadratic or conic, and
-        parameters that stand before a variable in a constraint.
+        rows by cvxpy, with variables of its own behind those of the user. A quadratic objective (`quad_form`,
+        `sum_squares`, `huber`, ...) makes a `QuadraticProgram` of continuous variables; squares of sums are those of
+        variables of cvxpy's own, and parameters may be factors of squares, as in `risk * quad_form(x, S)`. Refused:
+        what is conic or a quadratic constraint, and parameters that stand before a variable in a constraint or within
+        a square: predicted covariances are given by `problem.parametrized(factor=...)`.
 
         Parameters
         ----------
@@ -152,8 +164,18 @@ class ImportedProgram(PredictedProgram):
         >>> x = problem.solve(torch.tensor([[10.0, 20.0, 30.0]]))
         >>> problem.split(x)["charge"], problem.split(x)["discharge"]
         (tensor([[1., 0., 0.]]), tensor([[0., 0., 1.]]))
+
+        A portfolio, whose returns are predicted, with a known covariance:
+
+        >>> weights, returns = cp.Variable(2, nonneg=True, name="weights"), cp.Parameter(2, name="returns")
+        >>> worth = returns @ weights - cp.quad_form(weights, torch.tensor([[1.0, 0.5], [0.5, 2.0]]).numpy())
+        >>> portfolio = cp.Problem(cp.Maximize(worth), [cp.sum(weights) == 1])
+        >>> problem = foresolve.LinearProgram.from_cvxpy(portfolio, returns)
+        >>> problem.Q
+        tensor([[2., 1.],
+                [1., 4.]], dtype=torch.float64)
         """
-        return _from_cvxpy(read_cvxpy(problem, parameter))
+        return program_of_cvxpy(read_cvxpy(problem, parameter))
 
     @classmethod
     def from_milp(
@@ -186,7 +208,7 @@ class ImportedProgram(PredictedProgram):
         nominal = None if c is None else checks.as_tensor("c", c).double()
         size = len(nominal) if nominal is not None and nominal.ndim == 1 else None
         rows = read_constraints(constraints)
-        program = _linear_program()(**rows, bounds=bounds, integrality=integrality, sense=sense, n=size)
+        program = linear_program()(**rows, bounds=bounds, integrality=integrality, sense=sense, n=size)
         if nominal is not None and nominal.shape != (program.n,):
             raise checks.fail("c", f"({program.n},), a cost for each variable", str(tuple(nominal.shape)))
         program.nominal = nominal
@@ -234,51 +256,3 @@ class ImportedProgram(PredictedProgram):
         if sum(map(math.prod, sizes.values())) > program.n:
             raise ValueError(f"`shapes` must hold at most {program.n} entries")
         return program
-
-
-def _linear_program() -> type[LinearProgram]:
-    """The class, which is a subclass of the one above: known when it is needed."""
-    from foresolve.problems.linear import LinearProgram
-
-    return LinearProgram
-
-
-def _from_model(model: Model, predict: Sequence[str] | None, sense: Sense) -> LinearProgram:
-    program = _linear_program()(**model.feasible_set(), sense=sense)
-    constant = model.offset or None
-    if predict is None:
-        program = program if constant is None else program.parametrized(constant=constant)
-        program.nominal = torch.from_numpy(model.coefficients)
-        return program
-    chosen = positions("predict", predict, model.names, "its variables")
-    known = Affine.part(chosen, torch.from_numpy(model.coefficients))
-    program = program.parametrized(known, constant=constant, names=[model.names[j] for j in chosen])
-    program.nominal = torch.from_numpy(model.coefficients[chosen])
-    return program
-
-
-def _from_cvxpy(read: CvxpyProgram) -> LinearProgram:
-    equal = read.equality
-    blocks = {("A_eq", "b_eq"): equal, ("A_ub", "b_ub"): ~equal}
-    rows, moved = {}, {}
-    for (matrix, side), which in blocks.items():
-        if which.any():
-            rows |= {matrix: read.matrix[which], side: read.rhs[which].known}
-            moved[side] = _affine(read.rhs[which])
-    program = _linear_program()(
-        **rows, bounds=(read.lower, read.upper), integrality=read.integrality, n=len(read.lower), names=read.names,
-        sense="max" if read.maximize else "min",
-    )  # fmt: skip
-    constant = _affine(read.constant) or (float(read.constant.known[0]) or None)
-    coefficients = _affine(read.coefficients)
-    program = program.parametrized(
-        read.coefficients.known if coefficients is None else coefficients, constant=constant, names=read.parameters,
-        **moved,
-    )  # fmt: skip
-    program.nominal = None if read.nominal is None else torch.from_numpy(read.nominal)
-    program.shapes = read.shapes
-    return program
-
-
-def _affine(part: Part) -> Affine | None:
-    return Affine(part.matrix, part.known) if part.moves else None

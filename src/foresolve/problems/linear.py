@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Never, Self
+from typing import Any, NamedTuple, Never, Self
 
 import scipy.sparse
 import torch
@@ -18,6 +18,17 @@ from foresolve.problems.constraints import Constraints
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.imported import ImportedProgram
 from foresolve.solvers.projection.polytope import Polytope
+
+
+class SmoothedProgram(NamedTuple):
+    """A smoothed program as a projection: of `point` `(B, n)` on a polytope, in its metric.
+
+    `unit` `(1 or B,)` is what its multipliers are measured in.
+    """
+
+    point: Tensor
+    polytope: Polytope
+    unit: Tensor
 
 
 class LinearProgram(ImportedProgram):
@@ -148,6 +159,16 @@ class LinearProgram(ImportedProgram):
         """What a report calls row or variable `index`; catalogue problems know better."""
         return ""
 
+    # -- for layers --------------------------------------------------------------------------------------------------
+
+    def smoothed(self, gain: Tensor, gamma: Tensor, batch: torch.Size) -> SmoothedProgram:
+        """`max gain'x - gamma |x|^2` as a projection; `gain` `(B, n)` of a flattened `batch`, `gamma` `(1 or B,)`."""
+        if bool((gamma == 0).any()):
+            remedy = "At test time use `problem.solve(theta)`, the decision without smoothing"
+            raise checks.fail("gamma", "> 0 for a linear objective", "0", remedy)
+        unit = 2 * gamma
+        return SmoothedProgram(gain / unit.unsqueeze(-1), self.polytope(batch).expand(len(gain)), unit)
+
     # -- access ------------------------------------------------------------------------------------------------------
 
     def polytope(self, batch: torch.Size) -> Polytope:
@@ -217,16 +238,24 @@ class LinearProgram(ImportedProgram):
                 "problem", "a batch of one dimension, to select from", f"a batch {tuple(self.batch_shape)}"
             )
         chosen, index = copy.copy(self), index.to(self.device)
-        chosen.parameters = None if self.parameters is None else self.parameters.select(index)
+        chosen._select_parts(index)
         chosen._constrain(self.constraints.select(index) if self.constraints.batch_shape else self.constraints)
         return chosen
 
     def _moved(self, device: torch.device) -> Self:
         moved = copy.copy(self)
-        moved.parameters = None if self.parameters is None else self.parameters.to(device)
+        moved._move_parts(device)
         moved._constrain(self.constraints.to(device))
-        moved.nominal = None if self.nominal is None else self.nominal.to(device)
         return moved
+
+    def _select_parts(self, index: Tensor) -> None:
+        """Of a copy: what is per instance beside the constraints."""
+        self.parameters = None if self.parameters is None else self.parameters.select(index)
+
+    def _move_parts(self, device: torch.device) -> None:
+        """Of a copy: what lives on a device beside the constraints."""
+        self.parameters = None if self.parameters is None else self.parameters.to(device)
+        self.nominal = None if self.nominal is None else self.nominal.to(device)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is cached: native models are built again where they are needed."""

@@ -14,6 +14,8 @@ from foresolve._base import checks, configs
 from foresolve.problems.affine import Affine
 from foresolve.problems.blocks import as_names
 
+QUADRATIC = ("matrix", "diagonal", "factor")
+
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
@@ -25,6 +27,7 @@ class Parameters:
     coefficients: of `x` in the objective; `None` where they are `theta` itself.
     constant: the term of the objective without `x`, one number; `None` for 0.
     rhs, lower, upper: of rows and bounds; `None` where they stay as they are.
+    matrix, diagonal, factor: the entries of the quadratic part, likewise.
     names: of the parameters.
     """
 
@@ -34,17 +37,25 @@ class Parameters:
     rhs: Affine | None = None
     lower: Affine | None = None
     upper: Affine | None = None
+    matrix: Affine | None = None
+    diagonal: Affine | None = None
+    factor: Affine | None = None
     names: tuple[str, ...] | None = None
 
     @property
     def _maps(self) -> dict[str, Affine]:
-        names = ("coefficients", "constant", "rhs", "lower", "upper")
+        names = ("coefficients", "constant", "rhs", "lower", "upper", *QUADRATIC)
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     @cached_property
     def moving(self) -> Affine | None:
         """What makes the coefficients, if any of them is predicted and is not `theta` itself."""
         return self.coefficients if self.coefficients is not None and bool(self.coefficients.moved.any()) else None
+
+    @property
+    def quadratic(self) -> dict[str, Affine]:
+        """What makes the quadratic part."""
+        return {name: getattr(self, name) for name in QUADRATIC if getattr(self, name) is not None}
 
     @property
     def fixed(self) -> bool:
@@ -59,7 +70,13 @@ class Parameters:
     @property
     def constant_alone(self) -> Tensor | None:
         """The objective's constant, where all that is said is its number: programs from files have one."""
-        if not self.fixed or self.coefficients is not None or self.constant is None or bool(self.constant.moved.any()):
+        if (
+            not self.fixed
+            or self.quadratic
+            or self.coefficients is not None
+            or self.constant is None
+            or bool(self.constant.moved.any())
+        ):
             return None
         return self.constant.known[..., 0]
 
@@ -70,6 +87,10 @@ class Parameters:
     def objective_only(self) -> Parameters:
         """Once the feasible set is worked out."""
         return replace(self, rhs=None, lower=None, upper=None)
+
+    def linear_only(self) -> Parameters:
+        """Once the quadratic part is worked out, too."""
+        return replace(self, **dict.fromkeys(QUADRATIC))
 
     def select(self, index: Tensor) -> Parameters:
         """Those of some instances."""
@@ -116,7 +137,7 @@ class Parameters:
             moved = [name for name in constraints if name in given]
             if moved:
                 remedy = "Coefficients that are all known are an array `(n,)` of them"
-                raise checks.fail("coefficients", "given where `theta` makes constraints", "None", remedy)
+                raise checks.fail("coefficients", "given where `theta` makes constraints or Q", "None", remedy)
         if len(set(sizes.values())) != 1:
             told = ", ".join(f"{size} in `{name}`" for name, size in sizes.items()) or "none: nothing is predicted"
             remedy = "" if sizes else "A matrix of parameters goes into an `Affine(matrix)`"

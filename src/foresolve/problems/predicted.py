@@ -86,17 +86,22 @@ class PredictedProgram(DecidedProgram):
         tensor([[1.0000, 0.0000],
                 [2.0000, 0.5000]])
         """
+        return self._parametrized(coefficients, constant, names, self._constraint_maps(b_ub, b_eq, lower, upper))
+
+    def _constraint_maps(
+        self, b_ub: Affine | None, b_eq: Affine | None, lower: Affine | None, upper: Affine | None
+    ) -> dict[str, Affine | None]:
         parts = {"rhs": self._rhs_map(b_ub, b_eq), "lower": lower, "upper": upper}
         for name in ("lower", "upper"):
             if parts[name] is not None:
                 as_map(name, parts[name], self.n, "variables")
         if any(part is not None for part in parts.values()):
             self._check_general()
-        return self._parametrized(coefficients, constant, names, parts)
+        return parts
 
     def _check_general(self) -> None:
         """Where `theta` makes constraints, decisions are those of HiGHS over rows and bounds: these must be all."""
-        if self._beyond_rows or type(self).argmax is not PredictedProgram.argmax:
+        if self._beyond_rows or (self.linear and type(self).argmax is not PredictedProgram.argmax):
             why = self._beyond_rows or "it has an `argmax` of its own, which knows nothing of them"
             raise ForesolveError(f"`theta` cannot make the constraints of {type(self).__name__}: {why}")
 
@@ -173,13 +178,20 @@ class PredictedProgram(DecidedProgram):
 
     def _restored(self, parameters: Parameters) -> Self:
         n, m = self.n, self.constraints.rows.m
-        for name, size in {"coefficients": n, "constant": 1, "rhs": m, "lower": n, "upper": n}.items():
+        sizes = {"coefficients": n, "constant": 1, "rhs": m, "lower": n, "upper": n} | self._quadratic_sizes()
+        for name in parameters.quadratic.keys() - sizes.keys():
+            raise ValueError(f"`{name}` is predicted, but the program has none")
+        for name, size in sizes.items():
             part = getattr(parameters, name)
             if part is not None and part.shape[0] != size:
                 raise ValueError(f"`{name}` must make {size} numbers; it makes {part.shape[0]}")
         if not parameters.fixed:
             self._check_general()
         return self._with_parameters(parameters)
+
+    def _quadratic_sizes(self) -> dict[str, int]:
+        """How many numbers `theta` must make of each part of `Q` that it may make."""
+        return {}
 
     def _settings(self) -> configs.Config:
         """The arguments of the class beside `names`, as JSON and tensors."""

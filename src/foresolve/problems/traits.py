@@ -32,7 +32,7 @@ TRAITS: dict[str, Trait] = {
         "a linear objective",
         "one with a linear objective",
         "its objective is not linear in x",
-        "DecisionLoss with PerturbedAdditive takes any objective",
+        "DecisionLoss with QuadraticRelaxation takes quadratic objectives, with PerturbedAdditive any",
     ),
     "exact": Trait(
         "an exact oracle",
@@ -41,8 +41,8 @@ TRAITS: dict[str, Trait] = {
         "FenchelYoung with PerturbedAdditive takes a heuristic",
     ),
     "rows": Trait(
-        "rows and bounds (`LinearProgram`)",
-        "a LinearProgram (or a problem of its catalogue)",
+        "rows and bounds (`LinearProgram`, `QuadraticProgram`)",
+        "a LinearProgram or QuadraticProgram (or a problem of their catalogue)",
         "its feasible set is not given by rows and bounds",
         "RegularizedFrankWolfe takes any linear objective",
     ),

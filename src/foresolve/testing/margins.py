@@ -31,19 +31,24 @@ def margins(problem: LinearProgram, solution: Solution, gamma: Tensor | float) -
 
     With strict complementarity each constraint is either slack or held by a positive multiplier; the face, and with it
     the derivative, changes only where both vanish. A row counts per unit of its norm: `(b - a'x) / |a|` and
-    `|a| y / 2 gamma`.
+    `|a| y / h`, with `h` the size of `2 gamma + diag(Q)`.
     """
-    x, duals = solution.x.detach().double(), solution.duals
-    unit = 2 * torch.as_tensor(gamma, dtype=torch.float64, device=x.device).expand(x.shape[:-1]).unsqueeze(-1)
+    x, (_, *parts) = solution.x.detach().double(), vars(solution.duals).values()
+    of_rows, of_lower, of_upper = (part.detach() for part in parts)
+    batch = x.shape[:-1]
+    gammas = torch.as_tensor(gamma, dtype=torch.float64, device=x.device).detach().expand(batch).reshape(-1)
+    smoothed = problem.smoothed(x.reshape(-1, x.shape[-1]), gammas, batch)
+    unit = (smoothed.unit.unsqueeze(-1) * smoothed.polytope.metric.unit).detach()
+    unit = unit.expand(batch.numel(), 1).reshape(*batch, 1)
     matrices = problem.A_ub if isinstance(problem.A_ub, list) else [problem.A_ub]
     A = torch.from_numpy(np.stack([matrix.toarray() for matrix in matrices])).to(x)
     A = A[0] if not isinstance(problem.A_ub, list) else A.reshape(*problem.batch_shape, *A.shape[1:])
     norm = A.norm(dim=-1)
     slack = (problem.b_ub.detach() - (A @ x.unsqueeze(-1)).squeeze(-1)) / norm.clamp_min(1e-300)
-    rows = torch.where(norm > 0, torch.maximum(slack, norm * duals.ub / unit), torch.inf)
+    rows = torch.where(norm > 0, torch.maximum(slack, norm * of_rows / unit), torch.inf)
     lower, upper = problem.lower.detach(), problem.upper.detach()
     pairs = [rows]
-    for distance, dual in ((x - lower, duals.lower), (upper - x, duals.upper)):
+    for distance, dual in ((x - lower, of_lower), (upper - x, of_upper)):
         pairs.append(torch.where(upper > lower, torch.maximum(distance, dual / unit), torch.inf))
     everything = torch.cat([pair.expand(*x.shape[:-1], -1) for pair in pairs], -1)
     return everything.amin(-1).reshape(-1)

@@ -1,7 +1,9 @@
-"""Random mixed-integer programs in HiGHS, and what HiGHS itself says of them."""
+"""Random mixed-integer and quadratic programs in HiGHS, and what HiGHS itself says of them."""
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 
 import highspy
@@ -9,6 +11,10 @@ import numpy as np
 import scipy.sparse
 
 from foresolve.problems.readers.model import Model, unlimited
+
+# Before, HiGHS loses entries of QUADOBJ above the diagonal, misplaces those that are out of order, and refuses products
+# that come twice in an LP file.
+WHOLE_FORMS = tuple(map(int, version("highspy").split(".")[:2])) >= (1, 14)
 
 
 def quiet() -> highspy.Highs:
@@ -62,6 +68,47 @@ def made(matrix, rows, bounds, integer, costs, rng) -> highspy.Highs:
     return model
 
 
+def curved(seed: int, *, rank: int | None = None) -> highspy.Highs:
+    """A program of `drawn` without integers and, in its sense, convex: some pairs of variables, at times all."""
+    model, rng = drawn(seed, boxed=True), np.random.default_rng(seed)
+    n = model.getNumCol()
+    factor = rng.integers(-2, 3, (n, int(rng.integers(1, n + 1)) if rank is None else rank)) / 2
+    factor[0, 0] = 1.0
+    for j in range(n):
+        model.changeColIntegrality(j, highspy.HighsVarType.kContinuous)
+    maximize = model.getLp().sense_ == highspy.ObjSense.kMaximize
+    form = scipy.sparse.csc_array(np.tril((-1.0 if maximize else 1.0) * factor @ factor.T))
+    hessian = highspy.HighsHessian()
+    hessian.dim_, hessian.format_ = n, highspy.HessianFormat.kTriangular
+    hessian.start_, hessian.index_, hessian.value_ = form.indptr, form.indices, form.data
+    assert model.passHessian(hessian) == highspy.HighsStatus.kOk
+    return model
+
+
+def pairs_of(model: highspy.Highs) -> dict[frozenset[str], float]:
+    """The entries of HiGHS' quadratic form that are not 0, by the names of their columns."""
+    names, hessian = list(model.getLp().col_names_), model.getModel().hessian_
+    assert hessian.format_ == highspy.HessianFormat.kTriangular
+    starts, found = list(hessian.start_), {}
+    for j, (start, end) in enumerate(pairwise(starts)):
+        for i, value in zip(hessian.index_[start:end], hessian.value_[start:end]):
+            found |= {frozenset({names[i], names[j]}): float(value)} if value else {}
+    return found
+
+
+def pairs_in(model: Model) -> dict[frozenset[str], float]:
+    """The same of ours, whose two triangles agree and hold no zeros."""
+    if model.quadratic is None:
+        return {}
+    assert (model.quadratic != model.quadratic.T).nnz == 0
+    assert model.quadratic.data.all()
+    entries = model.quadratic.tocoo()
+    return {
+        frozenset({model.names[i], model.names[j]}): float(value)
+        for i, j, value in zip(*entries.coords, entries.data)
+    }  # fmt: skip
+
+
 def optimum(model: highspy.Highs) -> float:
     """The best objective, its constant included."""
     model.run()
@@ -86,6 +133,7 @@ def as_highs_reads(path: Path) -> dict[str, object]:
         "sides": list(zip(unlimited(lp.row_lower_).tolist(), unlimited(lp.row_upper_).tolist())),
         "offset": lp.offset_,
         "maximize": lp.sense_ == highspy.ObjSense.kMaximize,
+        "quadratic": pairs_of(model),
     }
 
 
@@ -100,4 +148,5 @@ def as_we_read(model: Model) -> dict[str, object]:
         "sides": list(zip(unlimited(model.row_lower).tolist(), unlimited(model.row_upper).tolist())),
         "offset": model.offset,
         "maximize": bool(model.maximize),
+        "quadratic": pairs_in(model),
     }

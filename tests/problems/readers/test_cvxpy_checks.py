@@ -13,6 +13,9 @@ x = cp.Variable(3, name="x")
 price = cp.Parameter(3, name="price", value=np.ones(3))
 load = cp.Parameter(name="load")
 known = cp.Parameter(3, name="known", value=np.ones(3))
+factor = cp.Parameter((2, 3), name="factor")
+spread = cp.Parameter((3, 3), PSD=True, name="spread")
+on = cp.Variable(boolean=True, name="on")
 BOX = [x >= 0, x <= 1]
 
 
@@ -28,11 +31,22 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "twice": (lambda: made(price @ x, parameter=[price, price]), "none twice; got 'price' twice"),
     "another's parameter": (lambda: made(price @ x, parameter=load), "got 'load'. They are 'price'"),
     "no value": (lambda: made(price @ x + load, parameter=price), "'load' without one. Set its `value`, or name it"),
-    "a square": (lambda: made(price @ x + cp.sum_squares(x)), "`problem` must be linear; got quad_over_lin"),
-    "a norm": (lambda: made(price @ x, [cp.norm(x) <= 1]), r"`problem` must be linear; got P.*\(x, 2\)"),
-    "an exponential": (lambda: made(price @ x, [cp.sum(cp.exp(x)) <= 5]), r"must be linear; got exp\(x\)"),
-    "a cone": (lambda: made(price @ x, [cp.SOC(x[0], x[1:])]), r"must be linear; got the constraint SOC.*\(SOC\)"),
-    "a matrix cone": (lambda: made(price @ x, [cp.diag(x) >> 0]), r"must be linear; got the constraint.*\(PSD\)"),
+    "a norm": (lambda: made(price @ x, [cp.norm(x) <= 1]), r"`problem` must be linear, or .*; got P.*\(x, 2\)"),
+    "an exponential": (lambda: made(price @ x, [cp.sum(cp.exp(x)) <= 5]), r"quadratic in its .*; got exp\(x\)"),
+    "a cone": (lambda: made(price @ x, [cp.SOC(x[0], x[1:])]), r"must be linear.*; got the constraint SOC.*\(SOC\)"),
+    "a matrix cone": (lambda: made(price @ x, [cp.diag(x) >> 0]), r"must be linear.*; got the constraint.*\(PSD\)"),
+    "a quadratic row": (lambda: made(price @ x, [cp.sum_squares(x) <= 1]), "its objective alone; got quad_over_lin"),
+    "more than a square": (lambda: made(price @ x + cp.sum_squares(x) + cp.exp(x[0])), r"alone; got exp\(x\[0\]\)"),
+    "a piece of squares": (lambda: made(price @ x + cp.max(cp.square(x))), r"alone; got max\([Pp]ower"),
+    "a concave square": (lambda: made(price @ x - cp.sum_squares(x)), "must be convex by cvxpy's rules"),
+    "an integer": (lambda: made(price @ x + cp.sum_squares(x) + on), "continuous variables where .*; got 'on'"),
+    "in a square": (lambda: made(cp.sum_squares(factor @ x)), r"square: 'factor'.*problem.parametrized\(factor=...\)"),
+    "in a form": (lambda: made(cp.quad_form(x, spread)), r"got 'spread' in Q.*`problem.parametrized\(factor=...\)`"),
+    "below a square": (lambda: made(cp.quad_over_lin(x, load)), r"affinely \(DPP\); got 'load' in the objective"),
+    "in a piece, beside a square": (
+        lambda: made(cp.abs(price @ x) + cp.sum_squares(x)),
+        "stands before variables in a constraint: 'price'",
+    ),
     "not convex": (lambda: made(price @ x - cp.abs(x[0])), "must be convex by cvxpy's rules"),
     "a product of parameters": (lambda: made(price[0] * price[1] * x[0]), r"affinely \(DPP\); got 'price' in the obj"),
     "in a row": (lambda: made(cp.sum(x), [price @ x <= 1]), "stands before variables in a constraint: 'price'"),
@@ -65,6 +79,16 @@ def test_known_parameters_may_enter_as_they_like() -> None:
     read = read_cvxpy(problem, "price")
     assert read.matrix.toarray().tolist() == [[-8.0, -8.0, -8.0]]
     assert read.rhs.known.tolist() == [-2.0]
+
+
+def test_known_parameters_within_squares() -> None:
+    weight = cp.Parameter((3, 3), PSD=True, name="weight", value=np.diag([1.0, 2.0, 3.0]))
+    mix = cp.Parameter((1, 3), name="mix", value=np.array([[1.0, 2.0, 0.0]]))
+    objective = price @ x + cp.quad_form(x, weight) + cp.sum_squares(mix @ x)
+    read = read_cvxpy(cp.Problem(cp.Minimize(objective), BOX), "price")
+    assert read.quadratic is not None
+    assert read.quadratic.known.toarray()[:3, :3].tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+    assert read.matrix.toarray().tolist() in ([[1, 2, 0, -1]], [[-1, -2, 0, 1]])
 
 
 def test_the_problem_and_its_values_are_left_as_they_are() -> None:

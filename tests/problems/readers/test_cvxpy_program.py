@@ -4,8 +4,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from foresolve.problems.readers.cvxpy_program import entry_names, read_cvxpy
+from foresolve.problems.readers.cvxpy_canonical import entry_names
+from foresolve.problems.readers.cvxpy_program import read_cvxpy
+from problems.readers.cvxpy_models import Investor, optimum_as_read
 
 INF = float("inf")
 
@@ -102,3 +106,78 @@ def test_shapes_are_plain_numbers() -> None:
     x, price = cp.Variable(tuple(np.array([2, 3])), name="x", nonneg=True), cp.Parameter(6, name="price")
     read = read_cvxpy(cp.Problem(cp.Minimize(price @ cp.vec(x, order="C")), [x <= 1]), price)
     assert all(type(size) is int for size in read.shapes["x"])
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**20))
+def test_quadratic_problems_are_those_of_cvxpy(seed: int) -> None:
+    investor = Investor(seed)
+    read = read_cvxpy(investor.problem, investor.parameters)
+    assert read.maximize == investor.maximize
+    for _ in range(2):
+        theta = investor.draw()
+        assert optimum_as_read(read, theta) == pytest.approx(investor.optimum(), abs=1e-6)
+
+
+def test_a_quadratic_form_of_the_variables() -> None:
+    x, price = cp.Variable((2, 2), name="x", nonneg=True), cp.Parameter((2, 2), name="price")
+    matrix = np.array([[2.0, 1.0, 0.0, 0.0], [1.0, 3.0, 0.0, -1.0], [0.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 5.0]])
+    objective = cp.vdot(price, x) + cp.quad_form(cp.vec(x, order="C"), cp.psd_wrap(matrix)) + 7
+    for sense, sign in ((cp.Minimize, 1.0), (cp.Maximize, -1.0)):
+        read = read_cvxpy(cp.Problem(sense(sign * objective), [x <= 1]), price)
+        assert read.maximize == (sign < 0)
+        assert read.quadratic is not None
+        assert read.quadratic.matrix is None
+        inner = read.quadratic.known.toarray()
+        place = [read.names.index(f"x[{i},{j}]") for i in range(2) for j in range(2)]
+        own = [k for k in range(len(inner)) if k not in place] or place  # some versions make variables of `vec(x)`
+        assert inner[np.ix_(own, own)].tolist() == (sign * 2 * matrix).tolist()
+        assert read.coefficients.matrix.toarray()[place].tolist() == (sign * np.eye(4)).tolist()
+        assert read.constant.known.tolist() == [sign * 7]
+
+
+def test_the_form_of_a_variable_is_in_its_order() -> None:
+    """Row-major, which cvxpy's own columns are not."""
+    x, price = cp.Variable((2, 2), name="x", bounds=[0, 1]), cp.Parameter((2, 2), name="price")
+    weights = np.array([[1.0, 2.0], [3.0, 4.0]])
+    read = read_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.multiply(weights, cp.square(x))) + cp.vdot(price, x))), price)
+    assert read.names == ("x[0,0]", "x[0,1]", "x[1,0]", "x[1,1]")
+    assert read.quadratic is not None
+    assert read.quadratic.known.toarray().tolist() == np.diag([2.0, 4.0, 6.0, 8.0]).tolist()
+    assert (read.lower.tolist(), read.upper.tolist(), read.matrix.shape) == ([0.0] * 4, [1.0] * 4, (0, 4))
+
+
+def test_parameters_before_squares() -> None:
+    x, risk = cp.Variable((2, 2), name="x"), cp.Parameter((2, 2), name="risk", nonneg=True)
+    objective = cp.sum(cp.multiply(risk, cp.square(x))) + 3 * cp.square(x[0, 1])
+    read = read_cvxpy(cp.Problem(cp.Maximize(cp.sum(x) - objective), [x <= 1]), risk)
+    form = read.quadratic
+    assert form is not None
+    assert form.matrix is not None
+    n = len(read.names)
+    theta = np.array([1.0, 2.0, 3.0, 4.0])
+    moved = (form.matrix @ theta).reshape(n, n)
+    assert moved[:4, :4].tolist() == np.diag([-2.0, -4.0, -6.0, -8.0]).tolist()
+    assert form.known.toarray().sum() == -6.0
+
+
+def test_squares_of_sums_are_those_of_other_variables() -> None:
+    """What a parameter moves within a square is on a right-hand side then."""
+    x, target = cp.Variable(2, name="x", nonneg=True), cp.Parameter(3, name="target")
+    mix = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0]])
+    for square in (cp.sum_squares(mix @ x - target), cp.quad_form(mix @ x - target, np.eye(3))):
+        read = read_cvxpy(cp.Problem(cp.Minimize(square)), target)
+        assert read.names == ("x[0]", "x[1]", "auxiliary[0]", "auxiliary[1]", "auxiliary[2]")
+        assert read.shapes == {"x": (2,)}
+        assert read.quadratic is not None
+        assert read.quadratic.known.toarray().tolist() == np.diag([0.0, 0.0, 2.0, 2.0, 2.0]).tolist()
+        assert read.equality.all()
+        sign = read.matrix.toarray()[0, 0]
+        assert (sign * read.matrix.toarray()).tolist() == np.hstack([mix, -np.eye(3)]).tolist()
+        assert (sign * read.rhs.matrix.toarray()).tolist() == np.eye(3).tolist()
+
+
+def test_a_form_of_zeros_is_none() -> None:
+    x, price = cp.Variable(2, name="x", nonneg=True), cp.Parameter(2, name="price")
+    assert read_cvxpy(cp.Problem(cp.Minimize(price @ x + 0 * cp.sum_squares(x))), price).quadratic is None
+    assert read_cvxpy(cp.Problem(cp.Minimize(price @ x)), price).quadratic is None

@@ -3,10 +3,12 @@ from __future__ import annotations
 import highspy
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from foresolve.errors import InvalidInputError
 from foresolve.problems.readers.highs_program import read_highs
-from problems.readers.highs_models import quiet
+from problems.readers.highs_models import curved, pairs_in, pairs_of, quiet
 
 
 def small() -> highspy.Highs:
@@ -40,22 +42,42 @@ def test_the_model_is_left_as_it_is() -> None:
     assert model.getInfo().objective_function_value == pytest.approx(3 * 2.5 + 2 + 7)
 
 
-def test_what_is_more_than_linear_is_refused() -> None:
+def test_what_is_semi_continuous_is_refused() -> None:
     semi = small()
     semi.changeColIntegrality(0, highspy.HighsVarType.kSemiContinuous)
     with pytest.raises(InvalidInputError, match=r"`model` must be .*; got 'bread', semi-continuous\. Write it as"):
         read_highs(semi)
-    curved = small()
-    hessian = highspy.HighsHessian()
-    hessian.dim_, hessian.start_, hessian.index_, hessian.value_ = (
-        2,
-        np.array([0, 1, 1]),
-        np.array([0]),
-        np.array([-1.0]),
-    )
-    curved.passHessian(hessian)
-    with pytest.raises(InvalidInputError, match="`model` must be linear in its objective; got a quadratic one"):
-        read_highs(curved)
+
+
+@pytest.mark.parametrize("square", [False, True])
+def test_a_quadratic_objective(square: bool) -> None:
+    model, hessian = small(), highspy.HighsHessian()
+    entries = {"start": [0, 2, 4], "index": [0, 1, 0, 1], "value": [-2.0, 1.0, 1.0, -4.0]}
+    if not square:
+        entries = {"start": [0, 2, 3], "index": [0, 1, 1], "value": [-2.0, 1.0, -4.0]}
+    formats = highspy.HessianFormat
+    hessian.dim_, hessian.format_ = 2, formats.kSquare if square else formats.kTriangular
+    for name, part in entries.items():
+        setattr(hessian, f"{name}_", np.array(part))
+    model.passHessian(hessian)
+    form = read_highs(model).quadratic
+    assert form is not None
+    assert form.toarray().tolist() == [[-2.0, 1.0], [1.0, -4.0]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**20))
+def test_quadratic_forms_are_those_of_highs(seed: int) -> None:
+    model = curved(seed)
+    assert pairs_in(read_highs(model)) == pairs_of(model)
+
+
+def test_a_form_of_zeros_is_none() -> None:
+    model, hessian = small(), highspy.HighsHessian()
+    hessian.dim_, hessian.start_ = 2, np.array([0, 1, 2])
+    hessian.index_, hessian.value_ = np.array([0, 1]), np.zeros(2)
+    model.passHessian(hessian)
+    assert read_highs(model).quadratic is None
 
 
 def test_what_is_no_model_is_refused() -> None:

@@ -169,7 +169,7 @@ BROKEN = {
     "marker never closed": ("    MARKER    'MARKER'  'INTEND'\n", "", 31, "has no 'INTEND'"),
     "sense": ("    MAX", "    MAXIMAL", 3, "'MAXIMAL' is neither MIN nor MAX"),
     "section": ("RANGES", "RANGE", 26, "one or two pairs"),
-    "quadratic": ("RANGES", "QUADOBJ", 26, "QUADOBJ holds a quadratic part"),
+    "quadratic rows": ("RANGES", "QCMATRIX C1", 26, "only the objective may be quadratic"),
     "special sets": ("RANGES", "SOS", 26, "SOS holds what a linear program"),
     "section twice": ("RANGES", "RHS", 26, "the section RHS comes twice"),
     "order": ("ROWS\n N  OBJ", "BOUNDS\n N  OBJ", 5, "the section BOUNDS comes before COLUMNS"),

@@ -1,4 +1,4 @@
-"""What of a cvxpy problem is predicted, and whether it is a linear program."""
+"""What of a cvxpy problem is predicted, and whether it is a linear or quadratic program."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from foresolve._base import checks
 from foresolve.problems.readers.model import positions, shown
 
+LINEAR = "linear, or quadratic in its objective alone"
 # Attributes of matrices that cvxpy stores by fewer numbers than they have entries.
 REDUCED = ("symmetric", "diag", "PSD", "NSD", "hermitian", "sparsity", "complex", "imag")
 
@@ -27,6 +28,7 @@ def chosen_parameters(cvxpy: Any, problem: Any, parameter: Any) -> list[Any]:
         given = [parameter] if isinstance(parameter, str | cvxpy.Parameter) else list(parameter)
         wanted = [part.name() if isinstance(part, cvxpy.Parameter) else part for part in given]
         chosen = [known[j] for j in positions("parameter", wanted, [part.name() for part in known], "its parameters")]
+    _check_forms(problem, chosen)
     for leaf in chosen:
         _check_entries("parameter", leaf)
     for leaf in problem.variables():
@@ -34,6 +36,21 @@ def chosen_parameters(cvxpy: Any, problem: Any, parameter: Any) -> list[Any]:
         _check_bounds(cvxpy, leaf)
     _check_names("variables", problem.variables())
     return chosen
+
+
+def _check_forms(problem: Any, chosen: list[Any]) -> None:
+    """A predicted matrix of a quadratic form is nothing that cvxpy knows as affine."""
+    predicted = {part.id for part in chosen}
+    for square in squares(problem.objective.expr):
+        if type(square).__name__ == "QuadForm":
+            guilty = [leaf.name() for leaf in square.args[1].parameters() if leaf.id in predicted]
+            if guilty:
+                expected = "in the linear part of the objective or on right-hand sides"
+                remedy = (
+                    "Leave it out of the cvxpy problem, and give the quadratic form by "
+                    "`problem.parametrized(factor=...)` or `problem.parametrized(Q=...)`"
+                )
+                raise checks.fail("parameter", expected, f"{shown(guilty)} in {square!s:.80}", remedy)
 
 
 def _check_entries(argument: str, leaf: Any) -> None:
@@ -102,17 +119,45 @@ def with_inner_products(cvxpy: Any, problem: Any) -> Any:
     return cvxpy.Problem(replaced(problem.objective), problem.constraints)
 
 
-def check_linear(cvxpy: Any, problem: Any) -> None:
-    """Pieces of linear functions are fine, for cvxpy writes them as rows; anything beyond is refused by name."""
+def with_plain_forms(cvxpy: Any, problem: Any) -> Any:
+    """The same problem with forms of what a parameter moves, `quad_form(x - target, P)`, as those of a variable.
+
+    cvxpy itself says that they are parametrized well (DPP), and then, since 1.9, cannot reduce them.
+    """
+    rows = list(problem.constraints)
+
+    def replaced(part: Any) -> Any:
+        if type(part).__name__ == "QuadForm" and part.args[0].parameters() and part.args[0].variables():
+            moved = cvxpy.Variable(part.args[0].shape)
+            rows.append(moved == part.args[0])
+            return part.copy([moved, part.args[1]])
+        return part.copy([replaced(inner) for inner in part.args]) if part.args else part
+
+    return cvxpy.Problem(replaced(problem.objective), rows)
+
+
+def check_program(cvxpy: Any, problem: Any) -> None:
+    """Pieces of linear functions are fine, for cvxpy writes them as rows; so is a quadratic objective of them.
+
+    Anything beyond is refused by name.
+    """
     for constraint in problem.constraints:
         kind = type(constraint).__name__
         if kind not in {"Inequality", "Equality", "Zero", "NonNeg", "NonPos"}:
-            raise checks.fail("problem", "linear", f"the constraint {constraint!s:.80} ({kind})")
-    for expression in [problem.objective.expr, *(part for row in problem.constraints for part in row.args)]:
-        curved = next(_curved(expression), None)
-        if curved is not None:
-            remedy = "Layers for quadratic and conic programs are those of cvxpylayers"
-            raise checks.fail("problem", "linear", f"{curved!s:.80} in it", remedy)
+            raise checks.fail("problem", LINEAR, f"the constraint {constraint!s:.80} ({kind})")
+    rows = (part for row in problem.constraints for part in row.args)
+    curved = [*_curved(problem.objective.expr, quadratic=True), *(part for row in rows for part in _curved(row))]
+    if curved:
+        remedy = "Layers for conic programs are those of cvxpylayers"
+        raise checks.fail("problem", LINEAR, f"{curved[0]!s:.80} in it", remedy)
+    _check_convex(problem)
+    whole = [leaf.name() for leaf in problem.variables() if leaf.attributes["boolean"] or leaf.attributes["integer"]]
+    if whole and not problem.objective.expr.is_pwl():
+        expected = "of continuous variables where its objective is quadratic"
+        raise checks.fail("problem", expected, f"{shown(whole)}, boolean or integer")
+
+
+def _check_convex(problem: Any) -> None:
     if not problem.is_dcp():
         raise checks.fail("problem", "convex by cvxpy's rules (DCP)", "one that is not", "See `problem.is_dcp()`")
     if not problem.is_dcp(dpp=True):
@@ -126,11 +171,20 @@ def check_linear(cvxpy: Any, problem: Any) -> None:
         raise checks.fail("parameter", "one that enters the problem affinely (DPP)", f"{parameters} in {place}", remedy)
 
 
-def _curved(expression: Any) -> Iterator[Any]:
-    """The innermost parts that no linear function has as pieces."""
-    if not expression.variables() or expression.is_pwl():
+def squares(objective: Any) -> list[Any]:
+    """The innermost parts of an objective that are not linear piece by piece."""
+    return list(_curved(objective))
+
+
+def _curved(expression: Any, *, quadratic: bool = False) -> Iterator[Any]:
+    """The innermost parts that no linear function has as pieces, nor, with `quadratic`, a quadratic one."""
+
+    def fine(part: Any) -> bool:
+        return not part.variables() or part.is_pwl() or (quadratic and part.is_qpwa())
+
+    if fine(expression):
         return
     for part in expression.args:
-        yield from _curved(part)
-    if all(not part.variables() or part.is_pwl() for part in expression.args):
+        yield from _curved(part, quadratic=quadratic)
+    if all(fine(part) for part in expression.args):
         yield expression

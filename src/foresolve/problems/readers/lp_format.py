@@ -9,12 +9,11 @@ import scipy.sparse
 
 from foresolve._base import checks
 from foresolve.errors import ForesolveWarning, InvalidInputError
-from foresolve.problems.readers.lp_tokens import COMPARISONS, INFINITY, NOT_NAMES, Token, tokens
+from foresolve.problems.readers.lp_expressions import ExpressionReader, Terms
+from foresolve.problems.readers.lp_tokens import COMPARISONS, INFINITY, Token
 from foresolve.problems.readers.model import INFINITE, Model
 from foresolve.problems.readers.source import Source
 
-Terms = dict[int, float]
-AMBIGUOUS = "it may continue the row above or begin a new one: write the number of that row to its right"
 FLIPPED = {"<=": ">=", ">=": "<=", "=": "="}
 
 
@@ -23,8 +22,8 @@ def read_lp(source: Source) -> Model:
     return LpReader(source).model()
 
 
-class LpReader:
-    """One pass over the words; variables are numbered as they appear.
+class LpReader(ExpressionReader):
+    """The sections, in one pass.
 
     A row is `expression <= number` or `number <= expression (<= number)`. Constants beside variables move to the right,
     terms of the same variable are summed, and between two terms stands a sign: then no slip of the pen is a model.
@@ -32,10 +31,7 @@ class LpReader:
     """
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.words = tokens(source)
-        self.place = 0
-        self.columns: dict[str, int] = {}
+        super().__init__(source)
         self.costs: Terms = {}
         self.offset = 0.0
         self.rows: list[tuple[Terms, float, float]] = []
@@ -70,100 +66,6 @@ class LpReader:
             return self.source.broken(self.word.line, f"{self.word.text!r} is semi-continuous", remedy)
         return self._broken(f"{section.text} are more than a linear program with integers can hold", section)
 
-    # -- words -------------------------------------------------------------------------------------------------------
-
-    @property
-    def word(self) -> Token:
-        return self.words[self.place]
-
-    def _next(self, kind: str, expected: str) -> Token:
-        word = self.word
-        if word.kind == "stop" and kind == "section":
-            raise self._broken("the file ends without `end`, as if it were cut off")
-        if word.kind != kind:
-            raise self._broken(f"{expected} must stand in place of {word.text or 'the end'!r}")
-        self.place += 1
-        return word
-
-    def _broken(self, what: str, word: Token | None = None) -> InvalidInputError:
-        return self.source.broken((word or self.word).line, what)
-
-    def _column(self, name: str) -> int:
-        return self.columns.setdefault(name, len(self.columns))
-
-    def _mentioned(self) -> int:
-        """The variable of a bound, or an integer: whether it is one shows when all rows are read."""
-        word = self._next("name", "a variable")
-        column = self._column(word.text)
-        self.mentioned.setdefault(column, word)
-        return column
-
-    def _signs(self) -> tuple[float, bool]:
-        """The sign of what follows, and whether there was one."""
-        sign, start = 1.0, self.place
-        while self.word.kind == "sign":
-            sign = -sign if self.word.text == "-" else sign
-            self.place += 1
-        return sign, self.place > start
-
-    def _number(self, what: str) -> float:
-        """A number with its signs, which may be infinite."""
-        sign, _ = self._signs()
-        word = self.word
-        self.place += 1
-        if word.kind == "name" and word.text.lower() in INFINITY:
-            return sign * math.inf
-        if word.kind != "number":
-            raise self._broken(f"{word.text or 'the end'!r} is not a number ({what})", word)
-        return sign * float(word.text)
-
-    def _done(self, what: str) -> None:
-        """A row or bound ends with its line, or with the label of the next row."""
-        if not (self.word.first or self.word.kind in {"label", "section", "stop"}):
-            raise self._broken(f"{self.word.text!r} follows after the number of {what}")
-
-    # -- expressions -------------------------------------------------------------------------------------------------
-
-    def _expression(self, *, one_line: bool = False) -> tuple[Terms, float]:
-        """The terms with variables, and the sum of those without; up to the next word that belongs to neither."""
-        terms: Terms = {}
-        constant, started = 0.0, False
-        while self.word.kind in {"sign", "number", "name"}:
-            word = self.word
-            if started and word.first and one_line:
-                if word.kind == "sign":
-                    raise self._broken(AMBIGUOUS)
-                break
-            sign, signed = self._signs()
-            if started and not signed:
-                raise self._broken(f"no + or - stands before {word.text!r}")
-            started = True
-            constant += self._term(sign, terms, one_line=one_line)
-        return terms, constant
-
-    def _term(self, sign: float, terms: Terms, *, one_line: bool) -> float:
-        """Adds a term to `terms`, or gives its value where it has no variable."""
-        factor, word = sign, self.word
-        if word.kind == "number":
-            factor *= float(word.text)
-            self.place += 1
-            if not math.isfinite(factor):
-                raise self._broken(f"{word.text!r} is not a finite number", word)
-            if self.word.kind == "number":
-                raise self._broken(f"two numbers, {word.text!r} and {self.word.text!r}, follow each other")
-            if self.word.kind != "name":
-                return factor
-            if self.word.first and one_line:
-                raise self._broken(AMBIGUOUS)
-        elif word.kind != "name":
-            raise self._broken("a sign has no term")
-        name = self._next("name", "a variable")
-        if name.text.lower() in NOT_NAMES:
-            raise self._broken(f"{name.text!r} is not a finite number", name)
-        column = self._column(name.text)
-        terms[column] = terms.get(column, 0.0) + factor
-        return 0.0
-
     # -- sections ----------------------------------------------------------------------------------------------------
 
     def _objective(self) -> bool:
@@ -172,7 +74,7 @@ class LpReader:
             raise self._broken("the file does not begin with `minimize` or `maximize`", section)
         if self.word.kind == "label":
             self.place += 1
-        self.costs, self.offset = self._expression()
+        self.costs, self.offset = self._expression(quadratic=True)
         if self.word.kind not in {"section", "stop"}:
             raise self._broken(f"{self.word.text!r} is not part of an objective")
         return section.text == "maximize"
@@ -242,6 +144,18 @@ class LpReader:
         if low >= INFINITE or high <= -INFINITE:
             raise self._broken("the number is infinite, which nothing satisfies", self.words[self.place - 1])
 
+    def _mentioned(self) -> int:
+        """The variable of a bound, or an integer: whether it is one shows when all rows are read."""
+        word = self._next("name", "a variable")
+        column = self._column(word.text)
+        self.mentioned.setdefault(column, word)
+        return column
+
+    def _done(self, what: str) -> None:
+        """A row or bound ends with its line, or with the label of the next row."""
+        if not (self.word.first or self.word.kind in {"label", "section", "stop"}):
+            raise self._broken(f"{self.word.text!r} follows after the number of {what}")
+
     def _integer(self) -> None:
         self.integer.add(self._mentioned())
 
@@ -275,12 +189,12 @@ class LpReader:
             row_lower=np.array([low for _, low, _ in self.rows]), row_upper=np.array([high for *_, high in self.rows]),
             lower=lower, upper=upper, integrality=integer,
             coefficients=np.array([self.costs.get(j, 0.0) for j in range(n)]), offset=self.offset,
-            maximize=maximize, names=tuple(self.columns),
+            maximize=maximize, names=tuple(self.columns), quadratic=self.quadratic(),
         )  # fmt: skip
 
     def _check_mentioned(self) -> None:
         """Warn of names that stand among bounds or integers alone: columns that nothing uses, or misspelt ones."""
-        declared = set(self.costs).union(*(terms for terms, _, _ in self.rows))
+        declared = set(self.costs).union(*self.products, *(terms for terms, _, _ in self.rows))
         idle = [word for column, word in self.mentioned.items() if column not in declared]
         if idle:
             names = [name for name, j in self.columns.items() if j in declared]

@@ -33,14 +33,14 @@ _WORD = re.compile(
     """,
     re.VERBOSE,
 )
-_REFUSED = {"arrow": "an indicator constraint", "square": "a product or a quadratic part"}
 
 
 @dataclass(frozen=True)
 class Token:
-    """A word: its kind ("number", "comparison", "sign", "colon", "name", "label", "section", "stop"), and its place.
+    """A word: its kind and its place; `first` is whether it begins its line.
 
-    `first` is whether it begins its line.
+    Kinds: "number", "comparison", "sign", "colon", "square" (what a quadratic part is written with: `[ ] ^ * /`),
+    "name", "label", "section", "stop".
     """
 
     kind: str
@@ -64,13 +64,24 @@ def _words(source: Source, line: int, text: str) -> list[Token]:
         kind = match.lastgroup if match else None
         if match is None or kind is None:
             raise source.broken(line, f"{text[_skipped(text, place)]!r} has no meaning in an LP file")
-        if kind in _REFUSED:
-            raise source.broken(line, f"{match[0]!r} begins {_REFUSED[kind]}: the model must be linear")
-        if match[0].startswith("(") or match[0].count("(") != match[0].count(")"):
-            raise source.broken(line, f"{match[0]!r} is no name: products with brackets must be written out")
-        found.append(Token(kind, match[0], line, not found))
-        place = match.end()
+        if kind == "arrow":
+            raise source.broken(line, f"{match[0]!r} begins an indicator constraint: the model must be linear")
+        word = _balanced(match[0]) if kind == "name" else match[0]
+        if word.startswith("(") or word.count("(") != word.count(")"):
+            raise source.broken(line, f"{word!r} is no name: products with brackets must be written out")
+        found.append(Token(kind, word, line, not found))
+        place = match.start() + len(word)
     return found
+
+
+def _balanced(name: str) -> str:
+    """A name up to a `]` that it did not open, which closes a quadratic part: `x[1]` of `x[1]]`."""
+    depth = 0
+    for place, letter in enumerate(name):
+        depth += (letter == "[") - (letter == "]")
+        if depth < 0:
+            return name[:place]
+    return name
 
 
 def _skipped(text: str, place: int) -> int:

@@ -1,4 +1,4 @@
-"""A mixed-integer linear program as another tool holds it."""
+"""A mixed-integer linear program, or a quadratic one, as another tool holds it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ INFINITE = 1e20
 
 @dataclass(frozen=True)
 class Model:
-    """`min` or `max coefficients'x + offset` over `{row_lower <= A x <= row_upper, lower <= x <= upper}`, some integer.
+    """`min` or `max coefficients'x + 1/2 x'Qx + offset` over rows and bounds, some variables integer.
+
+    The rows are `row_lower <= A x <= row_upper`, the bounds `lower <= x <= upper`.
 
     Attributes
     ----------
@@ -26,6 +28,7 @@ class Model:
     integrality: 1 for integer variables, else 0.
     maximize: the model's own sense; `None` where it states none.
     names: of the variables.
+    quadratic: `Q`, symmetric, both triangles, without zeros; `None` where the objective is linear.
     """
 
     matrix: scipy.sparse.csr_array
@@ -38,6 +41,7 @@ class Model:
     offset: float
     maximize: bool | None
     names: tuple[str, ...]
+    quadratic: scipy.sparse.csr_array | None = None
 
     def feasible_set(self) -> dict[str, Any]:
         """The arguments of `LinearProgram`, but for the sense; ranged rows are two inequalities, free rows none."""

@@ -11,11 +11,11 @@ import scipy.sparse
 from foresolve._base import checks
 from foresolve.errors import InvalidInputError
 from foresolve.problems.readers.model import INFINITE, Model
-from foresolve.problems.readers.mps_lines import UNNUMBERED, Line, fixed_line, free_line
+from foresolve.problems.readers.mps_lines import QUADRATIC, UNNUMBERED, Line, fixed_line, free_line
+from foresolve.problems.readers.mps_quadratic import CONSTRAINTS, QuadraticSection
 from foresolve.problems.readers.source import Source
 
-SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
-QUADRATIC = {"QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX"}
+SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "QUADOBJ", "QMATRIX", "ENDATA")
 OTHER = {"SOS", "SETS", "INDICATORS", "CSECTION", "DELAYEDROWS", "MODELCUTS", "GENCONS", "PWLOBJ", "PWLNAM", "PWLCON",
          "LAZYCONS", "USERCUTS", "SOS1", "SOS2"}  # fmt: skip
 SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True, "MIN": False, "MINIMIZE": False, "MINIMISE": False}
@@ -57,13 +57,15 @@ class MpsReader:
         self.lower: dict[int, float] = {}
         self.upper: dict[int, float] = {}
         self.upper_at: dict[int, int] = {}  # the line of an upper bound
+        self.quadratic = QuadraticSection(source, self.columns)
 
     # -- sections ----------------------------------------------------------------------------------------------------
 
     def model(self) -> Model:
         """What the file holds."""
         takers = {"OBJSENSE": self._objsense, "ROWS": self._rows, "COLUMNS": self._columns, "RHS": self._rhs,
-                  "RANGES": self._ranges, "BOUNDS": self._bounds}  # fmt: skip
+                  "RANGES": self._ranges, "BOUNDS": self._bounds,
+                  **dict.fromkeys(QUADRATIC, self._quadratic)}  # fmt: skip
         for section, text in self._data():
             line = self.split(section, text, self.columns)
             if line.trouble:
@@ -79,7 +81,7 @@ class MpsReader:
             **dict(zip(("lower", "upper"), self._column_bounds())), integrality=np.array(self.integer, dtype=np.int64),
             coefficients=np.array([self.entries.get((objective, j), 0.0) for j in range(len(self.columns))]),
             offset=0.0 - self.sides.get(objective, 0.0),
-            maximize=self.maximize, names=tuple(self.columns),
+            maximize=self.maximize, names=tuple(self.columns), quadratic=self.quadratic.matrix(),
         )  # fmt: skip
 
     def _data(self) -> Iterator[tuple[str, str]]:
@@ -101,6 +103,8 @@ class MpsReader:
                 return
             self._check_order(section, seen)
             seen.append(section)
+            if section in QUADRATIC:
+                self.quadratic.begin(number, text, self.objective)
             if section == "OBJSENSE" and len(words) > 1:
                 self._objsense(Line(code=words[1]))
         raise self._broken("the file ends without ENDATA, as if it were cut off")
@@ -109,8 +113,8 @@ class MpsReader:
         """The section that a line begins, or `None` for data: keywords may be names too, in lines with more words."""
         word = words[0].upper()
         indented = text[0].isspace()
-        if word in QUADRATIC and not indented:
-            raise self._broken(f"the section {word} holds a quadratic part: the model must be linear")
+        if word == "QCMATRIX" and not indented:
+            raise self._broken(CONSTRAINTS)
         if word in OTHER and not indented:
             raise self._broken(f"the section {word} holds what a linear program with integers cannot")
         if word == "OBJNAME" and not indented:
@@ -118,15 +122,15 @@ class MpsReader:
             raise self._broken(
                 "the section OBJNAME chooses the objective, which is the first row of type N here", remedy
             )
-        if word in {"NAME", "OBJSENSE"} and not indented:
+        if word in {"NAME", "OBJSENSE", "QSECTION"} and not indented:
             return word
         return word if word in SECTIONS and len(words) == 1 and not (indented and words[0] != word) else None
 
     def _check_order(self, section: str, seen: list[str]) -> None:
         if section in seen:
             raise self._broken(f"the section {section} comes twice")
-        needs = {"COLUMNS": "ROWS", "RHS": "COLUMNS", "RANGES": "COLUMNS", "BOUNDS": "COLUMNS"}.get(section)
-        if needs is not None and needs not in seen:
+        needs = {"COLUMNS": "ROWS", "NAME": "", "OBJSENSE": "", "ROWS": ""}.get(section, "COLUMNS")
+        if needs and needs not in seen:
             raise self._broken(f"the section {section} comes before {needs}")
 
     def _objsense(self, line: Line) -> None:
@@ -214,6 +218,9 @@ class MpsReader:
         if column in into:
             raise self._broken(f"{'a lower' if into is self.lower else 'an upper'} bound of the column is given twice")
         into[column] = value
+
+    def _quadratic(self, line: Line) -> None:
+        self.quadratic.take(self.at, line)
 
     # -- checks ------------------------------------------------------------------------------------------------------
 

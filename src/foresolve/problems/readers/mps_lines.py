@@ -6,6 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 MARKER = "'MARKER'"
+QUADRATIC = frozenset({"QUADOBJ", "QMATRIX", "QSECTION"})
 UNNUMBERED = frozenset({"FR", "MI", "PL", "BV"})  # types of bounds that need no number
 # Of the fixed format: where its six fields begin and end; anything between them is a mistake.
 FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
@@ -19,7 +20,7 @@ class Line:
     ----------
     code: the type of a row or bound, the sense of the objective.
     name: of the row, the column, or the set of right-hand sides, ranges or bounds.
-    pairs: of a row and a number.
+    pairs: of a row and a number; in a quadratic part, of a second column and a number.
     column, value: of a bound.
     marker: of integer columns.
     trouble: why the line cannot be read.
@@ -49,9 +50,9 @@ def free_line(section: str, text: str, columns: Container[str]) -> Line:
             return Line(marker=words[2]) if count == 3 else Line(trouble="a marker is three words")
         named = True
     else:
-        named = count % 2 == 1
+        named = section in QUADRATIC or count % 2 == 1
     if count not in ({3, 5} if named else {2, 4}):
-        return Line(trouble="one or two pairs of a row and a number are expected")
+        return Line(trouble=_pairs_expected(section))
     pairs = words[1:] if named else words
     return Line(name=words[0] if named else "", pairs=tuple(zip(pairs[::2], pairs[1::2])))
 
@@ -94,5 +95,11 @@ def fixed_line(section: str, text: str, columns: Container[str]) -> Line:
         return Line(marker=rest[2] or rest[1])
     pairs = tuple((row, number) for row, number in (rest[:2], rest[2:]) if row or number)
     if code or not pairs or not all(row and number for row, number in pairs):
-        return Line(trouble="one or two pairs of a row and a number are expected")
+        return Line(trouble=_pairs_expected(section))
     return Line(name=name, pairs=pairs)
+
+
+def _pairs_expected(section: str) -> str:
+    if section in QUADRATIC:
+        return "a column, then one or two pairs of a column and a number are expected"
+    return "one or two pairs of a row and a number are expected"

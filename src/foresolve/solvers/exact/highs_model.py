@@ -84,6 +84,15 @@ class HighsModel:
     def set_costs(self, costs: np.ndarray) -> None:
         self._highs.changeColsCost(len(self._columns), self._columns, costs)
 
+    def set_hessian(self, lower_triangle: scipy.sparse.csc_array) -> None:
+        """`x'Hx / 2` beside the costs, by columns; negative semidefinite where the program is maximized."""
+        highspy, n = load_highspy(), len(self._columns)
+        starts, index, values = _entries(lower_triangle)
+        kind = int(highspy.HessianFormat.kTriangular)
+        status = self._highs.passHessian(n, lower_triangle.nnz, kind, starts, index, values)
+        if status == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS refused the quadratic part. Check for entries beyond 1e15")
+
     def set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
         self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)
 
@@ -143,6 +152,8 @@ class HighsModel:
         return np.array(values) if known else None
 
 
-def _entries(rows: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where each row starts, the columns of its entries and their values."""
+def _entries(
+    rows: scipy.sparse.csr_array | scipy.sparse.csc_array,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where each row starts, the columns of its entries and their values; likewise for a matrix by columns."""
     return rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data.astype(np.float64)

@@ -2,7 +2,8 @@
 
 With multipliers `y` of the rows, the projection is `x = clip(s - C'y, lower, upper)`, so `y` alone is unknown, and the
 natural residual `rhs - C x` (its minimum with `y` on inequalities) is piecewise linear in it. For a guess of the free
-variables and active rows, one solve with `C_AF C_AF'` lands on the solution of that piece.
+variables and active rows, one solve with `C_AF C_AF'` lands on the solution of that piece. In a metric `H` the targets
+`t = x + (s - C'y - H x) / h` take the place of `s - C'y`: on the right face, `x = clip(t)` all the same.
 """
 
 from __future__ import annotations
@@ -68,34 +69,43 @@ class Face:
             getattr(self, field.name)[index] = getattr(part, field.name)
 
 
-def face_at(point: Array, polytope: Polytope, y: Array, t: Array | None = None, snap: float = 0.0) -> Face:
+def face_at(
+    point: Array,
+    polytope: Polytope,
+    y: Array,
+    t: Array | None = None,
+    snap: float = 0.0,
+    near: Array | None = None,
+) -> Face:
     """What multipliers `y` say: the decision, its face and the largest violation of optimality.
 
     `t = s - C'y` may be given where it is known to more digits; that it still is what it says is part of the residual.
-    What is within `snap` of a bound or of zero, in units of the size of `x`, is put there.
+    `near` is a decision that targets are worked out from in a metric that is not separable. What is within `snap` of a
+    bound or of zero, in units of the size of `x`, is put there.
     """
-    xp = namespace(point)
-    anew = point - polytope.rows.adjoint(y)
-    t = anew if t is None else t
+    xp, metric = namespace(point), polytope.metric
+    pull = polytope.rows.adjoint(y)
+    t = metric.target(point, pull, near) if t is None else t
     if snap:
         reach = snap * size_of(xp.minimum(xp.maximum(t, polytope.lower), polytope.upper), point, polytope)[:, None]
         for place in (xp.zeros_like(t), polytope.lower, polytope.upper):
             t = xp.where(abs(t - place) <= reach, place, t)
     x = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
     free = (t > polytope.lower) & (t < polytope.upper)
-    certificate = certify(point, polytope, y, anew, x)
+    certificate = certify(point, polytope, y, metric.target(point, pull, x), x)
     return Face(y, free, certificate.active, x, *certificate.figures())
 
 
 def face_without_rows(point: Array, polytope: Polytope) -> Face:
     """That of multipliers zero, measured only if the rows may hold without them."""
     xp = namespace(point)
-    x = xp.minimum(xp.maximum(point, polytope.lower), polytope.upper)
+    t = polytope.metric.divided(point)
+    x = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
     excess = polytope.rows.apply(x) - polytope.rhs
     y = xp.zeros_like(polytope.rhs)
     if not bool((xp.where(polytope.equality, abs(excess), excess) > 0).any(-1).all()):
-        return face_at(point, polytope, y)
-    free = (point > polytope.lower) & (point < polytope.upper)
+        return face_at(point, polytope, y, near=x)
+    free = (t > polytope.lower) & (t < polytope.upper)
     broken = xp.full_like(y, float("inf"))
     unknown = xp.full_like(x.sum(-1), float("inf"))
     # Each figure an array of its own: they are written to instance by instance.
@@ -109,15 +119,16 @@ def newton_step(point: Array, polytope: Polytope, face: Face | Guess, snap: floa
     `t` follows `y` by increments: where near-dependent rows make `y` huge, `s - C'y` would have lost the digits that
     the rows need. The linear system comes back too: it is that of the result, where the guess was right.
     """
-    xp, rows = namespace(point), polytope.rows
+    xp, rows, metric = namespace(point), polytope.rows, polytope.metric
     mask, free = xp.real(face.active), xp.real(face.free)
-    y = face.y * mask
-    t = point - rows.adjoint(y)
-    right = polytope.rhs - rows.apply(xp.where(face.free, 0.0, face.x))
-    system = FaceSystem(rows, free, mask)
-    landing = system.land(t, right)
-    t = xp.where(face.free, landing.w, t - rows.adjoint(landing.z))
-    return face_at(point, polytope, y + landing.z, t, snap), system
+    y, fixed = face.y * mask, xp.where(face.free, 0.0, face.x)
+    slope = point - rows.adjoint(y)
+    right = polytope.rhs - rows.apply(fixed)
+    system = FaceSystem(rows, free, mask, metric)
+    landing = system.land(slope if metric.separable else slope - metric.apply(fixed), right)
+    near = xp.where(face.free, landing.w, face.x)
+    target = metric.target(slope, rows.adjoint(landing.z), near)
+    return face_at(point, polytope, y + landing.z, xp.where(face.free, landing.w, target), snap), system
 
 
 @dataclass(frozen=True)

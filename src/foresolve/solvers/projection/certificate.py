@@ -1,7 +1,8 @@
 r"""Whether a decision is the projection, in terms that no other number of the program can loosen.
 
 With multipliers `y` of the rows, `x = clip(s - C'y, lower, upper)` is the projection of `s` if every row holds, those
-with `y_i > 0` with equality, and `y >= 0` on inequalities. Two things are measured, each in its own units:
+with `y_i > 0` with equality, and `y >= 0` on inequalities. In a metric `H` with the diagonal `h`, `s - C'y` becomes
+`t = x + (s - C'y - H x) / h`. Two things are measured, each in its own units:
 
 - a row is broken by a share of its terms, `|C_i| |x| + |rhs_i|`;
 - multipliers that do not push, or pull the wrong way, move `x_j` by `sum_i |c_ij| |y_i|`, and so does the difference
@@ -35,7 +36,7 @@ def size_of(x: Array, point: Array, polytope: Polytope) -> Array:
     """The size of `x` `(B,)`, or of what bounds it where `x` is zero for all that rounding tells."""
     xp = namespace(x)
     size = xp.at_least(xp.amax(abs(x)), 0.0)
-    origin = xp.at_least(xp.amax(abs(point)), 0.0)
+    origin = xp.at_least(xp.amax(polytope.metric.divided(abs(point))), 0.0)
     vanishing = size <= NOTHING * origin
     if not bool(vanishing.any()):
         return xp.where(size > 0, size, 1.0)
@@ -71,25 +72,27 @@ class Certificate:
 
 
 class Rounding:
-    """That of `t = s - C'y`, `of_t`, and the coordinates that it could move, for all that one can tell."""
+    """That of `t`, `of_t`, and the coordinates that it could move, for all that one can tell."""
 
-    def __init__(self, point: Array, polytope: Polytope, y: Array, t: Array) -> None:
-        self.of_input = 2 * UNIT * abs(point)
-        self.of_t = self.of_input + 2 * UNIT * polytope.rows.magnitudes.adjoint(abs(y))
+    def __init__(self, point: Array, polytope: Polytope, y: Array, t: Array, x: Array) -> None:
+        metric = polytope.metric
+        self.of_input = metric.divided(2 * UNIT * (abs(point) + metric.rounding(x)))
+        self.of_t = self.of_input + metric.divided(2 * UNIT * polytope.rows.magnitudes.adjoint(abs(y)))
         inside = (t > polytope.lower - self.of_t) & (t < polytope.upper + self.of_t)
         self.movable = inside & (polytope.lower < polytope.upper)
 
 
 def certify(point: Array, polytope: Polytope, y: Array, t: Array, x: Array) -> Certificate:
-    """Measure a decision `x` and the multipliers `y` that are to explain it; `t` is `s - C'y`."""
+    """Measure a decision `x` and the multipliers `y` that are to explain it; `t` is the target of each coordinate."""
     xp, rows, magnitudes = namespace(point), polytope.rows, polytope.rows.magnitudes
     size = size_of(x, point, polytope)
-    rounding = Rounding(point, polytope, y, t)
+    rounding = Rounding(point, polytope, y, t, x)
     slack = polytope.rhs - rows.apply(x)
     terms = magnitudes.apply(abs(x)) + abs(polytope.rhs)
-    active = polytope.equality | (y * rows.weights > slack)
+    active = polytope.equality | (y * (rows.weights / polytope.metric.unit) > slack)
     amount = xp.at_least(xp.where(active, abs(slack), -slack), 0.0)
-    idle = xp.at_least(xp.amax(magnitudes.adjoint(xp.where(active, 0.0, abs(y)))), 0.0)
+    idle = polytope.metric.divided(magnitudes.adjoint(xp.where(active, 0.0, abs(y))))
+    idle = xp.at_least(xp.amax(idle), 0.0)
     nearest = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
     apart = xp.at_least(xp.amax(abs(x - nearest) - rounding.of_t), 0.0)
     return Certificate(
@@ -109,12 +112,13 @@ def uncertainty(point: Array, polytope: Polytope, face: Any) -> Array:
     """
     xp, rows = namespace(point), polytope.rows
     size = size_of(face.x, point, polytope)[:, None]
-    rounding = Rounding(point, polytope, face.y, point - rows.adjoint(face.y))
+    metric, pull = polytope.metric, rows.adjoint(face.y)
+    rounding = Rounding(point, polytope, face.y, metric.target(point, pull, face.x), face.x)
     of_t = xp.where(rounding.movable | face.free, rounding.of_t, 0.0)
-    doubtful = abs(face.y) * rows.norms <= rows.magnitudes.apply(rounding.of_t) / rows.norms
+    doubtful = abs(face.y) * rows.norms <= rows.magnitudes.apply(rounding.of_t) / rows.norms * metric.unit
     active = face.active & (polytope.equality | ~doubtful)
-    loose = FaceSystem(rows, xp.real(face.free | rounding.movable), xp.real(active))
+    loose = FaceSystem(rows, xp.real(face.free | rounding.movable), xp.real(active), metric)
     signs = 1.0 - 2.0 * (xp.arange(point.shape[-1], point) % 2)
-    moved = xp.at_least(xp.amax(abs(loose.land(of_t * signs).w) / size), 0.0)
+    moved = xp.at_least(xp.amax(abs(loose.land(of_t * signs * metric.h).w) / size), 0.0)
     all_of_it = xp.at_least(xp.amax(of_t / size), 0.0)
     return xp.where(all_of_it <= BLIND, moved, all_of_it)

@@ -13,7 +13,7 @@ from foresolve.solvers.arrays import Array
 
 Solve = Callable[[Array], Array]
 
-potrf, potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
+potrf, potrs, trtrs = get_lapack_funcs(("potrf", "potrs", "trtrs"), dtype=np.float64)
 
 # What is added to the diagonal where rounding made a matrix indefinite, one after the other: a share of each entry,
 # which leaves rows of every size their digits, then a share of the largest as well.
@@ -22,30 +22,48 @@ RESCUES = ((1e-13, 0.0), (1e-11, 0.0), *((1e-11, share) for share in (1e-12, 1e-
 LOOP = 128
 
 
-def cholesky_solver(matrix: Array) -> Solve:
-    """`v -> matrix^{-1} v` for a batch of symmetric positive definite matrices, of which the lower triangle is read.
+class CholeskyFactor:
+    """`A = L L'` of a batch of symmetric positive definite matrices, of which the lower triangle is read.
 
     A matrix that rounding made indefinite gets a larger diagonal; non-finite input gives a non-finite answer, which the
     callers look for.
     """
-    if 0 in matrix.shape:
-        return lambda v: v
-    if isinstance(matrix, np.ndarray) and matrix.shape[0] <= LOOP:
-        factors = [_factor(a) for a in matrix]
-        if len(factors) == 1:
-            return lambda v: potrs(factors[0], v[0], lower=0)[0][None]
 
-        def solve(v: np.ndarray) -> np.ndarray:
+    def __init__(self, matrix: Array) -> None:
+        self._loop = isinstance(matrix, np.ndarray) and len(matrix) <= LOOP
+        if self._loop:
+            self._factors = [_factor(a) for a in matrix]
+        else:
+            self._tensor = _factor_batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
+
+    def solve(self, v: Array) -> Array:
+        """`A^{-1} v`."""
+        if self._loop:
+            if len(self._factors) == 1:
+                return potrs(self._factors[0], v[0], lower=0)[0][None]
             out = np.empty_like(v)
-            for i, c in enumerate(factors):
+            for i, c in enumerate(self._factors):
                 out[i] = potrs(c, v[i], lower=0)[0]
             return out
+        right = v if isinstance(v, Tensor) else torch.from_numpy(v)
+        solution = torch.cholesky_solve(right.unsqueeze(-1), self._tensor).squeeze(-1)
+        return solution if isinstance(v, Tensor) else solution.numpy()
 
-        return solve
-    factor = _factor_batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
-    if isinstance(matrix, Tensor):
-        return lambda v: torch.cholesky_solve(v.unsqueeze(-1), factor).squeeze(-1)
-    return lambda v: torch.cholesky_solve(torch.from_numpy(v).unsqueeze(-1), factor).squeeze(-1).numpy()
+    def whitened(self, rows: Array) -> Array:
+        """`rows L'^{-1}`, `(B, m, n)`."""
+        if self._loop:
+            out = np.empty(rows.shape)
+            for i, c in enumerate(self._factors):
+                out[i] = trtrs(c, rows[i].T, lower=0, trans=1)[0].T
+            return out
+        right = rows if isinstance(rows, Tensor) else torch.from_numpy(rows)
+        solution = torch.linalg.solve_triangular(self._tensor, right.mT, upper=False).mT.contiguous()
+        return solution if isinstance(rows, Tensor) else solution.numpy()
+
+
+def cholesky_solver(matrix: Array) -> Solve:
+    """`v -> matrix^{-1} v`, as `CholeskyFactor.solve`."""
+    return (lambda v: v) if 0 in matrix.shape else CholeskyFactor(matrix).solve
 
 
 def rescued(diagonal: np.ndarray) -> Iterator[np.ndarray]:

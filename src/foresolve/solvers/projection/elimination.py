@@ -33,12 +33,19 @@ class Elimination:
     m: number of rows.
     below, above: places of the lower triangle of `C_S D_S C_S'`, in row numbers, the diagonal included.
     long_row, long_number: places of the entries of `C_L`, its columns numbered `0 ... k - 1`.
+    k: how many there are, where some may have no entries.
     """
 
     def __init__(
-        self, m: int, below: np.ndarray, above: np.ndarray, long_row: np.ndarray, long_number: np.ndarray
+        self,
+        m: int,
+        below: np.ndarray,
+        above: np.ndarray,
+        long_row: np.ndarray,
+        long_number: np.ndarray,
+        k: int | None = None,
     ) -> None:
-        self.m, self.k = m, int(long_number.max(initial=-1)) + 1
+        self.m, self.k = m, int(long_number.max(initial=-1)) + 1 if k is None else k
         own = m + np.arange(self.k)
         i, j = np.concatenate([below, m + long_number, own]), np.concatenate([above, long_row, own])
         number, mirrored = np.arange(len(i)), i != j
@@ -94,14 +101,8 @@ class Elimination:
 
         A matrix that rounding made singular gets a larger diagonal; non-finite input gives a non-finite answer.
         """
-        indices, starts, number, on_diagonal = self._template
-        data = np.concatenate([lower, edge, np.full(self.k, -1.0)])[number] if self.k else lower[number]
-        matrix = scipy.sparse.csc_matrix((data, indices, starts), (self._size, self._size))
-        factors, lifts = _factors(matrix), rescued(abs(data[on_diagonal]))
-        while factors is None and (diagonal := next(lifts, None)) is not None:
-            lifted = matrix.copy()
-            lifted.data[on_diagonal] = np.where(data[on_diagonal] < 0, -diagonal, diagonal)
-            factors = _factors(lifted)
+        matrix = self.matrix(lower, edge, np.full(self.k, -1.0))
+        factors = self.factors(matrix)
         if factors is None:
             return lambda v: np.full_like(v, np.nan)
         order, back = self.order, self._back
@@ -116,6 +117,31 @@ class Elimination:
             return solution[order[: self.m]]
 
         return solve
+
+    def matrix(self, lower: np.ndarray, edge: np.ndarray, corner: np.ndarray) -> scipy.sparse.csc_matrix:
+        """`K` in elimination order, with `corner` in place of the `-I`."""
+        indices, starts, number, _ = self._template
+        data = np.concatenate([lower, edge, corner])[number] if self.k else lower[number]
+        return scipy.sparse.csc_matrix((data, indices, starts), (self._size, self._size))
+
+    def factors(self, matrix: scipy.sparse.csc_matrix) -> SuperLU | None:
+        """Of `K`; where rounding made it singular, of one with a larger diagonal, `None` where nothing helps."""
+        on_diagonal = self._template[3]
+        entries = matrix.data[on_diagonal]
+        factors, lifts = _factors(matrix), rescued(abs(entries))
+        while factors is None and (diagonal := next(lifts, None)) is not None:
+            lifted = matrix.copy()
+            lifted.data[on_diagonal] = np.where(entries < 0, -diagonal, diagonal)
+            factors = _factors(lifted)
+        return factors
+
+    def ordered(self, v: np.ndarray) -> np.ndarray:
+        """All unknowns in elimination order."""
+        return v[self._back]
+
+    def restored(self, v: np.ndarray) -> np.ndarray:
+        """All unknowns in their own order."""
+        return v[self.order]
 
 
 def _factors(matrix: scipy.sparse.csc_matrix) -> SuperLU | None:

@@ -1,14 +1,15 @@
 r"""The linear system of a face, solved until its rows hold to rounding.
 
-With `F` the free variables and `A` the active rows, everything exact about a projection is one question: given `v`,
-what is the nearest `w` that differs from it in `F` alone and has `C_AF w_F = b`? It is
+With `F` the free variables and `A` the active rows, everything exact about a projection is one question: given `r`
+and `b`, which `w` has
 
-    w = v - F C_A' z,    (C_AF C_AF') z = C_AF v_F - b,
+    H_FF w_F + C_AF' z = r_F,    C_AF w_F = b,    w = 0 off F,
 
-where rows may depend on each other: `w` is unique all the same. The matrix is factorized once, with a shift on its
+where rows may depend on each other: `w` is unique all the same. With `H = I` it is the nearest point to `r` on the
+face, and `(C_AF C_AF') z = C_AF r_F - b`. The matrix is factorized once, with a shift on its
 diagonal that lets dependent rows through. Refinement takes the shift out again where the rows are well apart. Rows that
 nearly depend on each other leave a residual that the shift hides from refinement; there the shifted matrix is the
-preconditioner of conjugate gradients (CGLS: the curvature `|F C_A' p|^2` is formed in the space of `w`,
+preconditioner of conjugate gradients (CGLS: the curvature `|F C_A' p|^2` is formed in the space of `w` and its metric,
 so that the condition of the rows enters once and not squared), until every row holds to rounding in its own terms.
 """
 
@@ -17,7 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foresolve.solvers.arrays import Array, namespace
+from foresolve.solvers.projection.metric import IDENTITY, Metric
 from foresolve.solvers.projection.rows import Rows
+from foresolve.solvers.projection.saddle import SaddleTerms
 
 # In units of a row's squared norm over the free variables: what rounding leaves in dependent rows is 1e-16 / SHIFT.
 SHIFT = 1e-11
@@ -37,6 +40,9 @@ TINY = 1e-300
 NEGLIGIBLE = 1e-10
 # Above this share of its terms a residual is a contradiction between the rows, not a weak direction of them.
 CONTRADICTION = 1e-3
+# Of the projection onto the range of the rows: steps, and what rounding does to it.
+RANGE_STEPS = 2
+ROUNDED = 1e-8
 
 
 @dataclass(frozen=True)
@@ -64,41 +70,48 @@ class Landing:
 
 
 class FaceSystem:
-    """`C_AF C_AF'` of a batch of faces, factorized.
+    """The saddle point system of a batch of faces, factorized.
 
     Parameters
     ----------
     rows: those of the batch.
     free, active: `F` `(B, n)` and `A` `(B, m)`, as 0/1.
+    metric: `H`.
     even: give all rows the same shift, where their sizes allow it: among the `z` of dependent rows, that selects the
         one of least norm.
     """
 
-    def __init__(self, rows: Rows, free: Array, active: Array, *, even: bool = False) -> None:
+    def __init__(
+        self, rows: Rows, free: Array, active: Array, metric: Metric = IDENTITY, *, even: bool = False
+    ) -> None:
         xp = namespace(free)
-        self.rows, self.free, self.active = rows, free, active
-        weights = rows.diagonal(free)
+        self.rows, self.free, self.active, self.metric = rows, free, active, metric
+        weights = rows.diagonal(self.metric.divided(free))
         # A row without free variables cannot be met; its own size keeps its multiplier moderate.
-        weights = xp.where(weights > 0, weights, rows.weights)
+        weights = xp.where(weights > 0, weights, rows.weights / self.metric.unit)
         if even:
             top = xp.at_least(xp.amax(weights * active, keepdims=True), 0.0)
             weights = xp.where(top <= 1e4 * weights, top, weights)
         self.weights = weights
-        self._solve = rows.factor(free, (EVEN_SHIFT if even else SHIFT) * weights + (1 - active), active)
+        # Rows that are not active, and have no weight, keep to themselves.
+        idle = 1 - active if self.metric.separable else (1 - active) * weights
+        shift = (EVEN_SHIFT if even else SHIFT) * weights + idle
+        self._saddle = self.metric.system(SaddleTerms(rows, free, shift, mask=active))
 
-    def land(self, v: Array, right: Array | None = None) -> Landing:
-        """The nearest `w` to `v` with `C_AF w_F = right` (0 unless given) on the active rows."""
-        xp, rows = namespace(v), self.rows
-        z, w = xp.zeros_like(self.active), v * self.free
+    def land(self, r: Array, right: Array | None = None) -> Landing:
+        """`w` and `z` for `r`, with `C_AF w_F = right` (0 unless given) on the active rows."""
+        xp, rows = namespace(r), self.rows
+        z, w, v = xp.zeros_like(self.active), *self._unbound(r)
         reach = rows.magnitudes.apply(self.free)
         left = self._left(w, right)
         share = xp.full_like(w.sum(-1), float("inf"))
         falling = share > 0
         for step in range(REFINEMENTS):
-            change = self._solve(left)
-            # An instance that is done stays as it is, whatever the others of its batch need.
-            change = xp.where(falling[:, None], change, 0.0) if step > 1 else change
-            z, w = z + change, w - rows.adjoint(change) * self.free
+            dw, dz = self._correction(r, w, z, left)
+            if step > 1:
+                # An instance that is done stays as it is, whatever the others of its batch need.
+                dw, dz = (xp.where(falling[:, None], part, 0.0) for part in (dw, dz))
+            z, w = z + dz, w + dw
             left = self._left(w, right)
             if step:
                 before, share = share, _share(left, self._terms(w, right, reach, v))
@@ -112,6 +125,31 @@ class FaceSystem:
         if not bool(unsure.any()):
             return landing
         return self._conjugate(landing, left, v, right, reach, unsure)
+
+    def within_range(self, k: Array) -> Array:
+        """The part of `k` `(B, m)` on the active rows that some `C_AF w` is.
+
+        With `N = C_AF D C_AF'` and its shift, `k - shift (N + shift)^{-1} k` keeps what is in the range; repeated, it
+        takes out the rest of what is not.
+        """
+        xp, inside = namespace(k), k * self.active
+        for _ in range(RANGE_STEPS):
+            _, pull = self._saddle.push(inside)
+            inside = self.rows.apply(pull) * self.active
+        return xp.where(abs(inside - k * self.active) <= ROUNDED * abs(k), k * self.active, inside)
+
+    def _unbound(self, r: Array) -> tuple[Array, Array]:
+        """Where a landing starts, and the size of things there: without rows, in a separable metric."""
+        v = self.metric.divided(r) * self.free
+        return (v, v) if self.metric.separable else (0.0 * v, v)
+
+    def _correction(self, r: Array, w: Array, z: Array, left: Array) -> tuple[Array, Array]:
+        """A step of refinement; in a separable metric the first equation always holds."""
+        if self.metric.separable:
+            dz, pull = self._saddle.push(left)
+            return -pull, dz
+        astray = (r - self.metric.apply(w) - self.rows.adjoint(z)) * self.free
+        return self._saddle.step(astray, -left)
 
     def _left(self, w: Array, right: Array | None) -> Array:
         products = self.rows.apply(w)
@@ -137,15 +175,18 @@ class FaceSystem:
         notable = MATTERS * (xp.amax(abs(v) * self.free) + xp.amax(abs(w)))
         best_w, best_z, best = w, z, landing.residual
         weakest = passed = landing.weakest  # of the best, and of all directions up to now
-        p, before = xp.zeros_like(left), xp.full_like(best, float("inf"))
+        p, pull, before = xp.zeros_like(left), xp.zeros_like(w), xp.full_like(best, float("inf"))
         for _ in range(CONJUGATE_STEPS):
-            solved = self._solve(left)
+            solved, moved_by = self._saddle.push(left)
             power = (left * solved).sum(-1)
-            p = solved + (power / before)[:, None] * p
-            pull = rows.adjoint(p) * self.free
-            curvature = (pull**2).sum(-1)
+            ratio = (power / before)[:, None]
+            p = solved + ratio * p
+            slope = rows.adjoint(p) * self.free
+            pull = self.metric.divided(slope) if self.metric.separable else moved_by + ratio * pull
+            curvature = xp.at_least((slope * pull).sum(-1), 0.0)
             # Multipliers of dependent rows pull on nothing, but for rounding.
-            noise = ((NOISE * rows.magnitudes.adjoint(abs(p)) * self.free) ** 2).sum(-1)
+            noise = NOISE * rows.magnitudes.adjoint(abs(p)) * self.free
+            noise = (noise * self.metric.divided(noise)).sum(-1)
             running = running & (power > 0) & (curvature > noise)
             length = xp.where(running, power / xp.where(running, curvature, 1.0), 0.0)
             z, w = z + length[:, None] * p, w - length[:, None] * pull

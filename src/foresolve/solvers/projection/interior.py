@@ -1,17 +1,16 @@
-"""An interior point method for Euclidean projection, whose only linear systems are `C D C' + diag(e)`.
+"""An interior point method for projection, whose only linear systems are those of `saddle.py`.
 
-The program is `min |x - s|^2 / 2` over a `Polytope`. With `w` the slack of the inequalities, its optimality
-conditions are
+The program is `min x'Hx / 2 - s'x` over a `Polytope`, `H` its metric. With `w` the slack of the inequalities:
 
-    x - s + C'y - z_l + z_u = 0,    C x + w = rhs (w = 0 on equalities),
+    H x - s + C'y - z_l + z_u = 0,    C x + w = rhs (w = 0 on equalities),
     z_l (x - l) = 0,  z_u (u - x) = 0,  y w = 0,      all of them >= 0 (y free on equalities).
 
 Collect the pairs that exist in `S = [x - l | u - x | w]` and `Z = [z_l | z_u | y]`. Every
 product is relaxed to `mu`, and Mehrotra's predictor-corrector drives `mu` to 0. A
-Newton step towards `S Z = c` eliminates all but `dy`:
+Newton step towards `S Z = c` eliminates all but `dx` and `dy`:
 
-    M dy = C d r - (rhs - C x - w) + (c / Z on rows),   r = dual residual + (c / S on lower) - (c / S on upper),
-    dx = d (r - C'dy),    d = 1 / (1 + z_l / (x - l) + z_u / (u - x)),    e = w / y on inequalities.
+    (H + z_l / (x - l) + z_u / (u - x)) dx + C'dy = r,   r = dual residual + (c / S on lower) - (c / S on upper),
+    C dx - e dy = (rhs - C x - w) - (c / Z on rows),    e = w / y on inequalities.
 
 In the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the longest step, the `mu` ahead and the corrector's
 `dS dZ = -S Z p (1 + p)` all follow from `p`. The residuals are linear, so that a step of length `a` shrinks them by
@@ -24,6 +23,7 @@ from dataclasses import dataclass, fields
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.projection.saddle import SaddleTerms
 
 # A diagonal that keeps M positive definite where a row has no weight at all, relative to the squared row norm.
 FLOOR = 1e-20
@@ -103,17 +103,17 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     more on inequalities, least squares bring a corner of the box towards the rows that it breaks, and find the
     multipliers of what is left of `point`; then both go inside by as much as the worst of them is outside.
     """
-    xp, rows = namespace(point), polytope.rows
+    xp, rows, feel = namespace(point), polytope.rows, polytope.metric.unit  # gradients per x
     lower, upper, norms, unit = polytope.lower, polytope.upper, rows.norms, _unit(point, polytope)
     width = upper - lower
     movable = xp.real(width > 0)
     inequality = xp.broadcast_like(~polytope.equality, polytope.rhs)
     E = 1 / rows.column_norms
-    metric = movable * E**2
-    solve = rows.factor(metric, xp.where(inequality, 1.0, START_SHIFT) * rows.weights)
+    squares = movable * E**2
+    solve = rows.factor(squares, xp.where(inequality, 1.0, START_SHIFT) * rows.weights)
     x = xp.minimum(xp.maximum(xp.zeros_like(point), lower), upper)
     slack = polytope.rhs - rows.apply(x)
-    x = x + rows.adjoint(solve(xp.where(inequality, xp.at_most(slack, 0.0), slack))) * metric
+    x = x + rows.adjoint(solve(xp.where(inequality, xp.at_most(slack, 0.0), slack))) * squares
     slack = polytope.rhs - rows.apply(x)
     outside = xp.maximum(xp.amax(xp.maximum(lower - x, x - upper) / E, keepdims=True),
                          xp.amax(xp.where(inequality, -slack / norms, 0.0), keepdims=True))  # fmt: skip
@@ -121,18 +121,19 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     inset = xp.minimum(width / 2, reach * E)
     x = xp.where(width > 0, xp.minimum(xp.maximum(x, lower + inset), upper - inset), lower)
     slack = xp.maximum(polytope.rhs - rows.apply(x), norms * reach)
-    y = solve(rows.apply((point - x) * metric))
-    slope = (x - point + rows.adjoint(y)) * movable
-    size = xp.total(abs(slope) * E) / max(point.shape[-1], 1) + INSET * unit
+    ahead = polytope.metric.apply(x) - point
+    y = solve(rows.apply(-ahead * squares))
+    slope = (ahead + rows.adjoint(y)) * movable
+    size = xp.total(abs(slope) * E) / max(point.shape[-1], 1) + INSET * unit * feel
     y = xp.where(inequality, xp.maximum(y, size / norms), y)
-    slope, size = x - point + rows.adjoint(y), size / E
+    slope, size = ahead + rows.adjoint(y), size / E
     layout, S, Z, live = _paired([
         (1, xp.isfinite(lower) & (width > 0), x - lower, xp.at_least(slope, 0.0) + size),
         (-1, xp.isfinite(upper) & (width > 0), upper - x, xp.at_least(-slope, 0.0) + size),
         (0, inequality, slack, y),
     ], x)  # fmt: skip
     count = xp.at_least(xp.total(live), 1.0)
-    scale = xp.maximum(xp.amax(abs(point), keepdims=True), unit)
+    scale = xp.maximum(xp.amax(abs(point), keepdims=True), unit * feel)
     infinite = xp.full_like(scale, float("inf"))
     return InteriorState(layout, x, y, S, Z, live, count, movable, unit, scale, infinite[:, 0], infinite, 0.0 * scale)
 
@@ -156,7 +157,7 @@ def _unit(point: Array, polytope: Polytope) -> Array:
     """
     xp = namespace(point)
     unit = xp.positive_median(abs(polytope.rhs) / polytope.rows.norms)
-    for sizes in (lambda: polytope.upper - polytope.lower, lambda: abs(point)):
+    for sizes in (lambda: polytope.upper - polytope.lower, lambda: polytope.metric.divided(abs(point))):
         if bool((unit > 0).all()):
             break
         unit = xp.where(unit > 0, unit, xp.positive_median(sizes()))
@@ -210,11 +211,11 @@ def interior_point(
 
 def _residuals(point: Array, polytope: Polytope, state: InteriorState) -> tuple[Array, Array]:
     layout = state.layout
-    dual = layout.signed_sum(state.Z, point - state.x - polytope.rows.adjoint(state.y)) * state.movable
+    slope = point - polytope.metric.apply(state.x) - polytope.rows.adjoint(state.y)
     primal = polytope.rhs - polytope.rows.apply(state.x)
     if layout.rows:
         primal = primal - layout.slack(state.S) * layout.slack(state.live)
-    return dual, primal
+    return layout.signed_sum(state.Z, slope) * state.movable, primal
 
 
 def _gap(polytope: Polytope, state: InteriorState, dual: Array, primal: Array) -> Array:
@@ -231,10 +232,9 @@ class _NewtonSystem:
     def __init__(self, polytope: Polytope, state: InteriorState, dual: Array, primal: Array, ratio: Array) -> None:
         self.layout, self.rows, self.state = state.layout, polytope.rows, state
         self.dual, self.primal = dual, primal
-        weight = 1.0
+        weight = None
         for _, block in self.layout.parts(ratio):
-            weight = weight + block
-        self.d = state.movable / weight
+            weight = block if weight is None else weight + block
         if self.layout.rows:
             # Rows that are equalities have no pair: a multiplier of 1 in its place keeps the arithmetic finite.
             live = self.layout.slack(state.live)
@@ -242,18 +242,18 @@ class _NewtonSystem:
             self.e = live * self.layout.slack(state.S) * inverse
         else:
             self.e = namespace(primal).zeros_like(primal)
-        self._solve = self.rows.factor(self.d, self.e + FLOOR * self.rows.weights, lift=LIFT)
+        floor = FLOOR * self.rows.weights / polytope.metric.unit
+        terms = SaddleTerms(self.rows, state.movable, self.e + floor, weight, lift=LIFT)
+        self._saddle = polytope.metric.system(terms)
 
     def existing(self, pairs: Array) -> Array:
         return pairs if self.layout.full else pairs * self.state.live
 
     def direction(self, aim: Array) -> tuple[Array, Array, Array]:
         """From `c / S` to `dx`, `dy`, `dS`."""
-        r = self.layout.signed_sum(aim, self.dual)
-        right = self.rows.apply(self.d * r) - self.primal
         row_pull = self.layout.slack(aim) * self.e if self.layout.rows else None
-        dy = self._solve(right if row_pull is None else right + row_pull)
-        dx = self.d * (r - self.rows.adjoint(dy))
+        gap = self.primal if row_pull is None else self.primal - row_pull
+        dx, dy = self._saddle.step(self.layout.signed_sum(aim, self.dual), gap)
         parts = [dx if sign > 0 else -dx for sign in self.layout.signs]
         parts += [] if row_pull is None else [row_pull - self.e * dy]
         return dx, dy, self.existing(namespace(dx).cat(parts)) if parts else self.state.S

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from foresolve.solvers.projection.interior import FLOOR
+from foresolve.solvers.projection.metric import IDENTITY
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import BipartiteRows
 
@@ -70,6 +71,8 @@ def applies(point: Any, polytope: Polytope) -> bool:
     """Whether the kernel serves this batch; if not, the general code does, with the same result."""
     rows = polytope.rows
     if not isinstance(point, Tensor) or point.device.type != "cuda" or torch.version.hip is not None:
+        return False
+    if polytope.metric is not IDENTITY:
         return False
     if not isinstance(rows, BipartiteRows) or 0 in point.shape or rows.right > SIDE or rows.m > 2 * THREADS:
         return False

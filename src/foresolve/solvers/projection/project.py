@@ -1,4 +1,4 @@
-"""Euclidean projection of a batch of points onto polytopes: interior point first, then exact active-set steps."""
+"""Projection of a batch of points onto polytopes: interior point first, then exact active-set steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection import matching_kernel
 from foresolve.solvers.projection.active_set import Face, Guess, exactness, face_at, face_without_rows, polish
-from foresolve.solvers.projection.certificate import TRUSTED, certify, uncertainty
+from foresolve.solvers.projection.certificate import TRUSTED, certify, size_of, uncertainty
 from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem
 from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
 from foresolve.solvers.projection.polytope import Polytope
@@ -51,9 +51,10 @@ def project(
     tol: float,
     max_iter: int,
     start: Array | None = None,
+    near: Array | None = None,
     is_feasible: Callable[[Polytope, int], bool] | None = None,
 ) -> ProjectionResult:
-    """`argmin |x - point|^2` over each polytope.
+    """`argmin x'Hx / 2 - point'x` over each polytope, `H` its metric; with the identity, `argmin |x - point|^2`.
 
     Parameters
     ----------
@@ -62,6 +63,7 @@ def project(
     tol: bound on the residual, see `certificate`.
     max_iter: interior point iterations per instance, over all stages.
     start: multipliers `(B, m)` of a nearby problem; where their active set is right, nothing else is done.
+    near: the decisions `(B, n)` that they belong to; needed in a metric that is not separable.
     is_feasible: whether the `i`-th of some polytopes is non-empty, by an independent solver; INFEASIBLE is said only
         where it agrees, and never without it.
     """
@@ -69,7 +71,10 @@ def project(
     spent = xp.counts(point)
     if start is None and matching_kernel.applies(point, polytope):
         start, spent = matching_kernel.guess(point, polytope, tol, STAGES[0][0], max_iter)
-    face = face_without_rows(point, polytope) if start is None else face_at(point, polytope, start)
+    if start is None:
+        face = face_without_rows(point, polytope)
+    else:
+        face = face_at(point, polytope, start, near=polytope.metric.divided(point) if near is None else near)
     system = None
     if start is not None and not bool(face.settled(tol).all()):
         polished = polish(point, polytope, face, tol, WARM_STEPS)
@@ -127,41 +132,50 @@ def _verified(
     """
     xp = namespace(face.x)
     tangent = Tangent(polytope, face, system)
-    doubt = face.rounding
+    doubt, lacking = face.rounding, face.residual
+    if not polytope.metric.separable:
+        # Targets speak of one coordinate at a time; together they may move further.
+        doubt, left = doubt * tangent.stretch, point - polytope.rows.adjoint(face.y) - polytope.metric.apply(face.x)
+        moved = xp.at_least(xp.amax(abs(tangent.correction(left))), 0.0) / size_of(face.x, point, polytope)
+        lacking = xp.where(moved > doubt, xp.maximum(lacking, moved), lacking)
     if bool((doubt > TRUSTED).any()):
         doubt = uncertainty(point, polytope, face)
     broken = xp.at_least(xp.amax(face.broken), ROUNDING)
     doubt = xp.maximum(doubt, xp.where(tangent.weakest < 1, broken / tangent.weakest, 0.0))
     # On the right face rows hold to rounding. Where they do not, it is not known what their weakest direction is.
     doubt = xp.maximum(
-        doubt, xp.where((broken > exactness(tol)) & (face.residual <= tol), broken * (TRUSTED / exactness(tol)), 0.0)
+        doubt, xp.where((broken > exactness(tol)) & (lacking <= tol), broken * (TRUSTED / exactness(tol)), 0.0)
     )
     doubtful = ~(doubt <= TRUSTED)
-    status = xp.where(face.residual <= tol, int(Status.CONVERGED), int(Status.MAX_ITER))
+    status = xp.where(lacking <= tol, int(Status.CONVERGED), int(Status.MAX_ITER))
     status = xp.where(doubtful, int(Status.ILL_CONDITIONED), status)
     status = xp.where(infeasible, int(Status.INFEASIBLE), status)
-    residual = xp.where(doubtful, xp.maximum(face.residual, doubt), face.residual)
+    residual = xp.where(doubtful, xp.maximum(lacking, doubt), lacking)
     return ProjectionResult(face, tangent, status, residual, spent, exhausted)
 
 
 def _guess(polytope: Polytope, state: InteriorState) -> Guess:
     """In an interior iterate a bound is active when its multiplier exceeds its distance; likewise for rows."""
     xp, layout = namespace(state.x), state.layout
-    active = (state.Z > state.S) & (state.live > 0)
+    metric = polytope.metric
+    active = state.live > 0
     free, x = state.movable > 0, xp.where(state.movable > 0, state.x, polytope.lower)
-    for sign, at_bound in layout.parts(active):
+    pushes_back = zip(layout.parts(state.Z), layout.parts(state.S), layout.parts(active), strict=True)
+    for (sign, z), (_, s), (_, exists) in pushes_back:
+        at_bound = (metric.divided(z) > s) & exists
         x = xp.where(at_bound, polytope.lower if sign > 0 else polytope.upper, x)
         free = free & ~at_bound
     pushes = xp.broadcast_like(polytope.equality, polytope.rhs)
     if layout.rows:
-        pushing = layout.slack(state.Z) * polytope.rows.weights > layout.slack(state.S)
+        pushing = layout.slack(state.Z) * (polytope.rows.weights / metric.unit) > layout.slack(state.S)
         pushes = pushes | (pushing & (layout.slack(state.live) > 0))
     return Guess(state.y, free, pushes, xp.minimum(xp.maximum(x, polytope.lower), polytope.upper))
 
 
 def _iterate(point: Array, polytope: Polytope, state: InteriorState, guess: Guess) -> Face:
     """The interior iterate as it is: the best there is where no step to a face helped."""
-    measured = certify(point, polytope, state.y, point - polytope.rows.adjoint(state.y), guess.x)
+    target = polytope.metric.target(point, polytope.rows.adjoint(state.y), guess.x)
+    measured = certify(point, polytope, state.y, target, guess.x)
     return Face(guess.y, guess.free, guess.active, guess.x, *measured.figures())
 
 

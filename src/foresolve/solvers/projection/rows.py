@@ -101,6 +101,12 @@ class Rows(ABC):
         squares = self._squares.adjoint(1 / self.weights)
         return namespace(squares).where(squares > 0, squares, 1.0) ** 0.5
 
+    @cached_property
+    def filled(self) -> Array:
+        """The rows with all their zeros, `(m, n)` or `(B, m, n)`."""
+        dense = self.scipy().toarray()
+        return torch.from_numpy(dense).to(self.values) if isinstance(self.values, Tensor) else dense
+
     def diagonal(self, d: Array) -> Array:
         """That of `C diag(d) C'`, `(B, m)`."""
         return self._squares.apply(d)
@@ -141,6 +147,10 @@ class DenseRows(Rows):
 
     def with_values(self, values: Any) -> DenseRows:
         return DenseRows(values)
+
+    @cached_property
+    def filled(self) -> Array:
+        return self.values
 
     def scipy(self, i: int = 0) -> scipy.sparse.csr_array:
         values = self.values[i] if self.batched else self.values

@@ -47,6 +47,13 @@ class SparseRows(Rows):
         return scipy.sparse.csr_array((values, (self.pattern.row, self.pattern.column)), (self.m, self.n))
 
     @cached_property
+    def filled(self) -> Array:
+        shape = (*self.values.shape[:-1], self.m * self.n)
+        zeros = self.values.new_zeros(shape) if isinstance(self.values, Tensor) else np.zeros(shape)
+        zeros[..., self._index("row") * self.n + self._index("column")] = self.values
+        return zeros.reshape(*shape[:-1], self.m, self.n)
+
+    @cached_property
     def _pair(self) -> tuple[scipy.sparse.csr_array, scipy.sparse.csr_array]:
         matrix = self.scipy()
         return matrix, scipy.sparse.csr_array(matrix.T)
@@ -61,7 +68,7 @@ class SparseRows(Rows):
 
     def _spread(self, vector: Array, source: str, target: str, size: int) -> Array:
         terms = vector[:, self._index(source)] * self.values
-        return _scatter(terms, self._index(target), size)
+        return scattered(terms, self._index(target), size)
 
     def _multiply(self, matrix: scipy.sparse.csr_array, vector: np.ndarray) -> np.ndarray:
         return (matrix @ vector[0])[None] if len(vector) == 1 else np.ascontiguousarray((matrix @ vector.T).T)
@@ -78,7 +85,7 @@ class SparseRows(Rows):
 
     def squared_norms(self) -> Array:
         squares = self.values**2
-        return _scatter(squares if self.batched else squares[None], self._index("row"), self.m)
+        return scattered(squares if self.batched else squares[None], self._index("row"), self.m)
 
     def outer(self, y: Array, x: Array) -> Array:
         row, column = self._index("row"), self._index("column")
@@ -113,7 +120,7 @@ class SparseRows(Rows):
         else:
             first, second = self._index("first"), self._index("second")
             products = self.values[..., first] * self.values[..., second] * d[:, self._index("variable")]
-            entries = _scatter(products, self._index("target"), len(self.pattern.below))
+            entries = scattered(products, self._index("target"), len(self.pattern.below))
         inverse, position = self._index("inverse_order"), self._index("on_diagonal")
         if mask is not None:
             ordered = mask[:, inverse]
@@ -176,7 +183,7 @@ class SparseRows(Rows):
         edge = self.values[..., pattern.long] * d[:, column] ** 0.5
         if mask is not None:
             edge = edge * mask[:, row]
-        lower = short._lower_triangle(d, e + lift * _scatter(edge**2, row, self.m), mask, lift)
+        lower = short._lower_triangle(d, e + lift * scattered(edge**2, row, self.m), mask, lift)
         return [pattern.elimination.solver(*parts) for parts in zip(lower, edge, strict=True)]
 
     @cached_property
@@ -204,7 +211,7 @@ def _zeros(like: Array, size: int) -> Array:
     return like.new_zeros(shape) if isinstance(like, Tensor) else np.zeros(shape)
 
 
-def _scatter(terms: Array, target: Array, size: int) -> Array:
+def scattered(terms: Array, target: Array, size: int) -> Array:
     """Sums of the columns of `terms` that share a `target`."""
     out = _zeros(terms, size)
     if isinstance(terms, Tensor):

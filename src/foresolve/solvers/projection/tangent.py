@@ -1,8 +1,8 @@
-r"""The tangent of a Euclidean projection: how an incoming gradient splits along the face that holds the solution.
+r"""The tangent of a projection: how an incoming gradient splits along the face that holds the solution.
 
-With `F` the free variables and `A` the active rows, `g_F = u + C_AF' z` with `C_AF u = 0`, that is
-`z = (C_AF C_AF')^+ C_AF g_F`: `u` is what moves along the face, `z` what pushes against its rows. Rows may depend on
-each other; `u` is unique all the same, and `z` the one of least norm. `layers/implicit.py` reads gradients off both.
+With `F` the free variables and `A` the active rows, `g_F = H_FF u + C_AF' z` with `C_AF u = 0`: `u` is what moves along
+the face, `z` what pushes against its rows. Rows may depend on each other; `u` is unique all the same, and `z` the one
+of least norm. `layers/implicit.py` reads gradients off both.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch import Tensor
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.active_set import Face
 from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem, Landing
+from foresolve.solvers.projection.metric import IDENTITY
 from foresolve.solvers.projection.polytope import Polytope
 
 # Of the random vector that asks what can move. Unlike the seeds that people choose: with theirs, the vector could be a
@@ -39,8 +40,8 @@ class Tangent:
         xp = namespace(face.x)
         self.polytope, self.face = polytope, face
         self.free, self.active = xp.real(face.free), xp.real(face.active)
-        self._system = FaceSystem(polytope.rows, self.free, self.active) if system is None else system
-        if polytope.rows.unimodular:
+        self._system = FaceSystem(polytope.rows, self.free, self.active, polytope.metric) if system is None else system
+        if polytope.rows.unimodular and polytope.metric is IDENTITY:
             self.error = xp.real(face.residual < 0)
             self.weakest = self.error + 1.0
         else:
@@ -49,17 +50,25 @@ class Tangent:
     def along(self, g: Array) -> Array:
         """`u`, the part of `g` along the face; what is below its own error is zero."""
         xp, landing = namespace(g), self._checked(self._system.land(g))
-        noise = xp.at_least(landing.error, ROUNDING) * xp.amax(abs(g) * self.free)
+        metric = self.polytope.metric
+        size = metric.divided(abs(g) * self.free) if metric.separable else abs(landing.w)
+        noise = xp.at_least(landing.error, ROUNDING) * xp.amax(size)
         return xp.where(abs(landing.w) <= noise[:, None], 0.0, landing.w)
 
-    def split(self, g: Array) -> tuple[Array, Array]:
-        """`g_F = u + C_AF' z`: the part along the face, and the multipliers of the rest."""
-        return self.along(g), self._checked(self._even.land(g)).z
+    def split(self, g: Array, k: Array | None = None) -> tuple[Array, Array]:
+        """`g_F = H_FF u + C_AF' z`: the part along the face, and the multipliers of the rest.
+
+        With `k` `(B, m)`, `C_AF u = k` instead of 0, as far as that can be: of `k` what lies in the range of `C_AF`.
+        """
+        if k is None:
+            return self.along(g), self._checked(self._even.land(g)).z
+        landing = self._checked(self._even.land(g, self._even.within_range(k)))
+        return landing.w, landing.z
 
     @cached_property
     def _even(self) -> FaceSystem:
         """With equal shifts, large enough for the noise of dependent rows: they make `z` the one of least norm."""
-        return FaceSystem(self.polytope.rows, self.free, self.active, even=True)
+        return FaceSystem(self.polytope.rows, self.free, self.active, self.polytope.metric, even=True)
 
     def _checked(self, landing: Landing) -> Landing:
         xp, error = namespace(self.error), landing.error
@@ -71,7 +80,18 @@ class Tangent:
     def _probed(self) -> Landing:
         """Where a random vector lands: it shows weak directions, and what can move at all."""
         probe = _probe(self.free.shape[-1])
-        return self._system.land(torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe)
+        probe = torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe
+        return self._system.land(probe * self.polytope.metric.h)
+
+    @property
+    def stretch(self) -> Array:
+        """By how much more than one coordinate's own `h` says a gradient moves `x`, as far as a random one shows."""
+        xp = namespace(self.free)
+        return xp.at_least(xp.amax(abs(self._probed.w)) / abs(_probe(self.free.shape[-1])).max(), 1.0)
+
+    def correction(self, gradient: Array) -> Array:
+        """What `x` lacks where `gradient` is left of stationarity on the free variables, `(B, n)`."""
+        return self._system.land(gradient * self.free).w
 
     def movable(self) -> Array:
         """How many coordinates can move along the face: those where the image of a random vector is not zero."""

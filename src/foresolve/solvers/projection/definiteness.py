@@ -1,0 +1,72 @@
+"""Whether quadratic forms are convex, and on which space they are strictly so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+import torch
+from torch import Tensor
+
+# In units of the largest diagonal entry: what rounding may have made of a zero eigenvalue.
+ROUNDING = 1e-10
+# In units of the diagonal: smaller eigenvalues leave fewer than four digits of `x`.
+DEFINITE = 1e-11
+# Up to this size a sparse matrix is looked at with all its zeros.
+MOST_DENSE = 2_000
+
+
+def semidefinite(matrix: Tensor) -> Tensor:
+    """Which of some symmetric matrices `(B, n, n)` have no negative eigenvalue, for all that rounding tells."""
+    diagonal = matrix.diagonal(dim1=-2, dim2=-1)
+    size = diagonal.abs().amax(-1, keepdim=True)
+    size = torch.where(size > 0, size, matrix.abs().amax((-1, -2)).unsqueeze(-1))
+    lift = ROUNDING * torch.where(size > 0, size, 1.0).expand_as(diagonal)
+    _, info = torch.linalg.cholesky_ex(matrix + torch.diag_embed(lift))
+    return info == 0
+
+
+def definite(matrix: Tensor) -> Tensor:
+    """Which of some symmetric matrices `(B, n, n)` are positive definite, in units of their diagonal."""
+    diagonal = matrix.diagonal(dim1=-2, dim2=-1)
+    positive = (diagonal > 0).all(-1)
+    scale = torch.where(diagonal > 0, diagonal, 1.0).rsqrt()
+    scaled = matrix * scale.unsqueeze(-1) * scale.unsqueeze(-2)
+    _, info = torch.linalg.cholesky_ex(scaled - torch.diag_embed(torch.full_like(diagonal, DEFINITE)))
+    return positive & (info == 0)
+
+
+def least_eigenvalue(matrix: Tensor) -> float:
+    """Of one symmetric matrix `(n, n)`."""
+    return float(torch.linalg.eigvalsh(matrix.detach().cpu())[0])
+
+
+def sparse_definite(matrix: scipy.sparse.csc_array, shift: float) -> bool:
+    """Whether `matrix + shift` is positive definite: by the signs of its pivots."""
+    n = len(matrix.diagonal())
+    shifted = scipy.sparse.csc_matrix(matrix + shift * scipy.sparse.eye_array(n))
+    options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
+    try:
+        factors = scipy.sparse.linalg.splu(shifted, permc_spec="MMD_AT_PLUS_A", options=options)
+    except RuntimeError:  # a pivot vanished
+        return False
+    return bool((factors.U.diagonal() > 0).all()) and bool((factors.perm_r == factors.perm_c).all())
+
+
+def sparse_least_eigenvalue(matrix: scipy.sparse.csc_array) -> float:
+    """Of one symmetric sparse matrix."""
+    values: Any = scipy.sparse.linalg.eigsh(matrix, k=1, which="SA", return_eigenvectors=False)
+    return float(values[0])
+
+
+def definite_on_null_space(matrix: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether `d'Qd > 0` for all `d != 0` with `rows d = 0`."""
+    scale = np.abs(rows).max(-1, keepdims=True, initial=0.0)
+    basis = scipy.linalg.null_space(rows / np.where(scale > 0, scale, 1.0))
+    if basis.shape[1] == 0:
+        return True
+    values = np.linalg.eigvalsh(basis.T @ matrix @ basis)
+    return bool(values[0] > ROUNDING * np.abs(matrix).max())

@@ -1,0 +1,143 @@
+"""Metrics that couple variables: a few factors, or a full matrix."""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+from typing import Any
+
+from torch import Tensor
+
+from foresolve.solvers.arrays import Array, namespace, to_array
+from foresolve.solvers.projection.matrix_saddles import DenseSaddle, LowRankSaddle, ReinforcedSaddle
+from foresolve.solvers.projection.metric import Metric, chosen, product, summed
+from foresolve.solvers.projection.rows import Rows, diagonal, times
+from foresolve.solvers.projection.saddle import Saddle, SaddleTerms, filled
+
+
+class LowRankMetric(Metric):
+    """`H = diag(shift) + V V'` with few columns `V` `(1 or B, n, k)` and `shift > 0` `(1 or B, n)`."""
+
+    def __init__(self, shift: Any, factor: Any) -> None:
+        self.shift, self.factor = shift, factor
+
+    @cached_property
+    def h(self) -> Array:
+        return self.shift + (self.factor**2).sum(-1)
+
+    @cached_property
+    def _sizes(self) -> Array:
+        return abs(self.factor)
+
+    def apply(self, x: Array) -> Array:
+        return self.shift * x + times(self.factor, _inner(self.factor, x))
+
+    def reach(self, x: Array) -> Array:
+        x = abs(x)
+        return self.shift * x + times(self._sizes, _inner(self._sizes, x))
+
+    def select(self, index: Array) -> Metric:
+        return LowRankMetric(chosen(self.shift, index), chosen(self.factor, index))
+
+    def system(self, terms: SaddleTerms) -> Saddle:
+        return LowRankSaddle(terms, self.shift, self.factor)
+
+    def numeric(self) -> Metric:
+        return LowRankMetric(to_array(self.shift), to_array(self.factor))
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        return self.shift, self.factor
+
+    def gradients(self, u: Array, x: Array) -> tuple[Array, ...]:
+        of_u, of_x = _inner(self.factor, u), _inner(self.factor, x)
+        terms = u[..., None] * of_x[:, None, :] + x[..., None] * of_u[:, None, :]
+        return summed(-u * x, self.shift), summed(-terms, self.factor)
+
+
+class DenseMetric(Metric):
+    """`H = diag(shift) + Q` with a symmetric `Q` `(1 or B, n, n)`.
+
+    `leaning` says that it is definite on the null space of the equality rows alone, and to be `reinforced` by them.
+    """
+
+    def __init__(self, shift: Any, matrix: Any, *, leaning: bool = False) -> None:
+        self.shift, self.matrix, self._leaning = shift, matrix, leaning
+
+    @cached_property
+    def full(self) -> Array:
+        """`H`, `(1 or B, n, n)`."""
+        total = self.matrix + namespace(self.shift).zeros_like(self.shift)[..., None]
+        on_diagonal = diagonal(total)
+        on_diagonal += self.shift
+        return total
+
+    @cached_property
+    def h(self) -> Array:
+        return diagonal(self.full) + 0.0
+
+    @cached_property
+    def _sizes(self) -> Array:
+        return abs(self.full)
+
+    def apply(self, x: Array) -> Array:
+        return product(self.full, x)
+
+    def reach(self, x: Array) -> Array:
+        return product(self._sizes, abs(x))
+
+    def select(self, index: Array) -> Metric:
+        return self._handed_down(DenseMetric(chosen(self.shift, index), chosen(self.matrix, index)), index)
+
+    def _handed_down(self, twin: DenseMetric, index: Array) -> DenseMetric:
+        """With what is worked out already."""
+        for name in ("full", "h", "_sizes"):
+            if name in self.__dict__:
+                setattr(twin, name, chosen(getattr(self, name), index))
+        return twin
+
+    def system(self, terms: SaddleTerms) -> Saddle:
+        return DenseSaddle(terms, self.h, self.full)
+
+    def numeric(self) -> Metric:
+        return DenseMetric(to_array(self.shift), to_array(self.matrix), leaning=self._leaning)
+
+    def reinforced(self, rows: Rows, equality: Array) -> Metric:
+        return ReinforcedMetric(self, rows, equality) if self._leaning else self
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        return self.shift, self.matrix
+
+    def gradients(self, u: Array, x: Array) -> tuple[Array, ...]:
+        half = (u.T @ x)[None] if len(self.matrix) == 1 else u[..., None] * x[:, None, :]
+        return summed(-u * x, self.shift), (half + half.swapaxes(-1, -2)) / -2
+
+
+class ReinforcedMetric(DenseMetric):
+    """One that is definite on the null space of the equality rows `E` alone.
+
+    `H + E' W E` is definite everywhere, and makes the same decisions: where `E x = b` it differs by a constant. Only
+    factorizations see it, with `r + E' W p` in place of `r`.
+    """
+
+    def __init__(self, metric: DenseMetric, rows: Rows, equality: Array) -> None:
+        super().__init__(metric.shift, metric.matrix)
+        xp, self.full = namespace(metric.shift), metric.full
+        size = xp.amax(diagonal(self.full), keepdims=True)
+        self.ballast = xp.where(equality, size / rows.weights, 0.0)
+        values = filled(rows)
+        self.definite = self.full + (values * self.ballast[..., None]).swapaxes(-1, -2) @ values
+        self.h = diagonal(self.definite) + 0.0
+
+    def select(self, index: Array) -> Metric:
+        twin = copy.copy(self)
+        for name in ("shift", "matrix", "full", "h", "_sizes", "ballast", "definite"):
+            if name in self.__dict__:
+                setattr(twin, name, chosen(getattr(self, name), index))
+        return twin
+
+    def system(self, terms: SaddleTerms) -> Saddle:
+        return ReinforcedSaddle(terms, self.h, self.definite, self.ballast)
+
+
+def _inner(factor: Array, x: Array) -> Array:
+    return x @ factor[0] if len(factor) == 1 else times(factor.swapaxes(-1, -2), x)
