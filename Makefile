@@ -8,7 +8,7 @@ JOBS ?= 2
 DURATIONS ?= 25
 
 .PHONY: help demo test test-slow test-durations test-cuda test-lowest stress coverage check lint format types
-.PHONY: bench-linear bench-submodular bench-learning bench-compare house clean
+.PHONY: bench-linear bench-quadratic bench-submodular bench-learning bench-compare house clean
 
 help:
 	@echo "demo          the paper's three domains in small, on embedded data: tables and a report"
@@ -18,7 +18,7 @@ help:
 	@echo "stress        tens of thousands of random instances against exact references; minutes"
 	@echo "coverage      the test suite, and how much of each floor it runs"
 	@echo "check         ruff, ruff format, pyright, tests"
-	@echo "bench-linear, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
+	@echo "bench-linear, bench-quadratic, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
 	@echo "bench-compare OLD=FOLDER   this tree and another one (its src), in turns: is anything slower?"
 	@echo "house         files, functions, names and duplicates of the source tree, counted"
 
@@ -85,6 +85,9 @@ check: lint types test
 bench-linear: $(STAMP)
 	$(BIN)/python -m benchmarks.linear.run --foresolve-python $(BIN)/python $(ARGS)
 	$(BIN)/python -m benchmarks.linear.memory
+
+bench-quadratic: $(STAMP)
+	$(BIN)/python -m benchmarks.quadratic.run --foresolve-python $(BIN)/python $(ARGS)
 
 bench-submodular: $(STAMP)
 	$(BIN)/python -m benchmarks.submodular.run --foresolve-python $(BIN)/python $(ARGS)

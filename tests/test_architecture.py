@@ -39,6 +39,7 @@ ABOUT_NO_MODULE = {
     "layers/test_cuda.py",
     "layers/test_multilinear_cuda.py",
     "layers/test_multilinear_sampled.py",
+    "layers/test_quadratic_programs.py",
     "learning/test_cuda.py",
     "losses/test_compatibility.py",
     "problems/test_mistakes.py",

@@ -14,11 +14,12 @@ class Calls:
     """Rounds of calls within a budget: yields `(call, draw)`; the caller reports each with `took`.
 
     Every draw is used once, the first in the cold call; after that the others come round again, so never the same theta
-    twice in a row, until `most` calls or `enough` seconds.
+    twice in a row, until `most` calls or `enough` seconds. After `patience` seconds not every draw need have been used.
     """
 
-    def __init__(self, draws: int, *, budget: float, most: int, enough: float) -> None:
+    def __init__(self, draws: int, *, budget: float, most: int, enough: float, patience: float | None = None) -> None:
         self.draws, self.budget, self.most, self.enough = draws, budget, most, enough
+        self.patience = budget if patience is None else patience
         self.timings: list[Timing] = []
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
@@ -26,7 +27,8 @@ class Calls:
         while (call := len(self.timings)) < self.most:
             elapsed = time.perf_counter() - started
             last = sum(self.timings[-1]) if self.timings else 0.0
-            if elapsed + 1.2 * last > self.budget or (call >= self.draws and elapsed > self.enough):
+            sufficient = self.enough if call >= self.draws else self.patience
+            if elapsed + 1.2 * last > self.budget or elapsed > sufficient:
                 return
             yield call, self._draw(call)
 

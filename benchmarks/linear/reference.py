@@ -12,17 +12,16 @@ every step, there is a kink nearby, and the instance is counted but not compared
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import clarabel
 import numpy as np
-import piqp
 import scipy.sparse as sp
 
-from benchmarks.linear.catalogue import CASES_DIR, PROBLEMS
+from benchmarks._harness.layers.accuracy import save_reference
+from benchmarks._harness.layers.solvers import with_clarabel, with_piqp
+from benchmarks.linear.catalogue import PROBLEMS, SUITE
 from benchmarks.linear.certificate import distance_bound
 from benchmarks.linear.inputs import Case, load
 
@@ -38,45 +37,6 @@ class Answer:
     x: np.ndarray
     polished: bool
     gap: float
-
-
-def with_clarabel(case: Case, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Clarabel's x, its multipliers of `G x <= h`, and the slacks."""
-    A, b = case.equalities()
-    G, h = case.inequalities()
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    settings.max_iter = 200
-    cones = [clarabel.ZeroConeT(len(b)), clarabel.NonnegativeConeT(len(h))]
-    P = sp.csc_matrix(2.0 * case.gamma * sp.identity(case.n))
-    rows = sp.vstack([A, G], format="csc")
-    solution = clarabel.DefaultSolver(P, -c, rows, np.concatenate([b, h]), cones, settings).solve()
-    return np.array(solution.x), np.array(solution.z)[len(b) :], np.array(solution.s)[len(b) :]
-
-
-def with_piqp(case: Case, c: np.ndarray) -> np.ndarray:
-    A, b = case.equalities()
-    solver = piqp.SparseSolver()
-    solver.settings.verbose = False
-    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = 1e-12
-    solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = 1e-12
-    P = sp.csc_matrix(2.0 * case.gamma * sp.identity(case.n))
-    G = sp.csc_matrix(case.A_ub)
-    solver.setup(P, -c, sp.csc_matrix(A), b, G, None, case.b_ub, case.lower, case.upper)
-    solver.solve()
-    return np.array(solver.result.x)
-
-
-def infeasibility(case: Case, x: np.ndarray) -> float:
-    parts = [
-        np.abs(case.A_eq @ x - case.b_eq),
-        case.A_ub @ x - case.b_ub,
-        case.lower - x,
-        x - case.upper,
-        np.zeros(1),
-    ]
-    return float(np.concatenate(parts).max())
 
 
 def polish(case: Case, c: np.ndarray, active: np.ndarray) -> np.ndarray:
@@ -96,14 +56,15 @@ def polish(case: Case, c: np.ndarray, active: np.ndarray) -> np.ndarray:
 
 def solve(case: Case, theta: np.ndarray, compare: bool = False) -> Answer:
     c = case.sign * theta
-    x, multipliers, slacks = with_clarabel(case, c)
-    gap = float(np.abs(x - with_piqp(case, c)).max()) if compare else 0.0
+    point = with_clarabel(case, case.hessian(), c)
+    x, multipliers, slacks = point.x, point.multipliers, point.slacks
+    gap = float(np.abs(x - with_piqp(case, case.hessian(), c).x).max()) if compare else 0.0
     best: np.ndarray | None = None
     # An active set with every multiplier clear of its slack needs one guess.
     clear = float(np.maximum(multipliers, slacks).min()) > 1e-4
     for guess in GUESSES[:1] if clear else GUESSES:
         exact = polish(case, c, multipliers > guess * slacks)
-        if infeasibility(case, exact) > 1e-10 or float(np.abs(exact - x).max()) > 1e-5:
+        if case.infeasibility(exact) > 1e-10 or float(np.abs(exact - x).max()) > 1e-5:
             continue
         # Difference of two objectives, written so that nothing cancels.
         if best is None or (exact - best) @ (c - case.gamma * (exact + best)) > 0.0:
@@ -169,7 +130,7 @@ def main(names: list[str]) -> None:
             "polished": sum(answer.polished for answer in answers),
             "clarabel_vs_piqp": max(answer.gap for answer in answers),
             "free_share": float(inside.mean()),
-            "infeasibility": max(infeasibility(case, row) for row in x.reshape(-1, n)),
+            "infeasibility": max(case.infeasibility(row) for row in x.reshape(-1, n)),
             "certified_distance": max(
                 distance_bound(case, case.theta[draw, instance], x[draw, instance])
                 for draw in range(draws)
@@ -178,9 +139,7 @@ def main(names: list[str]) -> None:
             "gradients": len(checks["pairs"]),
             "kinks": int((~checks["smooth"]).sum()),
         }
-        (CASES_DIR / f"{name}.reference.json").write_text(json.dumps(summary))
-        np.savez_compressed(CASES_DIR / f"{name}.reference.npz", x=x, **checks)
-        print(json.dumps(summary))
+        save_reference(SUITE, name, summary, x=x, **checks)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ def covering(matroid: foresolve.Matroid) -> foresolve.SubmodularProblem:
 
 
 COMMON = {"linear", "exact", "rows", "binary", "shared", "fixed"}
+CURVED = COMMON - {"linear"}
 SETS = {"set function", "projection", "shared", "fixed"}
 TWO_WAY = [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0), (2, 3), (3, 2), (1, 3), (3, 1)]
 # How to make each kind of problem, the shape of its parameters, and what it offers.
@@ -75,6 +76,33 @@ PROBLEMS: dict[str, tuple[Callable[[], foresolve.Problem], tuple[int, ...], set[
         ),
         (2,),
         COMMON - {"fixed"},
+    ),
+    "quadratic program": (
+        lambda: foresolve.QuadraticProgram(
+            [[1.0, 0.2, 0.0], [0.2, 2.0, 0.0], [0.0, 0.0, 1.5]], [[1.0, 1.0, 1.0]], [0.5]
+        ),
+        (3,),
+        CURVED,
+    ),
+    "quadratic program, semidefinite": (
+        lambda: foresolve.QuadraticProgram(factor=[[1.0], [0.5], [0.2]], bounds=(0, 1)),
+        (3,),
+        CURVED,
+    ),
+    "quadratic program, a Q per instance": (
+        lambda: foresolve.QuadraticProgram(diagonal=torch.arange(1.0, 13.0).reshape(4, 3), bounds=(0, 1)),
+        (3,),
+        CURVED - {"shared"},
+    ),
+    "portfolio, predicted risk": (
+        lambda: foresolve.problems.Portfolio(loadings=[[1.0], [0.5]], specific=[0.1, 0.2], predict="both"),
+        (6,),
+        CURVED,
+    ),
+    "tracking": (
+        lambda: foresolve.problems.Tracking([[1.0, 1.0]], [0.6], outputs=[[1.0, 0.0], [1.0, 1.0]], effort=0.1),
+        (2,),
+        CURVED,
     ),
     "knapsack": (lambda: foresolve.Knapsack([2, 3, 4, 5], 8), (4,), COMMON),
     "knapsack, a capacity per instance": (

@@ -15,7 +15,9 @@ from foresolve.data.generated.citations import citation_data
 from foresolve.data.generated.facility_location import facility_location_data
 from foresolve.data.generated.knapsack import knapsack_data
 from foresolve.data.generated.movies import movie_data
+from foresolve.data.generated.portfolio import portfolio_data
 from foresolve.data.generated.shortest_path import shortest_path_data
+from foresolve.data.generated.tracking import tracking_data
 from foresolve.problems.base import Problem
 from foresolve.report.records import Config, Record
 from foresolve.reproduce.domains.matching import with_words
@@ -33,6 +35,8 @@ SMALL: dict[str, Callable[..., DecisionDataset]] = {
     "shortest-path": partial(shortest_path_data, 20, grid=(3, 3)),
     "knapsack": partial(knapsack_data, 20, items=6, dimensions=1, weights=[[3, 4, 5, 6, 7, 8]]),
     "facility": partial(facility_location_data, 15, sites=8, customers=10),
+    "portfolio": partial(portfolio_data, 20, assets=6, degree=16),
+    "tracking": partial(tracking_data, 15),
 }
 
 

@@ -54,6 +54,17 @@ def test_gamma_of_each_instance_and_batches_of_any_shape() -> None:
         assert float(together[i]) == pytest.approx(float(margins(problem, alone, single)), abs=1e-9)
 
 
+def test_multipliers_count_in_units_of_the_curvature() -> None:
+    """`max theta'x - x'Qx / 2` in a box, `Q` = 4: the optimum is clip(theta / 4), and a multiplier counts per 4."""
+    theta = double([[1.0, 5.0]])
+    for form in ({"diagonal": [4.0, 4.0]}, {"Q": [[4.0, 0.0], [0.0, 4.0]]}, {"diagonal": [2.0, 2.0]}):
+        problem = foresolve.QuadraticProgram(**form, bounds=(0, 1))
+        gamma = 0.0 if sum(map(sum, problem.Q.tolist())) == 8 else 1.0
+        least = margin(QuadraticRelaxation(gamma), problem, theta)
+        assert least is not None
+        assert least.tolist() == pytest.approx([0.25])  # x = (0.25, 1): the multiplier of the second is 1
+
+
 def test_layers_without_duals_have_none() -> None:
     theta = torch.rand(2, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     assert margin(foresolve.layers.RegularizedFrankWolfe(0.5), foresolve.TopK(4, 2), theta) is None

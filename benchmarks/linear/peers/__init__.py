@@ -1,5 +1,1 @@
-"""One module per peer. `build(case, **options)` sets up, and returns theta (B, n) -> x (B, n) on autograd.
-
-Constants (matrices, bounds) do not require grad, so that no peer pays for gradients nobody asked for, unless
-it computes them regardless.
-"""
+"""What foresolve is asked; the other peers are shared (`benchmarks/_harness/layers/peers`)."""

@@ -9,9 +9,11 @@ from foresolve.data.generated.knapsack import knapsack_data
 from foresolve.data.generated.loads import load_data
 from foresolve.data.generated.movies import movie_data
 from foresolve.data.generated.polynomial import PolynomialDataset, PolynomialRule
+from foresolve.data.generated.portfolio import MarketRule, PortfolioDataset, portfolio_data
 from foresolve.data.generated.prices import price_data
 from foresolve.data.generated.shortest_path import shortest_path_data
 from foresolve.data.generated.terrain import terrain_data
+from foresolve.data.generated.tracking import tracking_data
 from foresolve.data.generated.travelling_salesman import travelling_salesman_data
 from foresolve.data.real.cora import CitationGraph, cora_data, load_cora
 from foresolve.data.real.edges import read_edges
@@ -24,9 +26,11 @@ __all__ = [
     "Batch",
     "CitationGraph",
     "DecisionDataset",
+    "MarketRule",
     "MovieTable",
     "PolynomialDataset",
     "PolynomialRule",
+    "PortfolioDataset",
     "SOURCES",
     "budget_data",
     "check_source",
@@ -41,9 +45,11 @@ __all__ = [
     "load_warcraft",
     "movie_data",
     "movielens_data",
+    "portfolio_data",
     "price_data",
     "read_edges",
     "shortest_path_data",
     "terrain_data",
+    "tracking_data",
     "travelling_salesman_data",
 ]

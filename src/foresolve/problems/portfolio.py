@@ -46,8 +46,8 @@ class Portfolio(QuadraticProgram):
     turnover: at most this much is traded, bought and sold together; needs `current`.
     cost: :math:`\kappa`, of trading a unit, a number or `(n,)`.
     impact: :math:`\eta`, of trading much at once; by default 0.001 of the mean variance, times :math:`\lambda`.
-    predict: what `theta` is: the returns :math:`\mu` `(n,)`; the covariance, `(n * n,)` row by row, or of a factor model
-        the specific variances and then the loadings, `(n + n * k,)` row by row; or both, the returns first.
+    predict: what `theta` is: the returns :math:`\mu` `(n,)`; the covariance, `(n * n,)` row by row, or of a factor
+        model the specific variances and then the loadings, `(n + n * k,)` row by row; or both, the returns first.
     returns: :math:`\mu` `(n,)`, where only the covariance is predicted; 0 unless given.
     names: of the assets.
 

@@ -132,7 +132,9 @@ class QuadraticProgram(CurvedProgram):
         tensor([[0.7500, 0.2500],
                 [0.2500, 0.7500]])
         """
-        given = {name: part for name, part in {"Q": Q, "diagonal": diagonal, "factor": factor}.items() if part}
+        given = {
+            name: part for name, part in {"Q": Q, "diagonal": diagonal, "factor": factor}.items() if part is not None
+        }
         parts: dict[str, Affine | None] = self._constraint_maps(b_ub, b_eq, lower, upper)
         for name, part in given.items():
             own = getattr(self.term, _PARTS[name])

@@ -12,7 +12,13 @@ from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs
 from foresolve.reproduce.runs.plan import plan
 from reproduce import tiny
 
-EXACT = ("matching", "shortest-path", "knapsack")  # problems whose best decisions are known to be best
+EXACT = (
+    "matching",
+    "shortest-path",
+    "knapsack",
+    "portfolio",
+    "tracking",
+)  # problems whose best decisions are known to be best
 
 # With so few sites the decisions of the layer sit on vertices, which it says; with so few channels, in some draws.
 vertices = pytest.mark.filterwarnings("ignore::foresolve.errors.NoGradientWarning")

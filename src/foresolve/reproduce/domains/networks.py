@@ -72,3 +72,17 @@ class Rectified(nn.Module):
 
     def forward(self, features: Any) -> Tensor:
         return self.model(features).clamp(0.0, 1.0)
+
+
+class Scaled(nn.Module):
+    """A model whose predictions of size 1 are brought to the place and size of the parameters."""
+
+    spread: Tensor
+
+    def __init__(self, model: nn.Module, mean: float, spread: Tensor | float) -> None:
+        super().__init__()
+        self.model, self.mean = model, mean
+        self.register_buffer("spread", torch.as_tensor(spread, dtype=torch.get_default_dtype()))
+
+    def forward(self, features: Any) -> Tensor:
+        return self.mean + self.spread * self.model(features)

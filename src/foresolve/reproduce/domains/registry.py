@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from foresolve._base import checks
-from foresolve.reproduce.domains import budget, generated, matching, recommendation
+from foresolve.reproduce.domains import budget, generated, matching, portfolio, recommendation, tracking
 from foresolve.reproduce.domains.domain import Domain
 
 DOMAINS: dict[str, Domain] = {
-    domain.info.name: domain for domain in (budget.DOMAIN, matching.DOMAIN, recommendation.DOMAIN, *generated.DOMAINS)
+    domain.info.name: domain
+    for domain in (
+        budget.DOMAIN,
+        matching.DOMAIN,
+        recommendation.DOMAIN,
+        *generated.DOMAINS,
+        portfolio.DOMAIN,
+        tracking.DOMAIN,
+    )
 }
 
 

@@ -40,7 +40,8 @@ GAP = 1e-9
 NOTHING = 1e-12
 FAR = 100.0
 TOLERANCE, ITERATIONS = 1e-10, 200
-# Of the size of Q and c: the weight of the last decision, where Q is not definite; and how often it is taken anew.
+# Of the size of Q and c: the weight of the last decision, where Q is not definite, and how often it is taken anew with
+# each weight; then that share of the weight, for those that come slowly.
 ANCHOR = 1e-3
 ANCHORED_STEPS = 30
 
@@ -117,7 +118,11 @@ class QuadraticPool:
         if open_:
             found = self._exact(gains[open_], model_of[open_], [starts[b] for b in open_])
             for b, (x, y) in zip(open_, found, strict=True):
-                outcomes[b] = self._judged(x, y, gains[b], int(model_of[b]), starts[b])
+                outcome = self._judged(x, y, gains[b], int(model_of[b]), starts[b])
+                # HiGHS' regularization gives a decision, a far one, also where there is no best.
+                endless = outcome.ending == Ending.FAILED and self._own is None
+                unbounded = endless and self._has_ray(gains[b], int(model_of[b]))
+                outcomes[b] = Outcome(Ending.UNBOUNDED) if unbounded else outcome
         return [outcome for outcome in outcomes if outcome is not None]
 
     # -- no decision ---------------------------------------------------------------------------------------------------
@@ -181,16 +186,20 @@ class QuadraticPool:
         size = float(np.abs(x).max(initial=0.0)) or 1.0
         form = self._form(instance)
         rho = ANCHOR * max(float(form.diagonal().max(initial=0.0)), float(np.abs(gains).max(initial=0.0)) / size) or 1.0
-        set_ = self._instances(own, self._metric(rho).select(own))
         y, near = None if start.y is None else start.y[None], x[None]
         best = (x, np.zeros(self.polytope.rows.m) if start.y is None else start.y)
-        for _ in range(ANCHORED_STEPS):
-            result = project(gains[None] + rho * near, set_, tol=TOLERANCE, max_iter=ITERATIONS, start=y, near=near)
-            moved = float(np.abs(result.face.x - near).max(initial=0.0))
-            near, y = result.face.x, result.face.y
-            best = near[0], y[0]
-            if moved <= NOTHING * size or self._gap(*best, gains, instance) <= GAP / 10:
-                break
+        for weight in (rho, ANCHOR * rho, ANCHOR**2 * rho):
+            set_ = self._instances(own, self._metric(weight).select(own))
+            for _ in range(ANCHORED_STEPS):
+                point = gains[None] + weight * near
+                result = project(point, set_, tol=TOLERANCE, max_iter=ITERATIONS, start=y, near=near)
+                moved = float(np.abs(result.face.x - near).max(initial=0.0))
+                near, y = result.face.x, result.face.y
+                best = near[0], y[0]
+                if self._gap(*best, gains, instance) <= GAP / 10:
+                    return best
+                if moved <= NOTHING * size:
+                    break
         return best
 
     def _judged(self, x: np.ndarray, y: np.ndarray, gains: np.ndarray, instance: int, start: Start) -> Outcome:

@@ -20,6 +20,7 @@ from foresolve.solvers.projection.polytope import Polytope
 # of x, is put there.
 SNAP = 0.1
 SNAPPED_STEPS = 3
+SETBACKS = 1
 # Of a row's terms: rounding, with room for long rows.
 EXACT = 1e-13
 
@@ -105,7 +106,14 @@ def face_without_rows(point: Array, polytope: Polytope) -> Face:
     y = xp.zeros_like(polytope.rhs)
     if not bool((xp.where(polytope.equality, abs(excess), excess) > 0).any(-1).all()):
         return face_at(point, polytope, y, near=x)
-    free = (t > polytope.lower) & (t < polytope.upper)
+    return unknown_face(point, polytope)
+
+
+def unknown_face(point: Array, polytope: Polytope) -> Face:
+    """The nearest decisions within the bounds, of which nothing is known."""
+    xp, t = namespace(point), polytope.metric.divided(point)
+    x = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
+    free, y = (t > polytope.lower) & (t < polytope.upper), xp.zeros_like(polytope.rhs)
     broken = xp.full_like(y, float("inf"))
     unknown = xp.full_like(x.sum(-1), float("inf"))
     # Each figure an array of its own: they are written to instance by instance.
@@ -129,6 +137,35 @@ def newton_step(point: Array, polytope: Polytope, face: Face | Guess, snap: floa
     near = xp.where(face.free, landing.w, face.x)
     target = metric.target(slope, rows.adjoint(landing.z), near)
     return face_at(point, polytope, y + landing.z, xp.where(face.free, landing.w, target), snap), system
+
+
+def pursue(point: Array, polytope: Polytope, tol: float) -> tuple[Face, Array]:
+    """The exact faces of those instances that Newton's method finds from nothing, and the steps that each took.
+
+    It begins with all variables free and the equalities alone. Where a face has few free variables, its system is
+    small, so that the pursuit costs a fraction of an interior point method; it is given up where the face stays as it
+    is, or changes no less than before more than `SETBACKS` times. Instances that it does not find have an infinite
+    residual.
+    """
+    xp = namespace(point)
+    best, spent = unknown_face(point, polytope), xp.counts(point)
+    latest: Face | Guess = Guess(best.y, (polytope.upper > polytope.lower) & xp.isfinite(point), best.active, best.x)
+    index, least = xp.nonzero(spent == 0), xp.full_like(best.residual, float("inf"))
+    setbacks = xp.zeros_like(least)
+    while len(index):
+        whole = len(index) == len(point)
+        s, set_ = (point, polytope) if whole else (point[index], polytope.select(index))
+        face, _ = newton_step(s, set_, latest)
+        spent[index] += 1
+        settled = face.settled(tol)
+        done = xp.nonzero(settled)
+        best.put(index[done], face.select(done))
+        changes = (face.free != latest.free).sum(-1) + (face.active != latest.active).sum(-1)
+        setbacks = setbacks + (changes >= least)
+        going = xp.nonzero(~settled & (changes > 0) & (setbacks <= SETBACKS) & xp.isfinite(face.residual))
+        index, latest = index[going], face.select(going)
+        least, setbacks = xp.minimum(least, xp.real(changes))[going], setbacks[going]
+    return best, spent
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,28 +26,34 @@ LOOP = 128
 class CholeskyFactor:
     """`A = L L'` of a batch of symmetric positive definite matrices, of which the lower triangle is read.
 
+    They may come one by one, so that a large batch need not be held as a whole.
+
     A matrix that rounding made indefinite gets a larger diagonal; non-finite input gives a non-finite answer, which the
     callers look for.
     """
 
-    def __init__(self, matrix: Array) -> None:
-        self._loop = isinstance(matrix, np.ndarray) and len(matrix) <= LOOP
+    def __init__(self, matrix: Array | Iterable[np.ndarray]) -> None:
+        self._loop = not isinstance(matrix, Tensor) and not (isinstance(matrix, np.ndarray) and len(matrix) > LOOP)
         if self._loop:
-            self._factors = [_factor(a) for a in matrix]
+            matrices: Any = matrix
+            self._factors = [_factor(a) for a in matrices]
         else:
             self._tensor = _factor_batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
 
     def solve(self, v: Array) -> Array:
-        """`A^{-1} v`."""
+        """`A^{-1} v`, `(B, n)`; a single matrix serves every row of `v`."""
         if self._loop:
             if len(self._factors) == 1:
-                return potrs(self._factors[0], v[0], lower=0)[0][None]
+                return potrs(self._factors[0], v[0] if len(v) == 1 else v.T, lower=0)[0].T.reshape(v.shape)
             out = np.empty_like(v)
             for i, c in enumerate(self._factors):
                 out[i] = potrs(c, v[i], lower=0)[0]
             return out
         right = v if isinstance(v, Tensor) else torch.from_numpy(v)
-        solution = torch.cholesky_solve(right.unsqueeze(-1), self._tensor).squeeze(-1)
+        if len(self._tensor) == 1:
+            solution = torch.cholesky_solve(right.mT, self._tensor[0]).mT
+        else:
+            solution = torch.cholesky_solve(right.unsqueeze(-1), self._tensor).squeeze(-1)
         return solution if isinstance(v, Tensor) else solution.numpy()
 
     def whitened(self, rows: Array) -> Array:

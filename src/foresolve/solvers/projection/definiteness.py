@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 import torch
 from torch import Tensor
 
-# In units of the largest diagonal entry: what rounding may have made of a zero eigenvalue.
+# In units of the diagonal: what rounding may have made of a zero eigenvalue.
 ROUNDING = 1e-10
 # In units of the diagonal: smaller eigenvalues leave fewer than four digits of `x`.
 DEFINITE = 1e-11
@@ -20,23 +20,29 @@ MOST_DENSE = 2_000
 
 
 def semidefinite(matrix: Tensor) -> Tensor:
-    """Which of some symmetric matrices `(B, n, n)` have no negative eigenvalue, for all that rounding tells."""
-    diagonal = matrix.diagonal(dim1=-2, dim2=-1)
-    size = diagonal.abs().amax(-1, keepdim=True)
-    size = torch.where(size > 0, size, matrix.abs().amax((-1, -2)).unsqueeze(-1))
-    lift = ROUNDING * torch.where(size > 0, size, 1.0).expand_as(diagonal)
-    _, info = torch.linalg.cholesky_ex(matrix + torch.diag_embed(lift))
-    return info == 0
+    """Which of some symmetric matrices `(B, n, n)` have no negative eigenvalue, for all that rounding tells.
+
+    Each variable is measured by its own diagonal entry, so that a large one hides nothing; one without a diagonal entry
+    has no others.
+    """
+    scaled, diagonal = _scaled(matrix)
+    _, info = torch.linalg.cholesky_ex(scaled + torch.diag_embed(torch.where(diagonal > 0, ROUNDING, 1.0)))
+    alone = ((diagonal > 0).unsqueeze(-1) | (matrix == 0)).all(-1).all(-1)
+    return (info == 0) & alone
 
 
 def definite(matrix: Tensor) -> Tensor:
     """Which of some symmetric matrices `(B, n, n)` are positive definite, in units of their diagonal."""
-    diagonal = matrix.diagonal(dim1=-2, dim2=-1)
-    positive = (diagonal > 0).all(-1)
-    scale = torch.where(diagonal > 0, diagonal, 1.0).rsqrt()
-    scaled = matrix * scale.unsqueeze(-1) * scale.unsqueeze(-2)
+    scaled, diagonal = _scaled(matrix)
     _, info = torch.linalg.cholesky_ex(scaled - torch.diag_embed(torch.full_like(diagonal, DEFINITE)))
-    return positive & (info == 0)
+    return (diagonal > 0).all(-1) & (info == 0)
+
+
+def _scaled(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """With a diagonal of ones where it is positive, and the diagonal itself."""
+    diagonal = matrix.diagonal(dim1=-2, dim2=-1)
+    scale = torch.where(diagonal > 0, diagonal, 1.0).rsqrt()
+    return matrix * scale.unsqueeze(-1) * scale.unsqueeze(-2), diagonal
 
 
 def least_eigenvalue(matrix: Tensor) -> float:
@@ -45,9 +51,18 @@ def least_eigenvalue(matrix: Tensor) -> float:
 
 
 def sparse_definite(matrix: scipy.sparse.csc_array, shift: float) -> bool:
-    """Whether `matrix + shift` is positive definite: by the signs of its pivots."""
-    n = len(matrix.diagonal())
-    shifted = scipy.sparse.csc_matrix(matrix + shift * scipy.sparse.eye_array(n))
+    """Whether a matrix is positive definite once `shift` times its diagonal is added: by the signs of its pivots.
+
+    Where the shift is positive, variables without any entries do not count.
+    """
+    diagonal = matrix.diagonal()
+    positive = diagonal > 0
+    if not positive.all():
+        if shift <= 0 or abs(matrix[~positive]).sum() > 0:
+            return False
+        matrix, diagonal = matrix[positive][:, positive], diagonal[positive]
+    scale = scipy.sparse.diags_array(diagonal**-0.5)
+    shifted = scipy.sparse.csc_matrix(scale @ matrix @ scale + shift * scipy.sparse.eye_array(len(diagonal)))
     options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
     try:
         factors = scipy.sparse.linalg.splu(shifted, permc_spec="MMD_AT_PLUS_A", options=options)

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.metric import IDENTITY, Metric
 from foresolve.solvers.projection.rows import Rows
@@ -124,7 +126,8 @@ class FaceSystem:
             unsure = unsure & (share < CONTRADICTION)
         if not bool(unsure.any()):
             return landing
-        return self._conjugate(landing, left, v, right, reach, unsure)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no better than what was there
+            return self._conjugate(landing, left, v, right, reach, unsure)
 
     def within_range(self, k: Array) -> Array:
         """The part of `k` `(B, m)` on the active rows that some `C_AF w` is.

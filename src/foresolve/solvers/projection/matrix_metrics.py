@@ -60,6 +60,8 @@ class DenseMetric(Metric):
     `leaning` says that it is definite on the null space of the equality rows alone, and to be `reinforced` by them.
     """
 
+    shrinks = True
+
     def __init__(self, shift: Any, matrix: Any, *, leaning: bool = False) -> None:
         self.shift, self.matrix, self._leaning = shift, matrix, leaning
 
@@ -123,6 +125,7 @@ class ReinforcedMetric(DenseMetric):
         super().__init__(metric.shift, metric.matrix)
         xp, self.full = namespace(metric.shift), metric.full
         size = xp.amax(diagonal(self.full), keepdims=True)
+        size = xp.where(size > 0, size, 1.0)  # Q may be zero where the rows leave a single point
         self.ballast = xp.where(equality, size / rows.weights, 0.0)
         values = filled(rows)
         self.definite = self.full + (values * self.ballast[..., None]).swapaxes(-1, -2) @ values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -47,11 +47,11 @@ def _stacked(terms: SaddleTerms, d: Array, factor: Array) -> JointSolve:
     values, columns = filled(terms.rows), factor.swapaxes(-1, -2)
     if terms.mask is not None:
         values = values * terms.mask[..., None]
-    size = max(len(values), len(columns))
+    size = len(columns) if len(values) == 1 else len(values)
     parts = [xp.expand(part, (size, *part.shape[1:])) for part in (values, columns)]
     both = np.concatenate(parts, 1) if isinstance(d, np.ndarray) else torch.cat(parts, 1)
     e = xp.cat([terms.e, xp.full((len(d), factor.shape[-1]), 1.0, d)])
-    solve = DenseRows(both if size > 1 else both[0]).factor(d, e, None, terms.lift)
+    solve = DenseRows(both if size != 1 else both[0]).factor(d, e, None, terms.lift)
 
     def joint(above: Array, below: Array) -> tuple[Array, Array]:
         both = solve(xp.cat([above, below]))
@@ -84,35 +84,36 @@ class DenseSaddle(Saddle):
     """`H` a full matrix: with `s = (h + w)^{-1/2}`, `D = s (s (H + w) s)^{-1} s`, whose matrix has a diagonal of ones.
 
     Its Cholesky factor `L` whitens the rows: `C D C' = Y Y'` with `Y = C s L'^{-1}`, one more set of dense rows.
-    A face with few free variables is factorized on these alone.
+    A face with few free variables is factorized on these alone, and one that a whole batch shares, once.
     """
 
     def __init__(self, terms: SaddleTerms, h: Array, matrix: Array) -> None:
         super().__init__(terms)
-        d = terms.inverse(h)
+        own = terms.common() if len(matrix) == 1 else terms
+        d = own.inverse(h)
         self._places = _few(d)
         self._s = s = _picked(d, self._places) ** 0.5
-        scaled = _submatrix(matrix, self._places) * s[:, :, None] * s[:, None, :]
-        on_diagonal = diagonal(scaled)
-        on_diagonal[...] = 1.0
-        self._factor = CholeskyFactor(scaled)
+        self._factor = CholeskyFactor(_scaled(matrix, self._places, s))
         self._normal: Solve = lambda p: p
-        if terms.rows.m:
-            values = filled(terms.rows)
-            if terms.mask is not None:
-                values = values * terms.mask[..., None]
+        if own.rows.m:
+            values = filled(own.rows)
+            if own.mask is not None:
+                values = values * own.mask[..., None]
             white = DenseRows(self._factor.whitened(_columns(values, self._places) * s[:, None, :]))
-            self._normal = white.factor(namespace(s).full_like(s, 1.0), terms.e, None, terms.lift)
+            self._normal = white.factor(namespace(s).full_like(s, 1.0), own.e, None, own.lift)
 
     def _response(self, r: Array) -> Array:
         """`D r`."""
-        part = self._s * self._factor.solve(self._s * _picked(r, self._places))
         if self._places is None:
-            return part
-        out = namespace(r).zeros_like(self.terms.free)
+            return self._s * self._factor.solve(self._s * r)
+        places = self._places
+        if len(places) < len(r):
+            places = namespace(r).expand(places, (len(r), places.shape[1]))
+        part = self._s * self._factor.solve(self._s * _picked(r, places))
+        out = namespace(r).zeros_like(r)
         if isinstance(out, Tensor):
-            return out.scatter(1, self._places, part)
-        np.put_along_axis(out, self._places, part, 1)
+            return out.scatter(1, places, part)
+        np.put_along_axis(out, places, part, 1)
         return out
 
     def step(self, r: Array, p: Array) -> tuple[Array, Array]:
@@ -124,14 +125,19 @@ class DenseSaddle(Saddle):
 
 
 class ReinforcedSaddle(DenseSaddle):
-    """That of `H + E' W E` with `W = diag(ballast)` on equality rows: the same system, since `E dx = p` there."""
+    """That of `H + E' W E` with `W = diag(ballast)` on equality rows `E`.
+
+    With `E dx - e dy' = p`, `(H + E'WE) dx + E'dy' = r + E'W p` says `H dx + E'(1 + W e) dy' = r`: the same system,
+    with `dy = (1 + W e) dy'`, and `e / (1 + W e)` in place of `e`.
+    """
 
     def __init__(self, terms: SaddleTerms, h: Array, matrix: Array, ballast: Array) -> None:
         super().__init__(terms, h, matrix)
         self._ballast = ballast
 
     def step(self, r: Array, p: Array) -> tuple[Array, Array]:
-        return super().step(r + self.terms.rows.adjoint(self._ballast * p), p)
+        dx, dy = super().step(r + self.terms.rows.adjoint(self._ballast * p), p)
+        return dx, dy * (1 + self._ballast * self.terms.e)
 
 
 def _few(d: Array) -> Array | None:
@@ -151,13 +157,30 @@ def _picked(array: Array, places: Array | None) -> Array:
     return array.gather(1, places) if isinstance(array, Tensor) else np.take_along_axis(array, places, 1)
 
 
-def _submatrix(matrix: Array, places: Array | None) -> Array:
-    if places is None:
-        return matrix
-    if len(matrix) == 1:
-        return matrix[0][places[:, :, None], places[:, None, :]]
-    own = torch.arange(len(places), device=places.device) if isinstance(places, Tensor) else np.arange(len(places))
-    return matrix[own[:, None, None], places[:, :, None], places[:, None, :]]
+def _scaled(matrix: Array, places: Array | None, s: Array) -> Array | Iterator[np.ndarray]:
+    """`s H s` with a diagonal of ones, on the variables that may move: on the CPU one by one."""
+    if isinstance(s, Tensor):
+        part = matrix
+        if places is not None and len(matrix) == 1:
+            part = matrix[0][places[:, :, None], places[:, None, :]]
+        elif places is not None:
+            own = torch.arange(len(places), device=places.device)
+            part = matrix[own[:, None, None], places[:, :, None], places[:, None, :]]
+        scaled = part * s[:, :, None] * s[:, None, :]
+        scaled.diagonal(dim1=-2, dim2=-1).fill_(1.0)
+        return scaled
+    return _one_by_one(matrix, places, s)
+
+
+def _one_by_one(matrix: np.ndarray, places: np.ndarray | None, s: np.ndarray) -> Iterator[np.ndarray]:
+    for i, unit in enumerate(s):
+        part = matrix[i if len(matrix) > 1 else 0]
+        if places is not None:
+            part = part[np.ix_(places[i], places[i])]
+        scaled = part * unit
+        scaled *= unit[:, None]
+        np.fill_diagonal(scaled, 1.0)
+        yield scaled
 
 
 def _columns(values: Array, places: Array | None) -> Array:

@@ -30,10 +30,12 @@ class Metric(ABC):
     ----------
     h: its diagonal `(1 or B, n)`, positive.
     separable: whether it is its diagonal.
+    shrinks: whether a face with few free variables costs far less than a whole program.
     """
 
     h: Any
     separable: bool = False
+    shrinks: bool = False
 
     @property
     def unit(self) -> Any:

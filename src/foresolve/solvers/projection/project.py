@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection import matching_kernel
-from foresolve.solvers.projection.active_set import Face, Guess, exactness, face_at, face_without_rows, polish
+from foresolve.solvers.projection.active_set import Face, Guess, exactness, face_at, face_without_rows, polish, pursue
 from foresolve.solvers.projection.certificate import TRUSTED, certify, size_of, uncertainty
 from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem
 from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
@@ -19,6 +19,8 @@ from foresolve.solvers.status import Status
 # those it was wrong for.
 STAGES = ((1e-5, 3), (1e-8, 6), (1e-11, 6), (1e-14, 6), (1e-17, 6), (1e-20, 6))
 WARM_STEPS = 6
+# With at least this many variables the active set is pursued from nothing, where small faces are cheap.
+MANY = 64
 # Entries of a certificate below this count as zero where the variable has no bound.
 NEGLIGIBLE = 1e-9
 
@@ -71,7 +73,9 @@ def project(
     spent = xp.counts(point)
     if start is None and matching_kernel.applies(point, polytope):
         start, spent = matching_kernel.guess(point, polytope, tol, STAGES[0][0], max_iter)
-    if start is None:
+    if start is None and polytope.metric.shrinks and point.shape[-1] >= MANY:
+        face, spent = pursue(point, polytope, tol)
+    elif start is None:
         face = face_without_rows(point, polytope)
     else:
         face = face_at(point, polytope, start, near=polytope.metric.divided(point) if near is None else near)

@@ -45,6 +45,16 @@ class SaddleTerms:
         weight, mask = (None if part is None else part.cpu().numpy() for part in (self.weight, self.mask))
         return SaddleTerms(rows, free, e, weight, mask, self.lift)
 
+    def common(self) -> SaddleTerms:
+        """Those of one instance, where all of a batch have the same rows and faces; themselves otherwise."""
+        if self.weight is not None or self.rows.batched or len(self.free) <= 1:
+            return self
+        parts = [part for part in (self.free, self.mask, self.e) if part is not None]
+        if not all(bool((part == part[:1]).all()) for part in parts):
+            return self
+        mask = None if self.mask is None else self.mask[:1]
+        return SaddleTerms(self.rows, self.free[:1], self.e[:1], None, mask, self.lift)
+
     def inverse(self, h: Array) -> Array:
         """`1 / (h + w)` on `F`, 0 elsewhere."""
         if self.weight is not None:

@@ -166,7 +166,7 @@ class SparseSaddle(Saddle):
             return torch.from_numpy(dx).to(r), torch.from_numpy(dy).to(r)
         right = np.concatenate([self._s * r, p], axis=-1)
         solved = [self._solve(matrix, factors, b) for (matrix, factors), b in zip(self._systems, right, strict=True)]
-        unknowns = np.stack(solved)
+        unknowns = np.reshape(solved, right.shape)
         return self._s * unknowns[:, : r.shape[-1]], unknowns[:, r.shape[-1] :]
 
     def _solve(self, matrix: scipy.sparse.csc_matrix, factors: Any, right: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Dots per case and peer, log scale: `python -m benchmarks.linear.plot results.json FOLDER` (matplotlib)."""
+"""Dots per case and peer, log scale: `python -m benchmarks._harness.layers.plot results.json FOLDER` (matplotlib)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from benchmarks.linear.tables import total
+from benchmarks._harness.layers.tables import total
 
 # Okabe-Ito colours: told apart with every kind of colour vision.
 STYLES = {
@@ -22,9 +22,13 @@ STYLES = {
     "cvxpylayers-tight": ("#0072B2", "v"),
     "cvxpylayers-clarabel": ("#56B4E9", "D"),
     "proxsuite": ("#009E73", "P"),
+    "proxsuite-tight": ("#009E73", "d"),
     "osqp-layer": ("#E69F00", "X"),
     "osqp": ("#CC79A7", "<"),
     "osqp-tight": ("#CC79A7", ">"),
+    "moreau": ("#F0E442", "h"),
+    "moreau-ipm": ("#999999", "p"),
+    "moreau-ipm-tight": ("#999999", "*"),
 }
 PANELS = (
     ("forward + backward, fresh theta (s)", total),

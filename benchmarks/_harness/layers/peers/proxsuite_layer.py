@@ -6,13 +6,14 @@ import numpy as np
 import torch
 from proxsuite.torch.qplayer import QPFunction
 
-from benchmarks.linear.inputs import Case
+from benchmarks._harness.layers.inputs import Program, dense
 
 
-def build(case: Case, **options: float) -> Callable[[torch.Tensor], torch.Tensor]:
+def build(case: Program, **options: float) -> Callable[..., torch.Tensor]:
     # The layer allocates its gradients in torch's default type, which would round them to float32.
     torch.set_default_dtype(torch.float64)
-    Q = 2.0 * case.gamma * torch.eye(case.n)
+    shared = case.hessian()
+    common = None if shared is None else torch.as_tensor(dense(shared))
     G, lower, upper = case.two_sided()
     A, b = case.equalities()
     rows = torch.as_tensor(G.toarray())
@@ -21,4 +22,4 @@ def build(case: Case, **options: float) -> Callable[[torch.Tensor], torch.Tensor
     A, b = torch.as_tensor(A.toarray()), torch.as_tensor(b)
     # Asked for as the documentation advises; the layer itself takes half of the cores.
     solve = QPFunction(omp_parallel=True, **options)
-    return lambda theta: solve(Q, -case.sign * theta, A, b, rows, low, high)[0]
+    return lambda theta, Q=common: solve(Q, -case.sign * theta, A, b, rows, low, high)[0]

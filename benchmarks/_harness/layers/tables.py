@@ -11,6 +11,10 @@ HEADER = (
     "gradient error: median", "worst", "note",
 )  # fmt: skip
 
+# What counts as accurate beside foresolve in the summary.
+COMPARABLE_X = 1e-7
+COMPARABLE_GRADIENT = 1e-5
+
 
 def total(record: dict[str, Any]) -> float | None:
     """Forward plus backward on fresh theta, or cold where time allowed for no second call."""
@@ -59,15 +63,44 @@ def all_rows(records: list[dict[str, Any]]) -> list[Row]:
     return [("case", "batch", *HEADER), *body]
 
 
-def page(report: dict[str, Any]) -> str:
+def as_accurate(record: dict[str, Any]) -> bool:
+    x, gradient = record.get("x_error"), record.get("gradient_error_median")
+    return x is not None and gradient is not None and x <= COMPARABLE_X and gradient <= COMPARABLE_GRADIENT
+
+
+def fastest(records: list[dict[str, Any]], ours: float | None) -> Row:
+    """Name, time and ratio of the fastest peer among `records`."""
+    done = [record for record in records if record["peer"] != "foresolve" and total(record)]
+    if not done:
+        return "-", "-", "-"
+    best = min(done, key=lambda record: total(record) or 0.0)
+    return best["peer"], seconds(total(best)), ratio(total(best), ours)
+
+
+def summary(records: list[dict[str, Any]]) -> list[Row]:
+    """One line for each case and batch: foresolve, the fastest peer, the fastest one that is as accurate."""
+    header = ("case, batch", "foresolve", "x error", "fastest peer", "time", "ratio")
+    lines: list[Row] = [(*header, "fastest as accurate", "time", "ratio")]
+    for (case, batch), same in groups(records).items():
+        mine = next((record for record in same if record["peer"] == "foresolve"), {})
+        ours = total(mine)
+        quickest = fastest(same, ours), fastest([record for record in same if as_accurate(record)], ours)
+        lines.append((f"{case}, {batch}", seconds(ours), error(mine.get("x_error")), *quickest[0], *quickest[1]))
+    return lines
+
+
+def page(title: str, report: dict[str, Any]) -> str:
     machine = report["machine"]
     lines = [
-        "# Linear programs: foresolve and its peers",
+        f"# {title}",
         "",
         f"{report['date']}, {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}. "
         "What the columns mean: `benchmarks/README.md`.",
         "",
     ]
+    accurate = f"x within {COMPARABLE_X:.0e}, gradient (median) within {COMPARABLE_GRADIENT:.0e}"
+    lines += ["## Summary", "", f"Forward plus backward. As accurate: {accurate}.", ""]
+    lines += as_markdown(summary(report["records"]), "lrrlrrlrr")
     for (case, batch), records in groups(report["records"]).items():
         lines += [f"## {case}, batch {batch}", "", *as_markdown(rows(records))]
     settings = [("peer", "settings", "versions")]

@@ -1,0 +1,1 @@
+"""Quadratic programs: foresolve's layer and its peers on the same inputs."""

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+import foresolve
+from foresolve.data.generated.tracking import CALM, PLANTS, STORM, SUN, WIND, _wind_power, tracking_data
+from foresolve.data.generated.weather import HOURS
+from foresolve.errors import InvalidInputError
+from foresolve.problems.tracking import Tracking
+
+
+def test_what_stands_in_the_features() -> None:
+    data = tracking_data(400, seed=3)
+    temperature, speed, clouds = data.features[:, :72].unflatten(1, (3, 24)).unbind(1)
+    assert -40 < temperature.min() < temperature.max() < 50
+    assert speed.min() > 0
+    assert 4 < speed.mean() < 12
+    assert 0 <= clouds.min() < clouds.max() <= 1
+    assert torch.equal(data.features[:, 72:79].argmax(-1), data.labels["day"] % 7)
+    assert torch.equal(data.labels["day"], torch.arange(400))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_wind_and_clouds_explain_the_load(seed: int) -> None:
+    data = tracking_data(730, seed=seed)
+    noon = data.theta[:, 12].double()
+    speed, clouds = data.features[:, 36].double(), data.features[:, 60].double()
+    assert torch.corrcoef(torch.stack([noon, speed]))[0, 1] < -0.3
+    assert torch.corrcoef(torch.stack([noon, clouds]))[0, 1] > 0.2
+    assert data.theta.max() < 2.5
+    assert data.theta.min() > 0.4 - WIND - SUN
+
+
+def test_the_curve_of_a_turbine() -> None:
+    power = _wind_power(torch.tensor([0.0, CALM, 7.5, 12.0, 20.0, STORM + 1]))
+    assert power.tolist()[:2] == [0.0, 0.0]
+    assert 0 < power[2] < WIND / 3
+    torch.testing.assert_close(power[3:], torch.tensor([WIND, WIND, 0.0]))
+
+
+def test_plants_keep_their_limits_and_meet_them() -> None:
+    data = tracking_data(40, seed=0)
+    problem = data.problem
+    assert isinstance(problem, Tracking)
+    x = data.decisions.unflatten(1, (len(PLANTS), HOURS))
+    steps = x.diff(dim=-1)
+    for plant, (least, most, rise, fall, _) in enumerate(PLANTS):
+        assert x[:, plant].min() >= least - 1e-6
+        assert x[:, plant].max() <= most + 1e-6
+        assert -fall - 1e-6 <= steps[:, plant].min() < steps[:, plant].max() <= rise + 1e-6
+        assert (steps[:, plant] > rise - 1e-6).float().mean() > 0.02
+    torch.testing.assert_close(problem.follow(data.decisions), x.sum(1))
+    miss = (x.sum(1) - data.theta).square().sum(-1) * 50
+    effort = sum(plant[4] / 2 * x[:, i].square().sum(-1) for i, plant in enumerate(PLANTS))
+    torch.testing.assert_close(data.values, -miss - effort, rtol=1e-4, atol=1e-4)
+
+
+def test_one_seed_one_data_set() -> None:
+    assert torch.equal(tracking_data(9, seed=5).features, tracking_data(9, seed=5).features)
+    assert not torch.equal(tracking_data(9, seed=5).theta, tracking_data(9, seed=6).theta)
+
+
+def test_another_problem() -> None:
+    assert tracking_data(3, problem=foresolve.TopK(24, 4)).decisions.sum(-1).eq(4).all()
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(InvalidInputError, match="`days` must be"):
+        tracking_data(0)
+    with pytest.raises(InvalidInputError, match="`theta` must be"):
+        tracking_data(3, problem=foresolve.TopK(5, 1))
