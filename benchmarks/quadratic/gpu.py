@@ -64,8 +64,7 @@ def main() -> None:
             gpu, x, grad = measured(problem.to("cuda"), theta.cuda(), weights.cuda(), 4)
             cpu, x_cpu, grad_cpu = measured(problem, theta, weights, 2)
             apart = float((x - x_cpu).abs().max()), float((grad - grad_cpu).abs().max() / grad_cpu.abs().max())
-            print(f"{case:22s} {batch:5d}  gpu {gpu:7.1f} ms  cpu {cpu:7.1f} ms  x {apart[0]:.0e}  gradient {apart[1]:.0e}",
-                  flush=True)  # fmt: skip
+            print(f"{case:22s} {batch:5d}  gpu {gpu:.1f} ms  cpu {cpu:.1f} ms  x {apart[0]:.0e}  grad {apart[1]:.0e}")
 
 
 if __name__ == "__main__":

@@ -94,9 +94,9 @@ PROBLEMS: dict[str, tuple[Callable[[], foresolve.Problem], tuple[int, ...], set[
         (3,),
         CURVED - {"shared"},
     ),
-    "portfolio, predicted risk": (
-        lambda: foresolve.problems.Portfolio(loadings=[[1.0], [0.5]], specific=[0.1, 0.2], predict="both"),
-        (6,),
+    "portfolio": (
+        lambda: foresolve.problems.Portfolio(loadings=[[1.0], [0.5]], specific=[0.1, 0.2]),
+        (2,),
         CURVED,
     ),
     "tracking": (

@@ -86,11 +86,17 @@ class Portfolio(QuadraticProgram):
             raise checks.fail("predict", '"returns", "covariance" or "both"', repr(predict))
         self.predict: Predicted = predict
         self.risk_aversion = checks.positive("risk_aversion", risk_aversion)
-        self.budget = float(checks.as_tensor("budget", budget))
+        total = checks.as_tensor("budget", budget)
+        if total.ndim:
+            raise checks.fail("budget", "a number", f"shape {tuple(total.shape)}")
+        self.budget = float(total)
         parts = _risk(covariance, loadings, specific, factor_covariance)
+        self._root = parts.pop("root", None)
         self.assets = n = parts["diagonal"].shape[-1] if "diagonal" in parts else parts["Q"].shape[-1]
         self.current = None if current is None else _vector("current", current, n, batched=True)
         self.cost = _vector("cost", cost, n)
+        if bool((self.cost < 0).any()):
+            raise checks.fail("cost", ">= 0", f"{float(self.cost.min()):g}")
         if turnover is not None:
             checks.positive("turnover", turnover)
         if self.current is None and (turnover is not None or bool(self.cost.any()) or impact is not None):
@@ -170,7 +176,12 @@ class Portfolio(QuadraticProgram):
             places = _places(name, self._parts[name].shape, width)
             whole = self._form(self._parts)[name].flatten().clone()
             whole[torch.from_numpy(places)] = 0.0
-            entries = (np.full(count, scale), (places, np.arange(start, start + count)))
+            local = scipy.sparse.eye_array(count)
+            if name == "factor" and self._root is not None:  # V = B root: loadings are predicted, not V
+                local = scipy.sparse.kron(scipy.sparse.eye_array(n), self._root.T.numpy())
+            local = scipy.sparse.coo_array(local)
+            rows, columns = local.coords
+            entries = (scale * local.data, (places[rows], start + columns))
             maps[name] = Affine(scipy.sparse.coo_array(entries, shape=(len(whole), size)), whole)
             start += count
         coefficients: Any = known
@@ -251,12 +262,15 @@ def _risk(covariance: Any, loadings: Any, specific: Any, factor_covariance: Any)
         inner = _matrix("factor_covariance", factor_covariance)
         if inner.shape[0] != factor.shape[1]:
             raise checks.fail("factor_covariance", f"({factor.shape[1]}, {factor.shape[1]})", str(tuple(inner.shape)))
+        if not torch.allclose(inner, inner.T, rtol=1e-8, atol=0):
+            raise checks.fail("factor_covariance", "symmetric", "a matrix that is not")
         values, vectors = torch.linalg.eigh(inner)
         if bool(values[0] < -1e-10 * values[-1]):
             raise checks.fail(
                 "factor_covariance", "positive semidefinite", f"smallest eigenvalue {float(values[0]):.6g}"
             )
-        factor = factor @ (vectors * values.clamp_min(0).sqrt())
+        root = vectors * values.clamp_min(0).sqrt()
+        return {"diagonal": _vector("specific", specific, len(factor)), "factor": factor @ root, "root": root}
     return {"diagonal": _vector("specific", specific, len(factor)), "factor": factor}
 
 

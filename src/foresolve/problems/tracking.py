@@ -75,6 +75,8 @@ class Tracking(QuadraticProgram):
         if not bool((self.target_weights > 0).all()):
             raise checks.fail("weights", "> 0", f"{float(self.target_weights.min()):g}")
         self.effort = _each("effort", effort, n)
+        if bool((self.effort < 0).any()):
+            raise checks.fail("effort", ">= 0", f"{float(self.effort.min()):g}")
         if self.outputs is None:
             super().__init__(diagonal=self.target_weights + self.effort, constraints=constraints, names=names)
             slopes = torch.diag(self.target_weights)
