@@ -55,6 +55,15 @@ def restore(config: Any, allowed: Mapping[str, Any], kind: str) -> Any:
         raise ForesolveError(f"the settings do not make a {name}: {reason}") from error
 
 
+def on_cpu(value: Any) -> Any:
+    """The same entries with every tensor on the CPU, where files are written and read."""
+    if isinstance(value, Tensor):
+        return value.detach().cpu()
+    if isinstance(value, dict):
+        return {name: on_cpu(part) for name, part in value.items()}
+    return [on_cpu(part) for part in value] if isinstance(value, list) else value
+
+
 def size(config: Mapping[str, Any], name: str) -> int:
     """An entry that is an integer from 0 to `MOST`."""
     return limited(name, config[name])

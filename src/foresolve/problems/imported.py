@@ -237,7 +237,8 @@ class ImportedProgram(PredictedProgram):
 
     def config(self) -> configs.Config:
         """As for every program, and what came along from elsewhere."""
-        came = {"nominal": self.nominal, "shapes": [[name, list(shape)] for name, shape in self.shapes.items()]}
+        nominal = configs.on_cpu(self.nominal)
+        came = {"nominal": nominal, "shapes": [[name, list(shape)] for name, shape in self.shapes.items()]}
         return super().config() | {name: value for name, value in came.items() if value is not None and len(value)}
 
     @classmethod

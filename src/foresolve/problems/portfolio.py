@@ -110,7 +110,6 @@ class Portfolio(QuadraticProgram):
             raise checks.fail("returns", 'given where predict="covariance"', f"predict={predict!r}")
         called = as_names(names, n)
         super().__init__(**self._form(parts), **self._rows(bounds), names=self._all_names(called))
-        self._bounds = bounds
         self._parts = parts
         self._predict()
 
@@ -224,6 +223,7 @@ class Portfolio(QuadraticProgram):
     def _move_parts(self, device: torch.device) -> None:
         super()._move_parts(device)
         self.current = None if self.current is None else self.current.to(device)
+        self.cost, self.returns = self.cost.to(device), self.returns.to(device)
 
     def _settings(self) -> configs.Config:
         own = {name: getattr(self, name) for name in

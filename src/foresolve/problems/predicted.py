@@ -164,10 +164,10 @@ class PredictedProgram(DecidedProgram):
     # -- files -------------------------------------------------------------------------------------------------------
 
     def config(self) -> configs.Config:
-        """What makes the program, the names of its variables, and what `theta` stands for."""
+        """What makes the program, the names of its variables, and what `theta` stands for; tensors are on the CPU."""
         names = None if self.names is None else [str(name) for name in self.names]
         parameters = None if self.parameters is None else self.parameters.config()
-        return self._settings() | {"names": names, "parameters": parameters}
+        return configs.on_cpu(self._settings() | {"names": names, "parameters": parameters})
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:

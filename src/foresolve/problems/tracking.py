@@ -101,6 +101,7 @@ class Tracking(QuadraticProgram):
     def _move_parts(self, device: torch.device) -> None:
         super()._move_parts(device)
         self.outputs = None if self.outputs is None else self.outputs.to(device)
+        self.target_weights, self.effort = self.target_weights.to(device), self.effort.to(device)
 
     def _settings(self) -> configs.Config:
         return self.constraints.config() | {

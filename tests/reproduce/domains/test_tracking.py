@@ -10,8 +10,8 @@ from foresolve.reproduce.runs.plan import plan
 
 def test_forecasts_are_of_size_one_and_nothing_is_lost() -> None:
     config = plan("tracking")
-    data, raw = tracking.data(config), tracking_data(400, seed=generator(config.seed, 0))
-    assert data.theta.shape == (400, 24)
+    data, raw = tracking.data(config), tracking_data(300, seed=generator(config.seed, 0))
+    assert data.theta.shape == (300, 24)
     assert torch.equal(data.theta, raw.theta)
     weather = data.features[:, :72]
     assert weather.mean().abs() < 0.5

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -242,6 +244,15 @@ class TestSearch:
         assert HighsPool(body, np.ones(2)).solve(np.array([[1.0, -1.0]]), shared(1)).tolist() == [[2.0, 0.0]]
 
 
+@pytest.fixture
+def listening() -> Iterator[None]:
+    """A process that a shell put into the background ignores Ctrl-C: here it is heard."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_an_interrupt_ends_a_search_that_would_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(1).normal(size=(2, 5))
     body = polytope(rows.tolist(), (rows @ np.full(5, 0.5)).tolist(), [True] * 2, [0.0] * 5, [np.inf] * 5)

@@ -39,7 +39,7 @@ INFO = DomainInfo(
 
 def data(config: Config) -> DecisionDataset:
     """With forecasts in units in which they are of size 1."""
-    data = tracking_data(100 if config.quick else 400, seed=generator(config.seed, 0))
+    data = tracking_data(100 if config.quick else 300, seed=generator(config.seed, 0))
     center, spread = (torch.tensor(column).repeat_interleave(HOURS) for column in zip(*WEATHER))
     weather, calendar = data.features[:, : len(center)], data.features[:, len(center) :]
     return data.with_features(torch.cat([(weather - center) / spread, calendar], -1))
