@@ -8,10 +8,18 @@ import scipy.sparse
 import torch
 
 from foresolve.errors import InvalidInputError
-from foresolve.problems.convexity import check_convex, is_definite, is_definite_on_null_space
+from foresolve.problems.convexity import check_convex, definite_on_null_space_of
 from foresolve.problems.quadratic_term import QuadraticTerm
 from foresolve.solvers.projection.definiteness import MOST_DENSE
 from quadratic_programs import FORMS, of_form, tensor
+
+
+def is_definite(own: QuadraticTerm) -> bool:
+    return bool(own.definite.all())
+
+
+def is_definite_on_null_space(own: QuadraticTerm, rows: torch.Tensor) -> bool:
+    return bool(definite_on_null_space_of(own, rows).all())
 
 
 def term(Q: object = None, diagonal: object = None, factor: object = None) -> QuadraticTerm:
@@ -37,10 +45,11 @@ def test_a_factor_for_every_variable_is_definite() -> None:
 
 def test_one_instance_that_is_not_definite_counts() -> None:
     forms = torch.stack([torch.eye(2), torch.ones(2, 2), torch.eye(2)])
-    assert not is_definite(term(forms))
+    assert term(forms).definite.tolist() == [True, False, True]
     assert is_definite(term(forms[[0, 2]]))
     rows = tensor([[[1.0, 0.0]], [[1.0, 1.0]], [[0.0, 1.0]]])
-    assert not is_definite_on_null_space(term(forms), rows)  # (1, -1) is in the null space of both in the second
+    # (1, -1) is in the null space of both in the second.
+    assert definite_on_null_space_of(term(forms), rows).tolist() == [True, False, True]
     assert is_definite_on_null_space(term(forms), rows[[0, 0, 2]])
     assert is_definite_on_null_space(term(torch.ones(2, 2)), rows[[0, 2]])
 

@@ -19,11 +19,9 @@ def build(case: Case) -> Callable[..., torch.Tensor]:
     if len(case.b_eq):
         constraints.update(A_eq=case.A_eq, b_eq=case.b_eq)
 
-    def program(**quadratic: Any) -> foresolve.QuadraticProgram:
-        return foresolve.QuadraticProgram(**quadratic, **constraints, sense=case.sense)
-
-    if case.hessian() is None:
-        return lambda theta, Q: layer(theta, program(Q=Q))
+    if case.hessian() is None:  # the feasible set stays, Q comes with every call
+        fixed = foresolve.LinearProgram(**constraints, n=case.n).constraints
+        return lambda theta, Q: layer(theta, foresolve.QuadraticProgram(Q, constraints=fixed, sense=case.sense))
     given = {"Q": case.Q} if case.factor is None else {"diagonal": case.diagonal, "factor": case.factor}
-    problem = program(**given)
+    problem = foresolve.QuadraticProgram(**given, **constraints, sense=case.sense)
     return lambda theta: layer(theta, problem)

@@ -111,16 +111,23 @@ class _PolytopeProjection(torch.autograd.Function):
             return None, apply(_AlongFace, g, derivative), *(None,) * (len(needs) - 2)
         if g.requires_grad or (k is not None and k.requires_grad):
             raise ForesolveError(
-                "double backward through predicted constraints, a predicted Q or duals is not supported; it is for the "
-                "decisions in `theta` and `gamma` alone. Detach the others, or drop create_graph=True"
+                "double backward through predicted constraints, duals or the form of a quadratic program (a predicted "
+                "Q, a gamma that requires grad or follows theta) is not supported; it is for decisions in `theta`, and "
+                "in the gamma of a linear program. Detach the others, or drop create_graph=True"
             )
-        u, z = derivative.split(to_array(g), None if k is None else to_array(k))
-        gradients = _gradients(derivative.tangent, to_array(g), u, z, entries=needs[2])
+        incoming, metric = to_array(g), derivative.tangent.polytope.metric
+        if k is None and not any(needs[2:6]):  # of the metric alone: multipliers of the rows are not asked for
+            u = derivative.along(incoming)
+            gradients = (u, None, None, None, None, *metric.gradients(u, face.x))
+        else:
+            u, z = derivative.split(incoming, None if k is None else to_array(k))
+            of_constraints = _of_constraints(derivative.tangent, incoming, u, z, entries=needs[2])
+            gradients = (u, *of_constraints, *(metric.gradients(u, face.x) if any(needs[6:]) else needs[6:]))
         return None, *(to_tensor(a) if need else None for need, a in zip(needs[1:], gradients, strict=True))
 
 
-def _gradients(tangent: Tangent, g: Array, u: Array, z: Array, *, entries: bool) -> tuple[Array, ...]:
-    """Of the point, the entries of the rows, right-hand sides, bounds, and what the metric has."""
+def _of_constraints(tangent: Tangent, g: Array, u: Array, z: Array, *, entries: bool) -> tuple[Array, ...]:
+    """Gradients of the entries of the rows, right-hand sides and bounds."""
     face, polytope, xp = tangent.face, tangent.polytope, namespace(g)
     metric, outer = polytope.metric, polytope.rows.outer
     of_rows = -(outer(face.y * tangent.active, u) + outer(z, face.x)) if entries else None
@@ -130,7 +137,7 @@ def _gradients(tangent: Tangent, g: Array, u: Array, z: Array, *, entries: bool)
     share = xp.where(polytope.lower == polytope.upper, 0.5, 1.0)
     lower = xp.where(face.x <= polytope.lower, share * rest, 0.0)
     upper = xp.where(face.x >= polytope.upper, share * rest, 0.0)
-    return u, of_rows, z, lower, upper, *metric.gradients(u, face.x)
+    return of_rows, z, lower, upper
 
 
 def attach(point: Tensor, polytope: Polytope, derivative: Derivative) -> tuple[Tensor, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -104,12 +105,21 @@ class QuadraticRelaxation(SmoothedLayer):
         return width_of(program.polytope(theta.shape[:-1]), None if moved is None else moved.moved)
 
     def _relative(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
-        vanishes = isinstance(rule, _WhereNeeded) and problem.at(theta).definite
-        return theta.new_zeros(1) if vanishes else super()._relative(rule, theta, problem)
+        return self._where_needed(rule, theta, problem, super()._relative)
 
     def _of_spread_one(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
-        vanishes = isinstance(rule, _WhereNeeded) and problem.at(theta).definite
-        return theta.new_zeros(1) if vanishes else super()._of_spread_one(rule, theta, problem)
+        return self._where_needed(rule, theta, problem, super()._of_spread_one)
+
+    def _where_needed(
+        self, rule: RelativeGamma, theta: Tensor, problem: Problem, gamma: Callable[..., Tensor]
+    ) -> Tensor:
+        """What a rule gives; 0 for the instances that need none, where nothing was said of gamma."""
+        if not isinstance(rule, _WhereNeeded):
+            return gamma(rule, theta, problem)
+        strict = problem.at(theta).definite_instances.to(theta.device)
+        if bool(strict.all()):
+            return theta.new_zeros(1)
+        return torch.where(strict, 0.0, gamma(rule, theta, problem))
 
     def _solve(self, theta: Tensor, problem: Problem, start: Solution | None) -> _ProjectedBatch:
         full = expanded(theta, problem)
@@ -206,7 +216,7 @@ class _ProjectedBatch:
         rest = self.point - polytope.rows.adjoint(y) - polytope.metric.apply(x)
         rest = unit * torch.where(to_tensor(self.result.face.free), 0.0, rest)
         y = unit * torch.where(equality, y, y.clamp_min(0.0))
-        parts = (y[:, equality], y[:, ~equality], (-rest).clamp_min(0.0), rest.clamp_min(0.0))
+        parts = (y[:, equality], y[:, ~equality], (-rest).clamp_min(0.0) + 0.0, rest.clamp_min(0.0) + 0.0)  # no -0.0
         return Duals(*(self._shaped(part, self.dtype) for part in parts))
 
     def solution(self) -> Solution:

@@ -42,11 +42,16 @@ def report(
         worst = float(to_tensor(result.residual)[ill].max())
         checks.warn(
             f"{checks.instance_names(ill, batch)}: ill-conditioned. For all that one can tell, rounding of the data "
-            f"moves x by up to {worst:.1e} of its size. Raise gamma (theta / gamma is large against x), or drop rows "
-            "that nearly repeat others; `layer.solve(...).residual` has the figure of each instance",
+            f"moves x by up to {worst:.1e} of its size. Raise gamma ({_weakness(problem)}), or drop rows that nearly "
+            "repeat others; `layer.solve(...).residual` has the figure of each instance",
             ConvergenceWarning,
         )
     return False
+
+
+def _weakness(problem: LinearProgram) -> str:
+    """What a larger gamma would mend."""
+    return "theta / gamma is large against x" if problem.linear else "Q + 2 gamma I is nearly singular"
 
 
 def _warn_of_late(

@@ -52,7 +52,12 @@ class Problem(ABC):
     @property
     def definite(self) -> bool:
         """Whether the objective is strictly concave in `x`, so that decisions need no smoothing to have gradients."""
-        return False
+        return bool(self.definite_instances.all())
+
+    @property
+    def definite_instances(self) -> Tensor:
+        """In which instances it is, `(1 or B,)`."""
+        return torch.zeros(1, dtype=torch.bool)
 
     @property
     @abstractmethod

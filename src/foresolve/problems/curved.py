@@ -12,7 +12,7 @@ from foresolve._base import checks
 from foresolve.errors import ForesolveError
 from foresolve.problems.base import Problem
 from foresolve.problems.constraints import Constraints
-from foresolve.problems.convexity import is_definite, is_definite_on_null_space
+from foresolve.problems.convexity import definite_on_null_space_of
 from foresolve.problems.incumbent import Incumbent
 from foresolve.problems.linear import LinearProgram, SmoothedProgram
 from foresolve.problems.quadratic_term import QuadraticTerm
@@ -114,31 +114,36 @@ class CurvedProgram(LinearProgram):
     @property
     def definite(self) -> bool:
         """Whether `Q` is positive definite on the null space of the equality rows: then the decision is unique."""
-        return self._definite or self._leaning
+        return bool(self.definite_instances.all())
+
+    @property
+    def definite_instances(self) -> Tensor:
+        """Of which instances that holds, `(1 or B,)`."""
+        return self._definite_instances
 
     @cached_property
-    def _definite(self) -> bool:
-        return is_definite(self.term)
+    def _definite_instances(self) -> Tensor:
+        strict, equality = self.term.definite, self.constraints.equality
+        if bool(strict.all()) or self.n > MOST_LEANING or not bool(equality.any()):
+            return strict
+        return definite_on_null_space_of(self.term, self.constraints.dense()[..., equality, :])
 
-    @cached_property
+    @property
     def _leaning(self) -> bool:
-        """Whether it takes the equality rows for `Q` to be definite."""
-        equality = self.constraints.equality
-        if self._definite or self.n > MOST_LEANING or not bool(equality.any()):
-            return False
-        return is_definite_on_null_space(self.term, self.constraints.dense()[..., equality, :])
+        """Whether it takes the equality rows for `Q` to be definite, in some instance."""
+        return bool((self.definite_instances & ~self.term.definite).any())
 
     def smoothed(self, gain: Tensor, gamma: Tensor, batch: torch.Size) -> SmoothedProgram:
         """As for `LinearProgram`, in the metric `Q + 2 gamma I`; `gamma` may be 0 where `Q` is definite."""
-        vanishing = bool((gamma == 0).any())
-        if vanishing and not self.definite:
+        vanishing = (gamma == 0).cpu()
+        if bool((vanishing & ~self.definite_instances).any()):
             remedy = (
                 "Q is not definite on the null space of A_eq, so that decisions need not be unique. Give the layer a "
                 "gamma > 0"
             )
             raise checks.fail("gamma", "> 0 for this problem", "0", remedy)
         polytope = self.polytope(batch).expand(len(gain))
-        metric = self.term.metric(batch, gamma, leaning=vanishing and self._leaning)
+        metric = self.term.metric(batch, gamma, leaning=bool(vanishing.any()) and self._leaning)
         return SmoothedProgram(gain, replace(polytope, metric=metric), gamma.new_ones(1))
 
     # -- instances, devices, files -------------------------------------------------------------------------------------

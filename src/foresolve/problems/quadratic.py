@@ -139,7 +139,8 @@ class QuadraticProgram(CurvedProgram):
         for name, part in given.items():
             own = getattr(self.term, _PARTS[name])
             if own is None:
-                raise checks.fail(name, f"predicted only where the program has a `{name}`", repr(self))
+                wanted = "dense `Q`" if name == "Q" else f"`{name}`"
+                raise checks.fail(name, f"predicted only where the program was made with a {wanted}", repr(self))
             parts[_PARTS[name]] = as_map(name, part, self._quadratic_sizes()[_PARTS[name]], "entries")
         return self._parametrized(coefficients, constant, names, parts)
 

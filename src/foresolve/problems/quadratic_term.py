@@ -15,6 +15,7 @@ from torch import Tensor
 
 from foresolve._base import checks, configs
 from foresolve.problems.blocks import Block
+from foresolve.solvers.projection.definiteness import DEFINITE, MOST_DENSE, definite, sparse_definite
 from foresolve.solvers.projection.matrix_metrics import DenseMetric, LowRankMetric
 from foresolve.solvers.projection.metric import DiagonalMetric, Metric
 from foresolve.solvers.projection.sparse_metric import SparseMetric, SymmetricPattern
@@ -87,6 +88,8 @@ class QuadraticTerm:
             raise checks.fail("Q", "square, (*batch, n, n)", f"{block.m} x {block.n}", remedy)
         if block.dense is not None:
             matrix = block.dense.double()
+            if torch.equal(matrix, matrix.mT):
+                return cls(block.n, matrix=matrix.clone())
             _check_symmetric(matrix, matrix.mT)
             return cls(block.n, matrix=(matrix + matrix.mT) / 2)
         return cls._of_entries(block.n, block.index, block.values.double())
@@ -124,6 +127,24 @@ class QuadraticTerm:
     def requires_grad(self) -> bool:
         """Whether a gradient may be asked for."""
         return any(part.requires_grad for part in self._parts.values())
+
+    @cached_property
+    def definite(self) -> Tensor:
+        """Which instances have `x'Qx > 0` for every `x != 0`, `(1 or B,)` on the CPU."""
+        if self.diagonal is not None and bool((self.diagonal.detach() > 0).all()):
+            return torch.ones(1, dtype=torch.bool)
+        if self.matrix is None and self.entries is None and self.factor is None:
+            return torch.zeros(1, dtype=torch.bool)
+        flat = self.flat(self.batch_shape)
+        if self.large:
+            forms = (flat.form(i) for i in range(self.batch_shape.numel()))
+            return torch.tensor([sparse_definite(form, -DEFINITE) for form in forms])
+        return definite(flat.dense().detach()).cpu()
+
+    @property
+    def large(self) -> bool:
+        """Whether it is sparse, and too large to be looked at with all its zeros."""
+        return self.entries is not None and self.n > MOST_DENSE
 
     @property
     def sizes(self) -> dict[str, int]:

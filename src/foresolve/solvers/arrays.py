@@ -93,6 +93,11 @@ class _Numpy:
         return np.concatenate(parts, axis=-1)
 
     @staticmethod
+    def paired(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Two arrays as the two columns of a new last axis."""
+        return np.stack([a, b], -1)
+
+    @staticmethod
     def real(mask: np.ndarray) -> np.ndarray:
         return mask.astype(np.float64)
 
@@ -166,6 +171,10 @@ class _Torch:
     @staticmethod
     def cat(parts: Sequence[Tensor]) -> Tensor:
         return torch.cat(list(parts), -1)
+
+    @staticmethod
+    def paired(a: Tensor, b: Tensor) -> Tensor:
+        return torch.stack([a, b], -1)
 
     @staticmethod
     def real(mask: Tensor) -> Tensor:

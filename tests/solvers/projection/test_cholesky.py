@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from foresolve.solvers.projection import cholesky
-from foresolve.solvers.projection.cholesky import cholesky_solver
+from foresolve.solvers.projection.cholesky import InverseRoot, cholesky_solver
 
 
 def draw(batch: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -74,3 +74,28 @@ def test_each_matrix_gets_the_lift_that_it_needs(batch: int) -> None:
 def test_no_rows_and_no_instances() -> None:
     assert cholesky_solver(np.zeros((3, 0, 0)))(np.zeros((3, 0))).shape == (3, 0)
     assert cholesky_solver(np.zeros((0, 4, 4)))(np.zeros((0, 4))).shape == (0, 4)
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+@pytest.mark.parametrize("batch", [1, 4])
+def test_inverse_roots_explicit_or_by_substitution(explicit: bool, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cholesky, "EXPLICIT", 128 if explicit else 2)
+    rng = np.random.default_rng(3)
+    root = rng.standard_normal((batch, 6, 8))
+    matrix, v, rows = root @ root.swapaxes(-1, -2), rng.standard_normal((4, 6)), rng.standard_normal((1, 3, 6))
+    exact = np.linalg.inv(np.linalg.cholesky(matrix))
+    for wrap, unwrap in ((lambda a: a, lambda a: a), (torch.from_numpy, lambda a: a.numpy())):
+        inverse = InverseRoot(wrap(matrix), 6)
+        np.testing.assert_allclose(unwrap(inverse.apply(wrap(v))), (exact @ v[..., None])[..., 0], rtol=1e-9)
+        np.testing.assert_allclose(
+            unwrap(inverse.adjoint(wrap(v))), (exact.swapaxes(-1, -2) @ v[..., None])[..., 0], rtol=1e-9
+        )
+        np.testing.assert_allclose(unwrap(inverse.rows(wrap(rows))), rows @ exact.swapaxes(-1, -2), rtol=1e-9)
+        if batch > 1:
+            part = inverse.select(wrap(np.array([2, 0])))
+            expected = (exact[[2, 0]] @ v[:2, :, None])[..., 0]
+            np.testing.assert_allclose(unwrap(part.apply(wrap(v[:2]))), expected, rtol=1e-9)
+
+
+def test_inverse_roots_of_none() -> None:
+    assert InverseRoot(iter([]), 3).rows(np.ones((1, 2, 3))).shape == (0, 2, 3)

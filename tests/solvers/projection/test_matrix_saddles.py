@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from foresolve.solvers.projection import cholesky, matrix_saddles
+from foresolve.solvers.projection import cholesky, matrix_saddles, whitening
 from solvers.projection.saddles import dense_step, metric_of, right_side, rows_of, terms_of
 
 
@@ -28,7 +28,7 @@ def test_bordered_and_stacked_factors_agree(own: bool, sparse: bool, monkeypatch
 @pytest.mark.parametrize("own", [True, False])
 def test_few_free_variables(few: float, loop: int, own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Faces of different sizes in one batch, one of them without a free variable."""
-    monkeypatch.setattr(matrix_saddles, "FEW", few)
+    monkeypatch.setattr(whitening, "FEW", few)
     monkeypatch.setattr(cholesky, "LOOP", loop)
     metric, H = metric_of("dense", 5, 20, 4 if own else 1)
     rows, C = rows_of(5, 4, 20, batch=4 if own else 0)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.certificate import TRUSTED, certify, size_of
-from foresolve.solvers.projection.face_system import FaceSystem
+from foresolve.solvers.projection.face_system import SHIFT, FaceSystem
 from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.projection.saddle import SaddleTerms
 
 # Rows with nothing that gives them a size (rhs 0, bounds 0 or none) hold by chance only, in their own terms, while
 # their variables are noise. In the last steps what is this near to a bound or to zero, in units of `tol` and the size
@@ -38,6 +39,12 @@ class Guess:
     free: Array  # variables strictly between their bounds
     active: Array  # rows that hold with equality and push
     x: Array
+
+    def select(self, index: Array) -> Guess:
+        return Guess(self.y[index], self.free[index], self.active[index], self.x[index])
+
+    def put(self, index: Array, part: Guess) -> None:
+        self.y[index], self.free[index], self.active[index], self.x[index] = part.y, part.free, part.active, part.x
 
 
 @dataclass
@@ -139,35 +146,6 @@ def newton_step(point: Array, polytope: Polytope, face: Face | Guess, snap: floa
     return face_at(point, polytope, y + landing.z, xp.where(face.free, landing.w, target), snap), system
 
 
-def pursue(point: Array, polytope: Polytope, tol: float) -> tuple[Face, Array]:
-    """The exact faces of those instances that Newton's method finds from nothing, and the steps that each took.
-
-    It begins with all variables free and the equalities alone. Where a face has few free variables, its system is
-    small, so that the pursuit costs a fraction of an interior point method; it is given up where the face stays as it
-    is, or changes no less than before more than `SETBACKS` times. Instances that it does not find have an infinite
-    residual.
-    """
-    xp = namespace(point)
-    best, spent = unknown_face(point, polytope), xp.counts(point)
-    latest: Face | Guess = Guess(best.y, (polytope.upper > polytope.lower) & xp.isfinite(point), best.active, best.x)
-    index, least = xp.nonzero(spent == 0), xp.full_like(best.residual, float("inf"))
-    setbacks = xp.zeros_like(least)
-    while len(index):
-        whole = len(index) == len(point)
-        s, set_ = (point, polytope) if whole else (point[index], polytope.select(index))
-        face, _ = newton_step(s, set_, latest)
-        spent[index] += 1
-        settled = face.settled(tol)
-        done = xp.nonzero(settled)
-        best.put(index[done], face.select(done))
-        changes = (face.free != latest.free).sum(-1) + (face.active != latest.active).sum(-1)
-        setbacks = setbacks + (changes >= least)
-        going = xp.nonzero(~settled & (changes > 0) & (setbacks <= SETBACKS) & xp.isfinite(face.residual))
-        index, latest = index[going], face.select(going)
-        least, setbacks = xp.minimum(least, xp.real(changes))[going], setbacks[going]
-    return best, spent
-
-
 @dataclass(frozen=True)
 class Polished:
     """The best faces seen, the steps taken per instance, and the linear system of those faces if it is at hand."""
@@ -175,6 +153,67 @@ class Polished:
     face: Face
     steps: Array
     system: FaceSystem | None
+
+
+def _of_result(system: FaceSystem, face: Face, guess: Face | Guess) -> FaceSystem | None:
+    """The system of a Newton step, where it is that of the face that came out as well."""
+    same = bool((face.free == guess.free).all()) and bool((face.active == guess.active).all())
+    return system if same else None
+
+
+def pursue(point: Array, polytope: Polytope, tol: float) -> Polished:
+    """The exact faces of those instances that Newton's method finds from nothing.
+
+    It begins with all variables free and the equalities alone, and asks of a step only which face is next: no digits
+    are refined, nothing is measured before a face stays as it is. Where a face has few free variables its system is
+    small, so that the pursuit costs a fraction of an interior point method; it is given up where the face changes no
+    less than before more than `SETBACKS` times. Instances that it does not find have an infinite residual.
+    """
+    xp = namespace(point)
+    best, steps = unknown_face(point, polytope), xp.counts(point)
+    guess = Guess(best.y, (polytope.upper > polytope.lower) & xp.isfinite(point), best.active, best.x)
+    index, part = xp.nonzero(steps == 0), guess.select(slice(None))
+    least, s, set_ = xp.full_like(best.residual, float("inf")), point, polytope
+    setbacks, running = xp.zeros_like(least), least > 0
+    while bool(running.any()):
+        ahead = _next_face(s, set_, part)
+        steps[index] += running
+        changes = (ahead.free != part.free).sum(-1) + (ahead.active != part.active).sum(-1)
+        setbacks = setbacks + (changes >= least)
+        part, least = ahead, xp.minimum(least, xp.real(changes))
+        running = running & (changes > 0) & (setbacks <= SETBACKS)
+        remaining = xp.nonzero(running)
+        if len(remaining) <= 0.5 * len(running):
+            guess.put(index, part)
+            index, part, least, setbacks = (
+                index[remaining],
+                part.select(remaining),
+                least[remaining],
+                setbacks[remaining],
+            )
+            s, set_, running = s[remaining], set_.select(remaining), running[remaining]
+    face, system = newton_step(point, polytope, guess)
+    settled = face.settled(tol)
+    if bool(settled.all()):
+        return Polished(face, steps + 1, _of_result(system, face, guess))
+    done = xp.nonzero(settled)
+    best.put(done, face.select(done))
+    return Polished(best, steps + 1, None)
+
+
+def _next_face(point: Array, polytope: Polytope, guess: Guess) -> Guess:
+    """Where the solution on the face of `guess` says that the solution is."""
+    xp, rows, metric = namespace(point), polytope.rows, polytope.metric
+    mask, free = xp.real(guess.active), xp.real(guess.free)
+    fixed = xp.where(guess.free, 0.0, guess.x)
+    weights = rows.weights / metric.unit
+    terms = SaddleTerms(rows, free, SHIFT * weights + (1 - mask) * weights, mask=mask)
+    dx, y = metric.system(terms).step(point - metric.apply(fixed), (polytope.rhs - rows.apply(fixed)) * mask)
+    y, near = y * mask, fixed + dx
+    t = xp.where(guess.free, near, metric.target(point, rows.adjoint(y), near))
+    x = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
+    active = polytope.equality | (y * weights > polytope.rhs - rows.apply(x))
+    return Guess(y, (t > polytope.lower) & (t < polytope.upper), active, x)
 
 
 def polish(
@@ -189,8 +228,7 @@ def polish(
     spent = xp.counts(point) + 1
     index = xp.nonzero(~best.settled(tol))
     if len(index) == 0:
-        same = bool((best.free == guess.free).all()) and bool((best.active == guess.active).all())
-        return Polished(best, spent, system if same else None)
+        return Polished(best, spent, _of_result(system, best, guess))
     latest = best.select(index)
     if isinstance(guess, Face):
         worse = index[xp.nonzero(~(latest.residual < guess.residual[index]))]

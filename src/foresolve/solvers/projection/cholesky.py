@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,26 +14,26 @@ from foresolve.solvers.arrays import Array
 
 Solve = Callable[[Array], Array]
 
-potrf, potrs, trtrs = get_lapack_funcs(("potrf", "potrs", "trtrs"), dtype=np.float64)
+potrf, potrs, trtri, trtrs = get_lapack_funcs(("potrf", "potrs", "trtri", "trtrs"), dtype=np.float64)
 
 # What is added to the diagonal where rounding made a matrix indefinite, one after the other: a share of each entry,
 # which leaves rows of every size their digits, then a share of the largest as well.
 RESCUES = ((1e-13, 0.0), (1e-11, 0.0), *((1e-11, share) for share in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)))
-# Up to this many matrices, a loop over LAPACK costs less than one batched call of torch.
-LOOP = 128
+# Up to this many matrices, or from this size on, a loop over LAPACK costs less than one batched call of torch.
+LOOP, LARGE = 128, 20
+# Up to this size an inverse root is explicit, so that a batch is solved by one product.
+EXPLICIT = 128
 
 
 class CholeskyFactor:
     """`A = L L'` of a batch of symmetric positive definite matrices, of which the lower triangle is read.
 
-    They may come one by one, so that a large batch need not be held as a whole.
-
     A matrix that rounding made indefinite gets a larger diagonal; non-finite input gives a non-finite answer, which the
     callers look for.
     """
 
-    def __init__(self, matrix: Array | Iterable[np.ndarray]) -> None:
-        self._loop = not isinstance(matrix, Tensor) and not (isinstance(matrix, np.ndarray) and len(matrix) > LOOP)
+    def __init__(self, matrix: Array) -> None:
+        self._loop = not isinstance(matrix, Tensor) and (len(matrix) <= LOOP or matrix.shape[-1] >= LARGE)
         if self._loop:
             matrices: Any = matrix
             self._factors = [_factor(a) for a in matrices]
@@ -56,17 +56,6 @@ class CholeskyFactor:
             solution = torch.cholesky_solve(right.unsqueeze(-1), self._tensor).squeeze(-1)
         return solution if isinstance(v, Tensor) else solution.numpy()
 
-    def whitened(self, rows: Array) -> Array:
-        """`rows L'^{-1}`, `(B, m, n)`."""
-        if self._loop:
-            out = np.empty(rows.shape)
-            for i, c in enumerate(self._factors):
-                out[i] = trtrs(c, rows[i].T, lower=0, trans=1)[0].T
-            return out
-        right = rows if isinstance(rows, Tensor) else torch.from_numpy(rows)
-        solution = torch.linalg.solve_triangular(self._tensor, right.mT, upper=False).mT.contiguous()
-        return solution if isinstance(rows, Tensor) else solution.numpy()
-
 
 def cholesky_solver(matrix: Array) -> Solve:
     """`v -> matrix^{-1} v`, as `CholeskyFactor.solve`."""
@@ -79,15 +68,16 @@ def rescued(diagonal: np.ndarray) -> Iterator[np.ndarray]:
     return (diagonal + own * abs(diagonal) + largest * top for own, largest in RESCUES)
 
 
-def _factor(matrix: np.ndarray) -> np.ndarray:
+def _factor(matrix: np.ndarray, clean: int = 0) -> np.ndarray:
+    """`L'`; with zeros below it where they are to be `clean`."""
     # Row-major lower is column-major upper: the transpose saves LAPACK a copy.
-    factor, info = potrf(matrix.T, lower=0, clean=0)
+    factor, info = potrf(matrix.T, lower=0, clean=clean)
     if info == 0:
         return factor
     lifted = matrix.copy()
     for diagonal in rescued(matrix.diagonal()):
         np.fill_diagonal(lifted, diagonal)
-        factor, info = potrf(lifted.T, lower=0, clean=0)
+        factor, info = potrf(lifted.T, lower=0, clean=clean)
         if info == 0:
             return factor
     return np.full_like(factor, np.nan)
@@ -107,3 +97,78 @@ def _factor_batch(matrix: Tensor) -> Tensor:
         if not bool((info > 0).any()):
             break
     return factor
+
+
+class InverseRoot:
+    """`L^{-1}` of `A = L L'`, for a batch of matrices or (of length 1) one that all of a batch share.
+
+    On the CPU the matrices may come one by one, so that a large batch need not be held as a whole.
+
+    Parameters
+    ----------
+    matrices: `(B, n, n)`, as for `CholeskyFactor`.
+    n: their size.
+    """
+
+    def __init__(self, matrices: Array | Iterable[np.ndarray], n: int) -> None:
+        self._explicit = n <= EXPLICIT
+        if isinstance(matrices, Tensor):
+            self._set(_inverted_batch(_factor_batch(matrices)) if self._explicit else _factor_batch(matrices))
+        elif self._explicit:
+            inverses = [trtri(_factor(a, clean=1), lower=0)[0].T for a in matrices]
+            self._set(np.stack(inverses) if inverses else np.zeros((0, n, n)))
+        else:
+            self._set([_factor(a) for a in matrices])
+
+    def _set(self, parts: Array | Sequence[np.ndarray]) -> None:
+        # `L^{-1}` `(B, n, n)`, or the factors: lower ones of torch, upper ones of LAPACK.
+        self._parts: Array = parts
+
+    def select(self, index: Array) -> InverseRoot:
+        """That of some instances."""
+        twin = object.__new__(InverseRoot)
+        twin._explicit = self._explicit
+        twin._set([self._parts[i] for i in index] if isinstance(self._parts, list) else self._parts[index])
+        return twin
+
+    def apply(self, v: Array) -> Array:
+        """`L^{-1} v`, `(B, n)`."""
+        if self._explicit:
+            return v @ self._parts[0].T if len(self._parts) == 1 else (self._parts @ v[..., None])[..., 0]
+        return self._substituted(v, transposed=False)
+
+    def adjoint(self, v: Array) -> Array:
+        """`L'^{-1} v`, `(B, n)`."""
+        if self._explicit:
+            return v @ self._parts[0] if len(self._parts) == 1 else (v[:, None, :] @ self._parts)[:, 0]
+        return self._substituted(v, transposed=True)
+
+    def rows(self, rows: Array) -> Array:
+        """`rows L'^{-1}`, `(B, m, n)`, for rows `(1 or B, m, n)`."""
+        if self._explicit:
+            return rows @ self._parts.swapaxes(-1, -2)
+        if isinstance(self._parts, Tensor):
+            return torch.linalg.solve_triangular(self._parts, rows.mT, upper=False).mT.contiguous()
+        out = np.empty((len(self._parts), *rows.shape[1:]))
+        for i, c in enumerate(self._parts):
+            out[i] = trtrs(c, rows[i if len(rows) > 1 else 0].T, lower=0, trans=1)[0].T
+        return out
+
+    def _substituted(self, v: Array, *, transposed: bool) -> Array:
+        if isinstance(self._parts, Tensor):
+            factor = self._parts.mT if transposed else self._parts
+            if len(factor) == 1:
+                return torch.linalg.solve_triangular(factor[0], v.mT, upper=transposed).mT
+            return torch.linalg.solve_triangular(factor, v.unsqueeze(-1), upper=transposed).squeeze(-1)
+        trans = 0 if transposed else 1  # the upper factor is L'
+        if len(self._parts) == 1:
+            return trtrs(self._parts[0], v.T, lower=0, trans=trans)[0].T
+        out = np.empty_like(v)
+        for i, c in enumerate(self._parts):
+            out[i] = trtrs(c, v[i], lower=0, trans=trans)[0]
+        return out
+
+
+def _inverted_batch(factor: Tensor) -> Tensor:
+    eye = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    return torch.linalg.solve_triangular(factor, eye.expand_as(factor), upper=False)

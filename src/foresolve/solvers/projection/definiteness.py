@@ -11,6 +11,8 @@ import scipy.sparse.linalg
 import torch
 from torch import Tensor
 
+from foresolve.solvers.projection.cholesky import potrf
+
 # In units of the diagonal: what rounding may have made of a zero eigenvalue.
 ROUNDING = 1e-10
 # In units of the diagonal: smaller eigenvalues leave fewer than four digits of `x`.
@@ -25,24 +27,34 @@ def semidefinite(matrix: Tensor) -> Tensor:
     Each variable is measured by its own diagonal entry, so that a large one hides nothing; one without a diagonal entry
     has no others.
     """
-    scaled, diagonal = _scaled(matrix)
-    _, info = torch.linalg.cholesky_ex(scaled + torch.diag_embed(torch.where(diagonal > 0, ROUNDING, 1.0)))
+    diagonal = matrix.diagonal(dim1=-2, dim2=-1)
     alone = ((diagonal > 0).unsqueeze(-1) | (matrix == 0)).all(-1).all(-1)
-    return (info == 0) & alone
+    return _positive_pivots(matrix, 1.0 + ROUNDING * (diagonal > 0).to(diagonal)) & alone
 
 
 def definite(matrix: Tensor) -> Tensor:
     """Which of some symmetric matrices `(B, n, n)` are positive definite, in units of their diagonal."""
-    scaled, diagonal = _scaled(matrix)
-    _, info = torch.linalg.cholesky_ex(scaled - torch.diag_embed(torch.full_like(diagonal, DEFINITE)))
-    return (diagonal > 0).all(-1) & (info == 0)
+    diagonal = matrix.diagonal(dim1=-2, dim2=-1)
+    return _positive_pivots(matrix, torch.full_like(diagonal, 1.0 - DEFINITE)) & (diagonal > 0).all(-1)
 
 
-def _scaled(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """With a diagonal of ones where it is positive, and the diagonal itself."""
+def _positive_pivots(matrix: Tensor, ones: Tensor) -> Tensor:
+    """Whether matrices with their diagonals scaled to 1, and `ones` `(B, n)` in place of these, have a factor."""
     diagonal = matrix.diagonal(dim1=-2, dim2=-1)
     scale = torch.where(diagonal > 0, diagonal, 1.0).rsqrt()
-    return matrix * scale.unsqueeze(-1) * scale.unsqueeze(-2), diagonal
+    if matrix.is_cuda:
+        scaled = matrix * scale.unsqueeze(-1) * scale.unsqueeze(-2)
+        scaled.diagonal(dim1=-2, dim2=-1).copy_(ones)
+        return torch.linalg.cholesky_ex(scaled)[1] == 0
+    triples = zip(matrix.numpy(), scale.numpy(), ones.numpy(), strict=True)
+    return torch.tensor([_has_factor(*triple) for triple in triples], dtype=torch.bool)
+
+
+def _has_factor(matrix: np.ndarray, scale: np.ndarray, ones: np.ndarray) -> bool:
+    scaled = matrix * scale
+    scaled *= scale[:, None]
+    np.fill_diagonal(scaled, ones)
+    return potrf(scaled.T, lower=0, clean=0, overwrite_a=1)[1] == 0
 
 
 def least_eigenvalue(matrix: Tensor) -> float:

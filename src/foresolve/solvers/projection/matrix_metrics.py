@@ -13,10 +13,13 @@ from foresolve.solvers.projection.matrix_saddles import DenseSaddle, LowRankSadd
 from foresolve.solvers.projection.metric import Metric, chosen, product, summed
 from foresolve.solvers.projection.rows import Rows, diagonal, times
 from foresolve.solvers.projection.saddle import Saddle, SaddleTerms, filled
+from foresolve.solvers.projection.whitening import Whitening
 
 
 class LowRankMetric(Metric):
     """`H = diag(shift) + V V'` with few columns `V` `(1 or B, n, k)` and `shift > 0` `(1 or B, n)`."""
+
+    pursued = True
 
     def __init__(self, shift: Any, factor: Any) -> None:
         self.shift, self.factor = shift, factor
@@ -60,14 +63,17 @@ class DenseMetric(Metric):
     `leaning` says that it is definite on the null space of the equality rows alone, and to be `reinforced` by them.
     """
 
-    shrinks = True
+    pursued = True
 
     def __init__(self, shift: Any, matrix: Any, *, leaning: bool = False) -> None:
         self.shift, self.matrix, self._leaning = shift, matrix, leaning
+        self._whole: Whitening | None = None  # with all variables free, for which many faces ask
 
     @cached_property
     def full(self) -> Array:
         """`H`, `(1 or B, n, n)`."""
+        if not bool((self.shift != 0).any()):
+            return self.matrix
         total = self.matrix + namespace(self.shift).zeros_like(self.shift)[..., None]
         on_diagonal = diagonal(total)
         on_diagonal += self.shift
@@ -92,13 +98,21 @@ class DenseMetric(Metric):
 
     def _handed_down(self, twin: DenseMetric, index: Array) -> DenseMetric:
         """With what is worked out already."""
-        for name in ("full", "h", "_sizes"):
+        for name in ("full", "h", "unit", "_sizes"):
             if name in self.__dict__:
                 setattr(twin, name, chosen(getattr(self, name), index))
+        twin._whole = None if self._whole is None else self._whole.select(index)
         return twin
 
     def system(self, terms: SaddleTerms) -> Saddle:
-        return DenseSaddle(terms, self.h, self.full)
+        return DenseSaddle(terms, self._whitening(terms, self.full))
+
+    def _whitening(self, terms: SaddleTerms, matrix: Array) -> Whitening:
+        if terms.weight is not None or not bool(terms.free.all()):
+            return Whitening.of(terms, self.h, matrix)
+        if self._whole is None:
+            self._whole = Whitening.of(terms, self.h, matrix)
+        return self._whole
 
     def numeric(self) -> Metric:
         return DenseMetric(to_array(self.shift), to_array(self.matrix), leaning=self._leaning)
@@ -110,8 +124,10 @@ class DenseMetric(Metric):
         return self.shift, self.matrix
 
     def gradients(self, u: Array, x: Array) -> tuple[Array, ...]:
-        half = (u.T @ x)[None] if len(self.matrix) == 1 else u[..., None] * x[:, None, :]
-        return summed(-u * x, self.shift), (half + half.swapaxes(-1, -2)) / -2
+        left, right = (namespace(u).paired(*pair) for pair in ((u / -2, x), (x, u / -2)))
+        if len(self.matrix) == 1:  # the sum over the batch is a product as well
+            left, right = (part.swapaxes(0, 1).reshape(1, u.shape[-1], -1) for part in (left, right))
+        return summed(-u * x, self.shift), left @ right.swapaxes(-1, -2)
 
 
 class ReinforcedMetric(DenseMetric):
@@ -133,13 +149,14 @@ class ReinforcedMetric(DenseMetric):
 
     def select(self, index: Array) -> Metric:
         twin = copy.copy(self)
-        for name in ("shift", "matrix", "full", "h", "_sizes", "ballast", "definite"):
+        for name in ("shift", "matrix", "full", "h", "unit", "_sizes", "ballast", "definite"):
             if name in self.__dict__:
                 setattr(twin, name, chosen(getattr(self, name), index))
+        twin._whole = None if self._whole is None else self._whole.select(index)
         return twin
 
     def system(self, terms: SaddleTerms) -> Saddle:
-        return ReinforcedSaddle(terms, self.h, self.definite, self.ballast)
+        return ReinforcedSaddle(terms, self._whitening(terms, self.definite), self.ballast)
 
 
 def _inner(factor: Array, x: Array) -> Array:

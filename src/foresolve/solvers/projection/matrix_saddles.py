@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from foresolve.solvers.arrays import Array, namespace
-from foresolve.solvers.projection.cholesky import CholeskyFactor, Solve, cholesky_solver
+from foresolve.solvers.projection.cholesky import Solve, cholesky_solver
 from foresolve.solvers.projection.rows import DenseRows, diagonal, times
 from foresolve.solvers.projection.saddle import Saddle, SaddleTerms, filled
+from foresolve.solvers.projection.whitening import Whitening
 
 # Rows of more entries than this are not filled in for the sake of a factor.
 MOST_FILLED = 4_000_000
-# A face with at most this share of the variables is worked on alone.
-FEW = 0.7
 
 JointSolve = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -81,47 +79,35 @@ def _bordered(terms: SaddleTerms, d: Array, factor: Array) -> JointSolve:
 
 
 class DenseSaddle(Saddle):
-    """`H` a full matrix: with `s = (h + w)^{-1/2}`, `D = s (s (H + w) s)^{-1} s`, whose matrix has a diagonal of ones.
+    """`H` a full matrix, by its `Whitening`: with `u = W r`, `(Y Y' + e) dy = Y u - p` and `dx = W'(u - Y'dy)`."""
 
-    Its Cholesky factor `L` whitens the rows: `C D C' = Y Y'` with `Y = C s L'^{-1}`, one more set of dense rows.
-    A face with few free variables is factorized on these alone, and one that a whole batch shares, once.
-    """
-
-    def __init__(self, terms: SaddleTerms, h: Array, matrix: Array) -> None:
+    def __init__(self, terms: SaddleTerms, white: Whitening) -> None:
         super().__init__(terms)
-        own = terms.common() if len(matrix) == 1 else terms
-        d = own.inverse(h)
-        self._places = _few(d)
-        self._s = s = _picked(d, self._places) ** 0.5
-        self._factor = CholeskyFactor(_scaled(matrix, self._places, s))
-        self._normal: Solve = lambda p: p
-        if own.rows.m:
-            values = filled(own.rows)
-            if own.mask is not None:
-                values = values * own.mask[..., None]
-            white = DenseRows(self._factor.whitened(_columns(values, self._places) * s[:, None, :]))
-            self._normal = white.factor(namespace(s).full_like(s, 1.0), own.e, None, own.lift)
-
-    def _response(self, r: Array) -> Array:
-        """`D r`."""
-        if self._places is None:
-            return self._s * self._factor.solve(self._s * r)
-        places = self._places
-        if len(places) < len(r):
-            places = namespace(r).expand(places, (len(r), places.shape[1]))
-        part = self._s * self._factor.solve(self._s * _picked(r, places))
-        out = namespace(r).zeros_like(r)
-        if isinstance(out, Tensor):
-            return out.scatter(1, places, part)
-        np.put_along_axis(out, places, part, 1)
-        return out
+        self._white = white
+        own = terms.common() if len(white) == 1 else terms
+        self._normal = _normal_solver(white, own) if terms.rows.m else None
 
     def step(self, r: Array, p: Array) -> tuple[Array, Array]:
-        rows, first = self.terms.rows, self._response(r)
-        if not rows.m:
-            return first, p
-        dy = self._normal(self.terms.masked(rows.apply(first)) - p)
-        return first - self._response(rows.adjoint(self.terms.masked(dy))), dy
+        white, u = self._white, self._white.apply(r)
+        if self._normal is None:
+            return white.adjoint(u), p
+        dy = self._normal(self.terms.masked(white.through_rows(u)) - p)
+        return white.adjoint(u - white.back_through_rows(self.terms.masked(dy))), dy
+
+
+def _normal_solver(white: Whitening, terms: SaddleTerms) -> Solve:
+    """That of `Y Y' + e` on the rows that count; in the space of the variables where these are fewer."""
+    e, mask, (m, size) = terms.e, terms.mask, white.rows.shape[-2:]
+    if m > size:
+        rows = DenseRows(white.rows[0] if len(white) == 1 else white.rows)
+        return rows.factor(namespace(e).full((len(e), size), 1.0, e), e, mask, terms.lift)
+    matrix = white.gram if mask is None else white.gram * mask[:, :, None] * mask[:, None, :]
+    if len(matrix) < len(e):
+        matrix = namespace(e).expand(matrix, (len(e), m, m))
+    matrix = matrix + 0.0 if mask is None else matrix
+    on_diagonal = diagonal(matrix)
+    on_diagonal += terms.lift * on_diagonal + e
+    return cholesky_solver(matrix)
 
 
 class ReinforcedSaddle(DenseSaddle):
@@ -131,62 +117,10 @@ class ReinforcedSaddle(DenseSaddle):
     with `dy = (1 + W e) dy'`, and `e / (1 + W e)` in place of `e`.
     """
 
-    def __init__(self, terms: SaddleTerms, h: Array, matrix: Array, ballast: Array) -> None:
-        super().__init__(terms, h, matrix)
+    def __init__(self, terms: SaddleTerms, white: Whitening, ballast: Array) -> None:
+        super().__init__(terms, white)
         self._ballast = ballast
 
     def step(self, r: Array, p: Array) -> tuple[Array, Array]:
         dx, dy = super().step(r + self.terms.rows.adjoint(self._ballast * p), p)
         return dx, dy * (1 + self._ballast * self.terms.e)
-
-
-def _few(d: Array) -> Array | None:
-    """The places of the variables that may move, padded to the most of the batch; `None` where they are many."""
-    free, n = d > 0, d.shape[-1]
-    most = max(int(free.sum(-1).max()), 1) if len(d) else n
-    if n < 16 or most > FEW * n:
-        return None
-    if isinstance(d, Tensor):
-        return torch.argsort((~free).to(torch.int8), dim=-1, stable=True)[:, :most]
-    return np.argsort(~free, axis=-1, kind="stable")[:, :most]
-
-
-def _picked(array: Array, places: Array | None) -> Array:
-    if places is None:
-        return array
-    return array.gather(1, places) if isinstance(array, Tensor) else np.take_along_axis(array, places, 1)
-
-
-def _scaled(matrix: Array, places: Array | None, s: Array) -> Array | Iterator[np.ndarray]:
-    """`s H s` with a diagonal of ones, on the variables that may move: on the CPU one by one."""
-    if isinstance(s, Tensor):
-        part = matrix
-        if places is not None and len(matrix) == 1:
-            part = matrix[0][places[:, :, None], places[:, None, :]]
-        elif places is not None:
-            own = torch.arange(len(places), device=places.device)
-            part = matrix[own[:, None, None], places[:, :, None], places[:, None, :]]
-        scaled = part * s[:, :, None] * s[:, None, :]
-        scaled.diagonal(dim1=-2, dim2=-1).fill_(1.0)
-        return scaled
-    return _one_by_one(matrix, places, s)
-
-
-def _one_by_one(matrix: np.ndarray, places: np.ndarray | None, s: np.ndarray) -> Iterator[np.ndarray]:
-    for i, unit in enumerate(s):
-        part = matrix[i if len(matrix) > 1 else 0]
-        if places is not None:
-            part = part[np.ix_(places[i], places[i])]
-        scaled = part * unit
-        scaled *= unit[:, None]
-        np.fill_diagonal(scaled, 1.0)
-        yield scaled
-
-
-def _columns(values: Array, places: Array | None) -> Array:
-    """Some columns of rows `(1 or B, m, n)`."""
-    if places is None:
-        return values
-    if isinstance(values, Tensor):
-        return torch.take_along_dim(values, places[:, None, :], -1)
-    return np.take_along_axis(values, places[:, None, :], -1)

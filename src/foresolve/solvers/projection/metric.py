@@ -14,6 +14,7 @@ sparse one. A new structure is a new subclass, and nothing else changes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
@@ -30,14 +31,14 @@ class Metric(ABC):
     ----------
     h: its diagonal `(1 or B, n)`, positive.
     separable: whether it is its diagonal.
-    shrinks: whether a face with few free variables costs far less than a whole program.
+    pursued: whether Newton's method is tried before an interior point method, since it mostly succeeds.
     """
 
     h: Any
     separable: bool = False
-    shrinks: bool = False
+    pursued: bool = False
 
-    @property
+    @cached_property
     def unit(self) -> Any:
         """A typical size of `H`, `(1 or B, 1)`."""
         return namespace(self.h).positive_median(self.h)
@@ -95,7 +96,7 @@ class Identity(Metric):
     separable = True
     h = 1.0
 
-    @property
+    @cached_property
     def unit(self) -> float:
         return 1.0
 

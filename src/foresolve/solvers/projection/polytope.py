@@ -29,6 +29,11 @@ class Polytope:
     upper: Any
     metric: Metric = IDENTITY
 
+    @property
+    def matrix_size(self) -> int:
+        """Of the largest matrix that a solver makes for one instance."""
+        return max(self.rows.m, 0 if self.metric.separable else self.rows.n)
+
     def expand(self, batch: int) -> Polytope:
         """Views with an explicit leading dimension `batch`."""
         rhs, lower, upper = (tensor.expand(batch, -1) for tensor in (self.rhs, self.lower, self.upper))

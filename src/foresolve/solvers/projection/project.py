@@ -14,13 +14,12 @@ from foresolve.solvers.projection.interior import InteriorState, initial_state, 
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.tangent import Tangent
 from foresolve.solvers.status import Status
+from foresolve.solvers.threads import one_thread
 
 # How far the interior point method goes before the active set is tried, and with how many Newton steps; then again for
 # those it was wrong for.
 STAGES = ((1e-5, 3), (1e-8, 6), (1e-11, 6), (1e-14, 6), (1e-17, 6), (1e-20, 6))
 WARM_STEPS = 6
-# With at least this many variables the active set is pursued from nothing, where small faces are cheap.
-MANY = 64
 # Entries of a certificate below this count as zero where the variable has no bound.
 NEGLIGIBLE = 1e-9
 
@@ -69,17 +68,31 @@ def project(
     is_feasible: whether the `i`-th of some polytopes is non-empty, by an independent solver; INFEASIBLE is said only
         where it agrees, and never without it.
     """
+    with one_thread(polytope.matrix_size):
+        return _projected(point, polytope, tol, max_iter, start, near, is_feasible)
+
+
+def _projected(
+    point: Array,
+    polytope: Polytope,
+    tol: float,
+    max_iter: int,
+    start: Array | None,
+    near: Array | None,
+    is_feasible: Callable[[Polytope, int], bool] | None,
+) -> ProjectionResult:
     xp = namespace(point)
     spent = xp.counts(point)
     if start is None and matching_kernel.applies(point, polytope):
         start, spent = matching_kernel.guess(point, polytope, tol, STAGES[0][0], max_iter)
-    if start is None and polytope.metric.shrinks and point.shape[-1] >= MANY:
-        face, spent = pursue(point, polytope, tol)
+    system: FaceSystem | None = None
+    if start is None and polytope.metric.pursued:
+        pursued = pursue(point, polytope, tol)
+        face, spent, system = pursued.face, pursued.steps, pursued.system
     elif start is None:
         face = face_without_rows(point, polytope)
     else:
         face = face_at(point, polytope, start, near=polytope.metric.divided(point) if near is None else near)
-    system = None
     if start is not None and not bool(face.settled(tol).all()):
         polished = polish(point, polytope, face, tol, WARM_STEPS)
         face, spent, system = polished.face, spent + polished.steps, polished.system
