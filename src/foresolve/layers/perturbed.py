@@ -98,10 +98,7 @@ class PerturbedLayer(Seeded, Layer):
 
     def _bounded(self, points: Tensor, problem: Problem) -> Tensor:
         # The score identity holds for any function of the perturbed parameters, so for the solver behind a clamp too.
-        for bounds in (self.bounds or UNBOUNDED, problem.theta_bounds):
-            if bounds != UNBOUNDED:
-                points = points.clamp(*bounds)
-        return points
+        return problem.clamp_theta(points if self.bounds is None else points.clamp(*self.bounds))
 
 
 class PerturbedAdditive(PerturbedLayer):

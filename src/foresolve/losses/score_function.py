@@ -92,8 +92,7 @@ class ScoreFunction(Seeded, Loss):
 
 def clamped(theta: Tensor, bounds: tuple[float, float] | None, problem: Problem) -> Tensor:
     """Draws put within one's own bounds, where there are some, and within those of the problem."""
-    theta = theta if bounds is None else theta.clamp(*bounds)
-    return theta.clamp(*problem.theta_bounds)
+    return problem.clamp_theta(theta if bounds is None else theta.clamp(*bounds))
 
 
 def as_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -184,6 +184,19 @@ class Affine:
         """Without what is cached, which follows the device."""
         return {name: self.__dict__[name] for name in ("shape", "row", "column", "value", "known")}
 
+    def non_negative_box(self) -> tuple[Tensor, Tensor]:
+        """Between which each parameter keeps all numbers `>= 0` that follow it alone: `(*batch, p)` twice."""
+        alone = torch.bincount(self.row, minlength=self.shape[0])[self.row] == 1
+        column, value = self.column[alone], self.value[alone]
+        bound = -self.known[..., self.row[alone]] / value
+        column = column.expand(bound.shape)
+        sides = []
+        for sign, reduce in ((1.0, "amax"), (-1.0, "amin")):
+            side = bound.new_full((*self.batch_shape, self.shape[1]), -sign * torch.inf)
+            chosen = torch.where(sign * value > 0, bound, -sign * torch.inf)
+            sides.append(side.scatter_reduce(-1, column, chosen, reduce))
+        return sides[0], sides[1]
+
     def __repr__(self) -> str:
         batch = f", known for a batch {tuple(self.batch_shape)}" if self.batch_shape else ""
         return f"Affine({self.shape[0]} numbers, {self.shape[1]} parameters, {int(self.moved.sum())} moved{batch})"

@@ -177,6 +177,10 @@ class Problem(ABC):
         checks.finite("theta", theta)
         return theta
 
+    def clamp_theta(self, theta: Tensor) -> Tensor:
+        """Parameters that were drawn, put to where the problem allows them: `theta_bounds`, unless it knows more."""
+        return theta if self.theta_bounds == (-math.inf, math.inf) else theta.clamp(*self.theta_bounds)
+
     def batch_for(self, theta: Tensor) -> torch.Size:
         """The batch shape of `theta` and the problem together."""
         batch = theta.shape[: theta.ndim - len(self.theta_shape)]

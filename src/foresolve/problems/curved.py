@@ -66,6 +66,12 @@ class CurvedProgram(LinearProgram):
             return self.term
         return self.term.with_numbers({name: part(theta.double()) for name, part in maps.items()})
 
+    def clamp_theta(self, theta: Tensor) -> Tensor:
+        """So that a predicted diagonal is not negative, as far as each entry of it follows a single parameter."""
+        part = None if self.parameters is None else self.parameters.diagonal
+        theta = super().clamp_theta(theta)
+        return theta if part is None else theta.clamp(*(side.to(theta) for side in part.non_negative_box()))
+
     def _require_known_term(self) -> None:
         if self.parameters is not None and self.parameters.quadratic:
             raise ForesolveError("the quadratic part of this problem depends on theta: take `problem.at(theta)`")

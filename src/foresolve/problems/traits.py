@@ -41,7 +41,7 @@ TRAITS: dict[str, Trait] = {
         "FenchelYoung with PerturbedAdditive takes a heuristic",
     ),
     "rows": Trait(
-        "rows and bounds (`LinearProgram`, `QuadraticProgram`)",
+        "rows and bounds",
         "a LinearProgram or QuadraticProgram (or a problem of their catalogue)",
         "its feasible set is not given by rows and bounds",
         "RegularizedFrankWolfe takes any linear objective",
