@@ -14,13 +14,17 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.errors import ConvergenceWarning, InfeasibleError
+import quadratic_programs
+from foresolve.errors import ConvergenceWarning, InfeasibleError, UnboundedError
 from foresolve.layers import Solution
 from instances import draw as draw_instance
 from oracles import reference
 from tests.stress import __main__ as command
-from tests.stress import losses, predicted, report, sets
+from tests.stress import curved, curved_predicted, losses, predicted, report, sets
 from tests.stress.catalogue_draws import real_folder
+from tests.stress.curved_exact import fractions
+from tests.stress.curved_models import Curve, CurvedDraw
+from tests.stress.curved_reference import decide, lacking
 from tests.stress.decisions import exact_decisions
 from tests.stress.exact import AT_UPPER, Face, Polytope, Projector, ProvenInfeasible, fraction
 from tests.stress.kinds import KINDS
@@ -200,6 +204,138 @@ def test_defects_of_losses_are_seen(name: str, check: Any, monkeypatch: pytest.M
     )
     found = {verdict.outcome for verdict in check(draw, np.random.default_rng(0))}
     assert found == {Outcome.WRONG}
+
+
+# -- quadratic programs ------------------------------------------------------------------------------------------------
+
+
+def curved_draw(**changes: Any) -> CurvedDraw:
+    """The simple draw with a dense Q."""
+    plain = simple_draw()
+    curve = Curve({"Q": np.diag([1.0, 2.0, 1.0, 2.0]) + 0.25})
+    parts = ("forward", "gradient", "duals", "exact")
+    return CurvedDraw(plain.model, plain.theta, 0.0, plain.cotangent, **{"parts": parts, "curve": curve, **changes})
+
+
+def curved_outcomes(draw: CurvedDraw) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for verdict in curved.check(draw, np.random.default_rng(0)):
+        found.setdefault(verdict.part, set()).add(str(verdict.outcome))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("defect", "wrong"),
+    [
+        ("none", set()),
+        ("off", {"forward", "gradient"}),
+        ("gradient off", {"gradient"}),
+        ("NaN", {"forward", "gradient"}),
+    ],
+)
+def test_defects_of_quadratic_programs_are_seen(defect: str, wrong: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SmoothedCheck, "_layer", lambda self: Broken(self.draw.gamma, defect))
+    found = curved_outcomes(curved_draw())
+    assert set(found) == {"forward", "gradient", "duals", "dual gradient", "exact"}
+    assert {part for part in ("forward", "gradient") if found[part] & {"WRONG", "NaN"}} == wrong
+
+
+@pytest.mark.parametrize(
+    ("scale", "part"), [(1 + 1e-5, "duals"), (-1.0, "duals"), (float("nan"), "duals")], ids=["off", "signs", "NaN"]
+)
+def test_defects_of_duals_are_seen(scale: float, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = foresolve.QuadraticRelaxation.solve
+
+    def off(self: Any, *arguments: Any) -> Solution:
+        solution = solve(self, *arguments)
+        return replace(solution, duals=replace(solution.duals, eq=solution.duals.eq * scale))
+
+    monkeypatch.setattr(foresolve.QuadraticRelaxation, "solve", off)
+    found = curved_outcomes(curved_draw())
+    assert found[part] & {"WRONG", "NaN"}
+    assert found["dual gradient"] & {"WRONG", "NaN"}
+    assert found["forward"] == {"right"}
+
+
+def test_exact_decisions_of_quadratic_programs_that_are_not_best_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = curved_draw(parts=("exact",))
+    best = draw.build().solve(draw.theta)
+    for decision in (best.flip(0), best * 0.999, best * torch.nan):  # another instance's; not feasible; NaN
+        monkeypatch.setattr(foresolve.QuadraticProgram, "solve", lambda self, theta, decision=decision: decision)
+        found = curved_outcomes(draw)["exact"]
+        assert found & {"WRONG", "NaN"}
+
+    def refused(self: Any, theta: torch.Tensor) -> None:
+        raise UnboundedError("{instances} has no best decision", [0], "instance 0")
+
+    monkeypatch.setattr(foresolve.QuadraticProgram, "solve", refused)
+    assert curved_outcomes(draw)["exact"] == {"WRONG"}
+
+
+@pytest.mark.parametrize("name", ["_gradients", "_through_theta"])
+def test_defects_of_predicted_quadratic_parts_are_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"diagonal": np.array([1.0, 2.0, 1.0, 2.0]), "factor": np.array([[1.0], [0.5], [0.25], [0.0]])}
+    draw, own = curved_draw(curve=Curve(parts)), getattr(curved_predicted, name)
+    seed = next(s for s in range(9) if (np.random.default_rng(s).random() < 0.5) == (name == "_through_theta"))
+
+    def found() -> set[Outcome]:
+        return {verdict.outcome for verdict in curved_predicted.check(draw, np.random.default_rng(seed))}
+
+    def off(draw: CurvedDraw, leaves: dict[str, torch.Tensor]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        gradients, x = own(draw, leaves)
+        return {part: value * (1 + 1e-4) for part, value in gradients.items()}, x
+
+    assert found() == {Outcome.RIGHT}
+    monkeypatch.setattr(curved_predicted, name, off)
+    assert Outcome.WRONG in found()
+
+
+def test_defects_in_one_block_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = KINDS["quadratic: many blocks"]
+    draw, solve = kind.build(kind.generator(0)), foresolve.QuadraticRelaxation.solve
+
+    def off(self: Any, theta: torch.Tensor, problem: Any) -> Solution:
+        solution = solve(self, theta, problem)
+        nudge = torch.zeros(problem.n, dtype=torch.float64)
+        nudge[7] = 1e-4
+        return replace(solution, x=solution.x + nudge)
+
+    monkeypatch.setattr(foresolve.QuadraticRelaxation, "solve", off)
+    found = {(verdict.part, verdict.outcome) for verdict in kind.check(draw, np.random.default_rng(0))}
+    assert found == {("forward", Outcome.WRONG), ("gradient", Outcome.RIGHT)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_exact_decisions_in_a_metric_are_those_of_clarabel(seed: int) -> None:
+    program, _ = quadratic_programs.of_form(("dense", "leaning")[seed % 2], seed, dependent=seed % 4 == 2)
+    C, rhs = np.concatenate([program.A_eq, program.A_ub]), np.concatenate([program.b_eq, program.b_ub])
+    p = Polytope(C, rhs, np.arange(len(C)) < len(program.b_eq), program.lower, program.upper)
+    truth = decide(p, program.theta, fractions(program.Q), leaning=seed % 2 == 1, hint=None)
+    found = quadratic_programs.by_clarabel(program)
+    assert truth.x is not None
+    assert found is not None
+    np.testing.assert_allclose(truth.x, found[0], atol=1e-7)
+    wrong = decide(p, program.theta, fractions(program.Q), leaning=seed % 2 == 1, hint=p.upper)
+    np.testing.assert_array_equal(wrong.x, truth.x)  # whatever the guess
+    v = np.random.default_rng(seed).standard_normal(program.n)
+    slope = truth.derivative(v)
+    assert slope is not None
+    assert truth.agrees(v, slope, np.random.default_rng(0))
+    assert not truth.agrees(v, slope * 1.001, np.random.default_rng(0))
+    assert lacking(p, program.theta, fractions(program.Q), truth.x) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_quadratic_program_by_hand() -> None:
+    """`max 3 x - x^2 + y - 2 y^2` on `x + y = 1`: `3 - 2x = 1 - 4y`."""
+    p = Polytope(np.ones((1, 2)), np.ones(1), np.ones(1, bool), np.full(2, -9.0), np.full(2, 9.0))
+    truth = decide(p, np.array([3.0, 1.0]), fractions(np.diag([2.0, 4.0])), leaning=False, hint=None)
+    assert truth.optimum is not None
+    assert truth.optimum.x == [1, 0]
+    assert truth.optimum.y == [1]
+    np.testing.assert_allclose(truth.derivative(np.array([1.0, 0.0])), [1 / 6, -1 / 6])
+    free = replace(p, C=np.zeros((0, 2)), rhs=np.zeros(0), equality=np.zeros(0, bool), upper=np.full(2, np.inf))
+    assert lacking(free, np.array([1.0, 1.0]), fractions(np.diag([0.0, 1.0])), np.zeros(2)) is None
+    assert lacking(free, np.array([-1.0, 1.0]), fractions(np.diag([0.0, 1.0])), np.array([-9.0, 0.0])) == 0.5
 
 
 def test_numbers_that_are_none_never_pass() -> None:

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
 import foresolve
 from foresolve import QuadraticProgram, QuadraticRelaxation
 from foresolve.problems import Affine, Portfolio, Tracking
-from foresolve.solvers.projection import cholesky, matrix_saddles
+from foresolve.solvers.projection import cholesky, whitening
 from foresolve.testing.margins import margins
 from layers.conformance import LayerConformance
 from quadratic_programs import FORMS, SEMIDEFINITE, Program, by_clarabel, by_piqp, draw, exact, of_form, tensor
@@ -115,6 +115,48 @@ def test_agrees_with_clarabel_and_piqp(program: Program) -> None:
             np.testing.assert_allclose(x, found[0], atol=1e-4 * (1 + np.abs(x).max()), rtol=0)
 
 
+def terms_of(program: Program, x: np.ndarray) -> float:
+    """What an objective is made of."""
+    return float(np.abs(program.theta) @ np.abs(x) + np.abs(x) @ np.abs(program.H) @ np.abs(x) / 2)
+
+
+def not_beaten(program: Program, x: np.ndarray) -> int:
+    """Compare with Clarabel and PIQP where these end with a decision that holds; how many did."""
+    compared = 0
+    for found in (by_clarabel(program), by_piqp(program)):
+        if found is None or program.broken(found[0]) > 1e-8:
+            continue
+        compared += 1
+        assert program.value(x) >= program.value(found[0]) - 1e-6 * max(
+            terms_of(program, found[0]), terms_of(program, x)
+        )
+    return compared
+
+
+@given(programs(spreads=(4.0, 8.0)))
+def test_badly_scaled_programs_are_not_beaten_by_clarabel_or_piqp(program: Program) -> None:
+    solution = solved(program)
+    assume(bool(solution.converged.all()))
+    x, _ = guess_of(solution)
+    assert program.broken(x) <= 1e-9
+    assume(not_beaten(program, x) > 0)
+
+
+@given(programs(spreads=(0.0, 4.0)), st.integers(0, 8))
+def test_exact_decisions_are_not_beaten_by_clarabel_or_piqp(program: Program, rank: int) -> None:
+    """Semidefinite, badly scaled; a box around what is free, so that there is a best decision."""
+    factor = np.linalg.cholesky(program.Q + np.diag(program.Q.diagonal() + 1.0))[:, : min(rank, program.n)]
+    box = {"lower": np.maximum(program.lower, -4.0), "upper": np.minimum(program.upper, 4.0)}
+    program = replace(program, **box, gamma=0.0, Q=factor @ factor.T)
+    try:
+        x = program.problem(factor=factor).solve(tensor(program.theta)).numpy()
+    except foresolve.InfeasibleError:  # the box left nothing, as Clarabel must say too
+        assert by_clarabel(program) is None
+        return
+    assert program.broken(x) <= 1e-9
+    assume(not_beaten(program, x) > 0)
+
+
 def kkt(program: Program, solution: foresolve.layers.Solution) -> float:
     """The largest violation of what `Duals` says."""
     x, duals = solution.x[0].detach().numpy(), {k: v[0].detach().numpy() for k, v in vars(solution.duals).items()}
@@ -136,6 +178,19 @@ def test_duals_satisfy_what_they_say(program: Program) -> None:
     solution = solved(program)
     if bool(solution.converged.all()):
         assert kkt(program, solution) <= 1e-8
+
+
+def test_duals_stay_moderate_where_a_row_and_a_bound_leave_one_point() -> None:
+    """`x <= -0.390625` and `x >= -0.390625`: duals are not unique, but nothing asks for large ones."""
+    empty = np.zeros((0, 1))
+    program = Program(
+        np.array([[4.0]]), np.array([[0.4375]]), np.array([-0.170898437500]), empty, np.zeros(0),
+        np.array([-0.390625]), np.array([0.578125]), np.array([4.265625]),
+    )  # fmt: skip
+    solution = solved(program)
+    assert bool(solution.converged.all())
+    assert kkt(program, solution) <= 1e-12
+    assert float(solution.duals.ub.max()) <= 1e4
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -186,7 +241,7 @@ def test_a_batch_equals_a_loop(form: str) -> None:
 def test_large_batches_and_small_faces(loop: int, few: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """LAPACK in a loop or one call of torch; faces on their own or within all variables: the same decisions."""
     monkeypatch.setattr(cholesky, "LOOP", loop)
-    monkeypatch.setattr(matrix_saddles, "FEW", few)
+    monkeypatch.setattr(whitening, "FEW", few)
     program, given_form = of_form("dense", 4, n=20, m_eq=3, m_ub=5)
     noise = torch.randn(12, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     theta = (4 * tensor(program.theta) + noise).requires_grad_()
@@ -302,6 +357,21 @@ def test_warm_starts_change_only_the_work(form: str) -> None:
     torch.testing.assert_close(far.x, layer(-3 * theta, problem), atol=1e-10, rtol=0)
 
 
+@pytest.mark.parametrize("curvature", [1e-2, 1e-5, 1e-8])
+@pytest.mark.parametrize("step", [1e-9, 1e-7, 1e-5])
+def test_warm_starts_end_where_cold_ones_do(curvature: float, step: float) -> None:
+    """Along a direction of little curvature what looks settled in every coordinate may be far from the end."""
+    Q = np.ones((2, 2)) + curvature * np.diag([1.0, 2.0])
+    problem, layer = QuadraticProgram(Q, [[1.0, -1.0]], [10.0], bounds=(-5, 5)), QuadraticRelaxation(0.0)
+    theta = tensor([[1.0, 1.0 + curvature]])
+    start = layer.solve(theta, problem)
+    theta = theta + step * curvature * tensor([[1.0, -1.0]])
+    cold, warm = layer.solve(theta, problem), layer.solve(theta, problem, start=start)
+    assert bool(cold.converged.all())
+    assert bool(warm.converged.all())
+    torch.testing.assert_close(warm.x, cold.x, atol=1e-7, rtol=0)
+
+
 def test_a_linear_program_is_a_quadratic_one_without_curvature() -> None:
     program = draw(5, gamma=0.5)
     x = foresolve.LinearProgram(
@@ -387,6 +457,58 @@ def test_gradients_agree_with_finite_differences(form: str, shared: bool) -> Non
     if form == "leaning":  # noise would make it definite in no direction at all
         leaves["Q"] = leaves["Q"].detach()
     assert torch.autograd.gradcheck(decide, (gamma, *leaves.values()), eps=1e-6, atol=1e-5, rtol=1e-4, fast_mode=False)
+
+
+@pytest.mark.parametrize("form", ["diagonal", "dense", "sparse", "low rank", "factor"])
+def test_gradients_where_nothing_holds_and_where_everything_does(form: str) -> None:
+    """No row and no bound holds, or all variables are at bounds: of one batch, gradients of decisions and duals."""
+    program, given_form = of_form(form, 0, n=4, m_eq=0, m_ub=3)
+    arrays = {name: part.toarray() if scipy.sparse.issparse(part) else part for name, part in given_form.items()}
+    arrays |= {"A_ub": program.A_ub, "b_ub": np.full(3, 50.0), "lower": np.full(4, -5.0), "upper": np.full(4, 5.0)}
+    arrays["theta"] = np.stack([program.theta / 4, 200 * np.array([1.0, -1.0, 1.0, -1.0])])
+    leaves = {name: tensor(array).requires_grad_() for name, array in arrays.items()}
+    gamma, names = 0.5 if form in SEMIDEFINITE else 0.0, list(leaves)
+    solution = layer_on(leaves, gamma)
+    assert solution.free.tolist() == [4, 0]
+    assert not bool(solution.duals.ub.any())
+
+    def decide(*parts: Tensor) -> Any:
+        solution = layer_on(dict(zip(names, parts)), gamma)
+        return solution.x, *vars(solution.duals).values()
+
+    assert torch.autograd.gradcheck(decide, tuple(leaves.values()), eps=1e-6, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("variance", [1e-2, 1e-4, 1e-6])
+def test_gradients_of_a_factor_model_whose_factors_explain_nearly_all(variance: float, rows: int) -> None:
+    """By hand: with one row that holds, `u = (v - q a) / Q` along it; more rows than variables as well as fewer."""
+    factor, v = np.array([[1.0], [2.0]]), np.array([1.0, 0.0])
+    Q = variance * np.eye(2) + factor @ factor.T
+    A_ub = np.array([[1.0, 1.0], [1.0, -1.0], [0.0, 1.0], [-1.0, 0.5]])[:rows]
+    problem = QuadraticProgram(
+        diagonal=np.full(2, variance), factor=factor, A_ub=A_ub, b_ub=[1.0, 9.0, 9.0, 9.0][:rows], bounds=(-9, 9)
+    )
+    theta = tensor([[4.0, 7.0]]).requires_grad_()
+    x = QuadraticRelaxation(0.0)(theta, problem)
+    (gradient,) = torch.autograd.grad((x * tensor(v)).sum(), theta)
+    saddle = np.block([[Q, np.ones((2, 1))], [np.ones((1, 2)), np.zeros((1, 1))]])
+    expected = np.linalg.solve(saddle, np.append(v, 0.0))[:2]
+    torch.testing.assert_close(gradient[0], tensor(expected), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["dense", "low rank"])
+def test_gradients_of_duals_of_rows_that_lean_on_each_other(form: str) -> None:
+    """Rows at an angle of a hundredth are independent all the same: no digit of their duals' gradients is given up."""
+    program, given_form = of_form(form, 0, n=3, m_eq=0, m_ub=0)
+    A_eq = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.01]])
+    problem = program.problem(**given_form, A_eq=A_eq, b_eq=[0.25, 0.25], A_ub=None, b_ub=None, bounds=(None, None))
+    theta, weights = tensor(program.theta).requires_grad_(), tensor([1.0, -0.5])
+    duals = QuadraticRelaxation(0.0).solve(theta, problem).duals.eq
+    (gradient,) = torch.autograd.grad((duals * weights).sum(), theta)
+    saddle = np.block([[program.Q, A_eq.T], [A_eq, np.zeros((2, 2))]])
+    expected = np.linalg.solve(saddle, np.concatenate([np.zeros(3), weights.numpy()]))[:3]
+    torch.testing.assert_close(gradient, tensor(expected), atol=0, rtol=1e-7)
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -142,6 +142,103 @@ def test_names() -> None:
     assert factors.theta_names == ("variance of a", "variance of b", "a, factor 0", "b, factor 0")
 
 
+@pytest.mark.parametrize("current", [None, HELD["current"], [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]]])
+@pytest.mark.parametrize("predict", ["returns", "covariance", "both"])
+def test_a_factor_model_is_the_same_after_two_round_trips(predict: Any, current: Any) -> None:
+    """Loadings are predicted before `F` comes to them, in copies of copies too."""
+    held = {} if current is None else HELD | {"current": current, "cost": [0.0, 0.01, 0.02, 0.03], "impact": 0.05}
+    returns = {"returns": MU} if predict == "covariance" else {}
+    problem = Portfolio(
+        loadings=B, specific=SPECIFIC, factor_covariance=F, predict=predict, names=["a", "b", "c", "d"],
+        risk_aversion=2.0, budget=0.9, bounds=(0, 0.6), **held, **returns,
+    )  # fmt: skip
+    twin = Portfolio.from_config(Portfolio.from_config(problem.config()).config())
+    numbers = torch.cat([1.5 * tensor(SPECIFIC), 0.7 * tensor(B).flatten()])
+    theta = {"returns": MU, "covariance": numbers, "both": torch.cat([MU, numbers])}[predict]
+    x = problem.solve(theta)
+    torch.testing.assert_close(twin.solve(theta), x, atol=1e-9, rtol=0)
+    torch.testing.assert_close(twin.objective(x, theta), problem.objective(x, theta))
+    torch.testing.assert_close(twin.trades(x), problem.trades(x))
+    assert (twin.names, twin.theta_names, repr(twin)) == (problem.names, problem.theta_names, repr(problem))
+    assert problem.weights(x).sum(-1).flatten().tolist() == pytest.approx([0.9] * x[..., 0].numel())
+    assert problem.to("cpu") is problem
+
+
+def test_costs_of_each_asset_and_a_turnover_that_holds() -> None:
+    """By hand: two assets of risk 1 without correlation, from (1, 0); `t` of the first is sold for the second."""
+
+    def sold(**held: Any) -> float:
+        problem = Portfolio(np.eye(2), current=[1.0, 0.0], impact=0.0, **held)
+        x = problem.solve(tensor([0.0, 0.5]))
+        torch.testing.assert_close(x[2:], tensor([0.0, 1.0, 1.0, 0.0]) * x[1], atol=1e-9, rtol=0)
+        return float(x[1])
+
+    # The slope 0.5 + (1 - t) - t less both costs vanishes at 0.75, less a half of the costs.
+    assert sold() == pytest.approx(0.75)
+    assert sold(cost=[0.1, 0.2]) == pytest.approx(0.75 - 0.15)
+    assert sold(cost=0.1) == pytest.approx(0.75 - 0.1)
+    assert sold(cost=0.1, turnover=0.5) == pytest.approx(0.25)
+    assert sold(cost=[2.0, 0.0]) == pytest.approx(0.0)  # dearer than what there is to gain
+
+
+@pytest.mark.parametrize("predict", ["returns", "both"])
+def test_selected_positions_have_their_own_smoothed_decisions(predict: Any) -> None:
+    current = np.stack([np.roll(HELD["current"], i) for i in range(3)])
+    problem = Portfolio(SIGMA, **(HELD | {"current": current}), predict=predict)
+    theta = torch.stack([MU, 2 * MU, 3 * MU])
+    if predict == "both":
+        theta = torch.cat([theta, (tensor([1.0, 2.0, 3.0])[:, None] * tensor(SIGMA).flatten())], -1)
+    layer, order = foresolve.QuadraticRelaxation(), torch.tensor([2, 0])
+    x, part = layer(theta, problem), problem.select(order)
+    torch.testing.assert_close(layer(theta[order], part), x[order], atol=1e-9, rtol=0)
+    torch.testing.assert_close(part.current, tensor(current)[order])
+    for i in range(3):
+        alone = Portfolio(SIGMA, **(HELD | {"current": current[i]}), predict=predict)
+        torch.testing.assert_close(layer(theta[i], alone), x[i], atol=1e-9, rtol=0)
+
+
+SAMPLING: list[foresolve.Loss] = [foresolve.losses.ScoreFunction(sigma=2.0), foresolve.losses.LODL(samples=40)]
+
+
+def around(problem: Portfolio, numbers: Tensor) -> tuple[Tensor, foresolve.data.DecisionDataset]:
+    """Three instances with multiples of given risks."""
+    theta = numbers * tensor([[0.5], [1.0], [1.5]])
+    return theta, foresolve.data.DecisionDataset(torch.ones(3, 1, dtype=torch.float64), theta, problem)
+
+
+@pytest.mark.parametrize("loss", SAMPLING, ids=str)
+def test_draws_around_a_covariance_that_are_none_are_named_with_what_to_do(loss: foresolve.Loss) -> None:
+    theta, data = around(Portfolio(SIGMA, predict="covariance", returns=MU), tensor(SIGMA).flatten())
+    with pytest.raises(InvalidInputError, match=r"smallest eigenvalue -.*best given by its `factor`"):
+        loss(theta.clone().requires_grad_(), loss.prepare(data)[:])
+
+
+@pytest.mark.parametrize("loss", SAMPLING, ids=str)
+def test_draws_around_variances_and_loadings_are_risks(loss: foresolve.Loss) -> None:
+    """What is drawn below 0 of a variance is put there; loadings have any sign."""
+    problem = Portfolio(loadings=B, specific=SPECIFIC, predict="covariance", returns=MU)
+    theta, data = around(problem, torch.cat([tensor(SPECIFIC), tensor(B).flatten()]))
+    leaf = (theta + 0.1).requires_grad_()
+    value = loss(leaf, loss.prepare(data)[:])
+    value.sum().backward()
+    assert leaf.grad is not None
+    assert bool((value > 0).all())
+    assert bool(leaf.grad.isfinite().all())
+    assert float(leaf.grad.abs().max()) > 0
+
+
+def test_a_model_that_predicts_a_negative_variance_is_told_what_to_do() -> None:
+    problem = Portfolio(loadings=B, specific=SPECIFIC, predict="covariance", returns=MU)
+    theta, data = around(problem, torch.cat([tensor(SPECIFIC), tensor(B).flatten()]))
+    wrong = theta.clone()
+    wrong[1, 2] = -0.25
+    loss = foresolve.losses.DecisionLoss(foresolve.QuadraticRelaxation())
+    with pytest.raises(InvalidInputError, match=r"`diagonal` must be >= 0; got -0.25 at \[1, 2\].*softplus"):
+        loss(wrong, loss.prepare(data)[:])
+    draws = foresolve.losses.ScoreFunction(1e-9)
+    assert bool(draws(wrong, draws.prepare(data)[:]).isfinite().all())  # what is drawn is put where it belongs
+
+
 MISTAKES: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "no risk": (lambda: Portfolio(), ("`covariance`", "neither")),
     "both kinds of risk": (lambda: Portfolio(SIGMA, loadings=B, specific=1.0), ("`covariance`", "both")),

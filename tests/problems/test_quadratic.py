@@ -131,6 +131,27 @@ def test_an_empty_set_is_infeasible() -> None:
         assert caught.value.instances == (1,)
 
 
+@pytest.mark.parametrize("gap", [1e-6, 1e-7, 1e-8, 1e-9])
+@pytest.mark.parametrize("Q", [np.eye(2), np.ones((2, 2)), np.diag([1.0, 0.0])], ids=["eye", "ones", "one variable"])
+def test_sets_that_are_empty_by_less_than_a_tolerance_are_infeasible(Q: np.ndarray, gap: float) -> None:
+    """HiGHS takes rows that contradict each other by 1e-7 for met."""
+    problem = QP(Q, [[1.0, 1.0], [-1.0, -1.0]], [1.0, -1.0 - gap], bounds=(0, 2))
+    with pytest.raises(InfeasibleError):
+        problem.solve(tensor([1.0, 2.0]))
+
+
+def test_a_singular_form_between_variables_without_bounds_is_solved_to_the_end() -> None:
+    """Close to the end the proximal point method must go on moving, by steps that look like nothing."""
+    rows = [[3.17578125, -3.17578125, 1.45703125, -3.1875], [0.0, 5.76171875, -0.28515625, 5.484375],
+            [0.0, 0.0, 1.20703125, -0.4375], [0.0, 0.0, 0.0, 5.2734375]]  # fmt: skip
+    Q = np.array(rows) + np.triu(rows, 1).T
+    bounds = (np.array([-0.75, -np.inf, -np.inf, -0.3125]), np.array([0.8125, np.inf, 0.25, np.inf]))
+    problem = QP(Q, [[0.5625, -1.203125, 0.578125, 0.46875]], [0.46875], bounds=bounds)
+    theta = tensor([-29.5, 32.75, -12.125, 32.75])
+    value = problem.objective(problem.solve(theta), theta).item()
+    assert value == pytest.approx(clarabel_value(problem, theta), rel=1e-7)
+
+
 UNBOUNDED: dict[str, Callable[[], QuadraticProgram]] = {
     "a variable without curvature": lambda: QP([[1.0, 0.0], [0.0, 0.0]]),
     "the same as a diagonal": lambda: QP(diagonal=[1.0, 0.0]),
@@ -243,7 +264,7 @@ MISTAKES: dict[str, Case] = {
     ),
     "Q of a diagonal, predicted": (
         lambda: QP(diagonal=[1.0, 1.0]).parametrized([1.0, 1.0], Q=block(4, 4)),
-        ("`Q`", "predicted only where the program has a `Q`"),
+        ("`Q`", "predicted only where", "made with a dense `Q`"),
     ),
     "a factor of another size, predicted": (
         lambda: QP(factor=[[1.0], [1.0]]).parametrized([1.0, 1.0], factor=block(4, 4)),

@@ -110,7 +110,7 @@ def on_a_kink(rng: Generator) -> Draw:
     y, w = tight * rng.integers(0, 3, m_ub) / 16.0, side * rng.integers(0, 3, n) / 16.0
     s = x + A_eq.T @ (rng.integers(-2, 3, m_eq) / 16.0) + A_ub.T @ y + w
     draw = double(draw_of(rng, model, shape=(1,), sense="max"))
-    return replace(draw, theta=torch.from_numpy(s)[None], gamma=0.5)
+    return replace(draw, theta=torch.from_numpy(s)[None], gamma=0.5, facts={"x": x})
 
 
 def dependent(rng: Generator) -> Draw:

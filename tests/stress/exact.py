@@ -204,6 +204,10 @@ class Projector:
         z = [Fraction(int(value), D) for value in np.where(free, normal * D - pull, 0)]
         return z, [Fraction(int(value), D) for value in Y[:, 0]]
 
+    def _rest(self, face: Face, normal: Integers, z: list[Fraction], r: list[Fraction]) -> np.ndarray:
+        """What bounds must take of a normal: `normal - z - C_A' r`, where variables cannot move."""
+        return normal - (self.C[face.rows].T.dot(np.array(r, dtype=object)) if r else 0)
+
     # -- the method --------------------------------------------------------------------------------------------------
 
     def solve(self, guess: Face | None = None) -> Optimum:
@@ -260,11 +264,11 @@ class Projector:
             self.steps += 1
             z, r = self.along(face, normal)
             rates = dict(zip(face.rows, r))
-            left = normal - (self.C[face.rows].T.dot(np.array(r, dtype=object)) if r else 0)
+            left = self._rest(face, normal, z, r)
             slopes = {j: left[j] * int(face.bound[j]) for j in bounds}
             blocking = [(rows[i] / rates[i], "row", i) for i in rows if rates[i] > 0 and not self.polytope.equality[i]]
             blocking += [(bounds[j] / slopes[j], "bound", j) for j in bounds if slopes[j] > 0]
-            length = sum(value * value for value in z)
+            length = sum(a * b for a, b in zip(normal, z))
             full = amount / length if length else None
             first = min(blocking, default=None)
             if full is None and first is None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.stress import linear, losses, predicted, sets
+from tests.stress import curved, curved_blocks, curved_predicted, linear, losses, predicted, sets
 from tests.stress.catalogue_draws import CATALOGUE
+from tests.stress.curved_draws import EVERYDAY_CURVED
+from tests.stress.curved_scaled_draws import BLOCKS, SCALED_CURVED
 from tests.stress.draws import EVERYDAY
 from tests.stress.outcomes import Verdict
 from tests.stress.scaled_draws import SCALED
@@ -53,8 +55,8 @@ STEADY = {
     "infeasible", "mixed batch", "matching", "assignment", "top k", "path: grid", "path: neighbours", "path: graph",
     "max flow", "min cost flow", "knapsack", "path: large grid", "predicted: plain", "predicted: per instance",
     "predicted: sparse", "predicted: fixed variables", "warm start: plain", "warm start: tied",
-    "warm start: matching", "warm start: path: grid",
-}  # fmt: skip
+    "warm start: matching", "warm start: path: grid", *EVERYDAY_CURVED, *BLOCKS,
+} - {"quadratic: on a kink"}  # fmt: skip
 # Where it is not that of the group: what takes long is drawn less.
 SHARES = {
     "plain": 2.0, "plain, larger": 0.3, "several troubles at once": 2.0, "integrality without bounds": 0.02,
@@ -71,6 +73,9 @@ def _kinds() -> Iterator[Kind]:
         (0.3, {name: (build, predicted.check) for name, build in predicted.PREDICTED.items()}),
         (0.7, {name: (build, sets.check) for name, build in SETS.items()}),
         (0.5, losses.LOSSES),
+        (0.35, {name: (build, curved.check) for name, build in {**EVERYDAY_CURVED, **SCALED_CURVED}.items()}),
+        (0.03, {name: (build, curved_blocks.check) for name, build in BLOCKS.items()}),
+        (0.2, {name: (build, curved_predicted.check) for name, build in curved_predicted.PREDICTED.items()}),
     ]
     for share, group in groups:
         for name, (build, check) in group.items():

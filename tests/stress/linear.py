@@ -179,7 +179,7 @@ class SmoothedCheck:
         pieces = truth.pieces(v) if u is None else [u]
         if not pieces:
             return Verdict("gradient", Outcome.KINK, i, note="many ties")
-        scale = float(np.linalg.norm(v)) / (2 * gamma)
+        scale = self._incoming(v, gamma, truth)
         off, size = min(_off(given, self._through_gamma(i, piece, gamma), scale) for piece in pieces)
         note = f"off by {off:.1e} of its size {size:.1e}"
         if u is None:  # the gradient of any of the pieces that meet here will do
@@ -189,6 +189,10 @@ class SmoothedCheck:
                 else judged("gradient", i, off, self.rounding, warned, f"of no piece at the kink: {note}")
             )
         return judged("gradient", i, off, self.rounding, warned, note)
+
+    def _incoming(self, v: np.ndarray, gamma: float, truth: Truth) -> float:
+        """The size of what came in from behind the layer, in units of a gradient."""
+        return float(np.linalg.norm(v)) / (2 * gamma)
 
     def _through_gamma(self, i: int, u: np.ndarray, gamma: float) -> np.ndarray:
         """From the gradient by `s = gain / 2 gamma` to that by `theta`; a relative gamma moves with `theta`."""

@@ -59,6 +59,11 @@ class Truth:
         lengths = [float(v) for v in (*widths[np.isfinite(widths) & (widths > 0)], *np.abs(self.s[self.s != 0]))]
         return min(lengths, default=1.0)
 
+    @property
+    def _least(self) -> float:
+        """What a multiplier must push by, in units of `x`, to count."""
+        return TIE * self.size + 1e-14 * float(np.abs(self.s).max(initial=0.0))
+
     def tie(self) -> Tie:
         """What holds with a multiplier, and what also holds without one."""
         p, x, face = self.p, self.x, self.face
@@ -67,7 +72,7 @@ class Truth:
         assert self.y is not None
         assert self.w is not None
         free = face.bound == FREE
-        least = TIE * self.size + 1e-14 * float(np.abs(self.s).max(initial=0.0))
+        least = self._least
         norms = np.linalg.norm(p.C[:, free], axis=1)
         pushes = np.abs(self.y) * np.linalg.norm(p.C, axis=1) > least
         slack = p.rhs - p.C @ x

@@ -17,10 +17,7 @@ from foresolve.solvers.projection.definiteness import (
 )
 
 _WHY = "The quadratic part is subtracted, whatever `sense`, so that Q must have no negative eigenvalue"
-_KEPT = (
-    "predicted variances stay there with a softplus behind the model, and what a loss draws around them with its "
-    "`bounds=(low, high)`"
-)
+_KEPT = "predicted variances stay there with a softplus behind the model"
 
 
 def check_convex(term: QuadraticTerm) -> None:

@@ -7,7 +7,8 @@ import pytest
 import torch
 from hypothesis import given
 
-from foresolve.solvers.projection.interior import InteriorState, _advance, _residuals, initial_state, interior_point
+from foresolve.solvers.projection.interior import _advance, _residuals, initial_state, interior_point
+from foresolve.solvers.projection.newton_system import InteriorState
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.project import project
 from instances import Instance, draw

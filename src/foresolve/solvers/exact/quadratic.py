@@ -32,6 +32,7 @@ from foresolve.solvers.exact.verification import FEASIBLE, Program, as_numpy
 from foresolve.solvers.projection.metric import Metric
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.project import project
+from foresolve.solvers.status import Status
 
 DEFAULT = Limits()
 # Of the terms of the objective: what the bound above may leave.
@@ -119,10 +120,9 @@ class QuadraticPool:
             found = self._exact(gains[open_], model_of[open_], [starts[b] for b in open_])
             for b, (x, y) in zip(open_, found, strict=True):
                 outcome = self._judged(x, y, gains[b], int(model_of[b]), starts[b])
-                # HiGHS' regularization gives a decision, a far one, also where there is no best.
-                endless = outcome.ending == Ending.FAILED and self._own is None
-                unbounded = endless and self._has_ray(gains[b], int(model_of[b]))
-                outcomes[b] = Outcome(Ending.UNBOUNDED) if unbounded else outcome
+                if outcome.ending == Ending.FAILED:
+                    outcome = self._explained(outcome, starts[b], gains[b], int(model_of[b]))
+                outcomes[b] = outcome
         return [outcome for outcome in outcomes if outcome is not None]
 
     # -- no decision ---------------------------------------------------------------------------------------------------
@@ -138,6 +138,17 @@ class QuadraticPool:
         if self._own is None and self._has_ray(gains, instance):
             return Outcome(Ending.UNBOUNDED)
         return None
+
+    def _explained(self, outcome: Outcome, start: Start, gains: np.ndarray, instance: int) -> Outcome:
+        """HiGHS' own decision, where that is proven, or why none was: it has tolerances, and ends what is endless."""
+        if start.x is not None and start.y is not None:
+            own = self._judged(start.x, start.y, gains, instance, start)
+            if own.ending == Ending.OPTIMAL:
+                return own
+        if not is_feasible(self._instances(np.array([instance])), 0):
+            return Outcome(Ending.INFEASIBLE)
+        unbounded = self._own is None and self._has_ray(gains, instance)
+        return Outcome(Ending.UNBOUNDED) if unbounded else outcome
 
     def _has_ray(self, gains: np.ndarray, instance: int) -> bool:
         """Whether a direction without curvature never leaves the polytope and raises the objective."""
@@ -176,8 +187,7 @@ class QuadraticPool:
         x = np.stack([np.zeros(n) if start.x is None else start.x for start in starts])
         y = np.stack([np.zeros(m) if start.y is None else start.y for start in starts])
         set_ = self._instances(model_of, self._own.select(model_of))
-        result = project(gains, set_, tol=TOLERANCE, max_iter=ITERATIONS, start=y, near=x)
-        return list(zip(result.face.x, result.face.y, strict=True))
+        return list(zip(*_projected(gains, set_, y, x), strict=True))
 
     def _anchored(self, gains: np.ndarray, own: np.ndarray, start: Start) -> tuple[np.ndarray, np.ndarray]:
         """The proximal point method from the decision of HiGHS, for a `Q` that is not definite."""
@@ -191,10 +201,8 @@ class QuadraticPool:
         for weight in (rho, ANCHOR * rho, ANCHOR**2 * rho):
             set_ = self._instances(own, self._metric(weight).select(own))
             for _ in range(ANCHORED_STEPS):
-                point = gains[None] + weight * near
-                result = project(point, set_, tol=TOLERANCE, max_iter=ITERATIONS, start=y, near=near)
-                moved = float(np.abs(result.face.x - near).max(initial=0.0))
-                near, y = result.face.x, result.face.y
+                last, (near, y) = near, _projected(gains[None] + weight * near, set_, y, near)
+                moved = float(np.abs(near - last).max(initial=0.0))
                 best = near[0], y[0]
                 if self._gap(*best, gains, instance) <= GAP / 10:
                     return best
@@ -226,3 +234,14 @@ class QuadraticPool:
         ahead = np.abs(slope) @ np.where(np.isfinite(room), room, far)
         bound = ahead + y @ (program.rhs - program.matrix @ x)
         return float(bound / ((terms @ np.abs(x)) or 1.0))
+
+
+def _projected(point: np.ndarray, set_: Polytope, y: np.ndarray | None, near: np.ndarray) -> tuple[Array, Array]:
+    """Decisions and multipliers, from those of a nearby program; from scratch where that does not lead to the end."""
+    warm = project(point, set_, tol=TOLERANCE, max_iter=ITERATIONS, start=y, near=near)
+    late = np.flatnonzero(warm.status != int(Status.CONVERGED))
+    if len(late):
+        cold = project(point[late], set_.select(late), tol=TOLERANCE, max_iter=ITERATIONS)
+        better = cold.status == int(Status.CONVERGED)
+        warm.face.x[late[better]], warm.face.y[late[better]] = cold.face.x[better], cold.face.y[better]
+    return warm.face.x, warm.face.y

@@ -43,6 +43,11 @@ class Guess:
     def select(self, index: Array) -> Guess:
         return Guess(self.y[index], self.free[index], self.active[index], self.x[index])
 
+    def where(self, mask: Array, other: Guess) -> Guess:
+        """This one where `mask` `(B, 1)` says so, elsewhere the other."""
+        xp, pairs = namespace(self.x), zip(vars(self).values(), vars(other).values(), strict=True)
+        return Guess(*(xp.where(mask, own, theirs) for own, theirs in pairs))
+
     def put(self, index: Array, part: Guess) -> None:
         self.y[index], self.free[index], self.active[index], self.x[index] = part.y, part.free, part.active, part.x
 
@@ -171,27 +176,28 @@ def pursue(point: Array, polytope: Polytope, tol: float) -> Polished:
     """
     xp = namespace(point)
     best, steps = unknown_face(point, polytope), xp.counts(point)
-    guess = Guess(best.y, (polytope.upper > polytope.lower) & xp.isfinite(point), best.active, best.x)
-    index, part = xp.nonzero(steps == 0), guess.select(slice(None))
+    movable = (polytope.upper > polytope.lower) & xp.isfinite(point)
+    guess = Guess(xp.zeros_like(best.y), movable, best.active & True, best.x + 0.0)  # written to
+    index, part = xp.nonzero(steps == 0), guess
     least, s, set_ = xp.full_like(best.residual, float("inf")), point, polytope
     setbacks, running = xp.zeros_like(least), least > 0
     while bool(running.any()):
         ahead = _next_face(s, set_, part)
         steps[index] += running
-        changes = (ahead.free != part.free).sum(-1) + (ahead.active != part.active).sum(-1)
+        # A variable that was and is at a bound may have changed sides.
+        moved = (ahead.free != part.free) | (~ahead.free & (ahead.x != part.x))
+        changes = moved.sum(-1) + (ahead.active != part.active).sum(-1)
         setbacks = setbacks + (changes >= least)
-        part, least = ahead, xp.minimum(least, xp.real(changes))
+        part = ahead if bool(running.all()) else ahead.where(running[:, None], part)
+        least = xp.minimum(least, xp.real(changes))
         running = running & (changes > 0) & (setbacks <= SETBACKS)
         remaining = xp.nonzero(running)
         if len(remaining) <= 0.5 * len(running):
             guess.put(index, part)
-            index, part, least, setbacks = (
-                index[remaining],
-                part.select(remaining),
-                least[remaining],
-                setbacks[remaining],
-            )
-            s, set_, running = s[remaining], set_.select(remaining), running[remaining]
+            index, least, setbacks, s, running = (a[remaining] for a in (index, least, setbacks, s, running))
+            part, set_ = part.select(remaining), set_.select(remaining)
+    # From multipliers of zero: those that a pursuit leaves are large where it was given up.
+    guess = Guess(best.y, guess.free, guess.active, guess.x)
     face, system = newton_step(point, polytope, guess)
     settled = face.settled(tol)
     if bool(settled.all()):

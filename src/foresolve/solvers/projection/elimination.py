@@ -88,13 +88,12 @@ class Elimination:
         return float(ENTRY_COST * heights.sum() + FLOP_COST * (heights**2).sum())
 
     @cached_property
-    def _template(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """`K` in elimination order by columns: row indices, column starts, where each number comes from, diagonal."""
+    def _template(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`K` in elimination order by columns: row indices, column starts, where each number comes from."""
         i, j = (self.order[place] for place in self._place)
         by_column = np.lexsort((i, j))
         starts = np.concatenate([[0], np.cumsum(np.bincount(j, minlength=self._size))])
-        on_diagonal = np.flatnonzero(i[by_column] == j[by_column])
-        return i[by_column].astype(np.int32), starts.astype(np.int32), self._number[by_column], on_diagonal
+        return i[by_column].astype(np.int32), starts.astype(np.int32), self._number[by_column]
 
     def solver(self, lower: np.ndarray, edge: np.ndarray) -> Solve:
         """`v -> M^{-1} v` from the lower triangle (at `below, above`) and `C_L D_L^{1/2}` (at `long_row, long_number`).
@@ -118,21 +117,41 @@ class Elimination:
 
         return solve
 
-    def matrix(self, lower: np.ndarray, edge: np.ndarray, corner: np.ndarray) -> scipy.sparse.csc_matrix:
-        """`K` in elimination order, with `corner` in place of the `-I`."""
-        indices, starts, number, _ = self._template
+    def matrix(
+        self, lower: np.ndarray, edge: np.ndarray, corner: np.ndarray, keep: np.ndarray | None = None
+    ) -> scipy.sparse.csc_matrix:
+        """`K` in elimination order, with `corner` in place of the `-I`; of the unknowns to `keep` alone, if given.
+
+        A part of `K` is eliminated in the same order, with no more fill than all of it.
+        """
+        indices, starts, number = self._template
         data = np.concatenate([lower, edge, corner])[number] if self.k else lower[number]
-        return scipy.sparse.csc_matrix((data, indices, starts), (self._size, self._size))
+        if keep is None:
+            return scipy.sparse.csc_matrix((data, indices, starts), (self._size, self._size))
+        inside = keep[indices] & keep[self._columns]
+        position = np.cumsum(keep, dtype=np.int32) - np.int32(1)
+        size = int(keep.sum())
+        counts = np.bincount(position[self._columns[inside]], minlength=size)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        return scipy.sparse.csc_matrix((data[inside], position[indices[inside]], starts), (size, size))
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """The column of each entry of the template."""
+        return np.repeat(np.arange(self._size), np.diff(self._template[1]))
 
     def factors(self, matrix: scipy.sparse.csc_matrix) -> SuperLU | None:
         """Of `K`; where rounding made it singular, of one with a larger diagonal, `None` where nothing helps."""
-        on_diagonal = self._template[3]
-        entries = matrix.data[on_diagonal]
-        factors, lifts = _factors(matrix), rescued(abs(entries))
-        while factors is None and (diagonal := next(lifts, None)) is not None:
+        factors = _factors(matrix)
+        if factors is not None or matrix.nnz == 0:
+            return factors
+        entries = matrix.diagonal()
+        for diagonal in rescued(abs(entries)):
             lifted = matrix.copy()
-            lifted.data[on_diagonal] = np.where(entries < 0, -diagonal, diagonal)
+            lifted.setdiag(np.where(entries < 0, -diagonal, diagonal))
             factors = _factors(lifted)
+            if factors is not None:
+                break
         return factors
 
     def ordered(self, v: np.ndarray) -> np.ndarray:
@@ -146,6 +165,8 @@ class Elimination:
 
 def _factors(matrix: scipy.sparse.csc_matrix) -> SuperLU | None:
     """The factors in the order given, None where a pivot vanishes."""
+    if matrix.nnz == 0:
+        return None
     try:
         return splu(matrix, permc_spec="NATURAL", panel_size=8, options=OPTIONS)
     except RuntimeError:

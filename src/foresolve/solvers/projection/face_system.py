@@ -40,10 +40,12 @@ MATTERS = 1e-9
 TINY = 1e-300
 # Terms below this share of the size of `w` are noise.
 NEGLIGIBLE = 1e-10
+# Above this share of `r`, what the last correction found of the first equation says that `w` is not known.
+ASTRAY = 1e-6
 # Above this share of its terms a residual is a contradiction between the rows, not a weak direction of them.
 CONTRADICTION = 1e-3
 # Of the projection onto the range of the rows: steps, and what rounding does to it.
-RANGE_STEPS = 2
+RANGE_STEPS = 4
 ROUNDED = 1e-8
 
 
@@ -93,7 +95,7 @@ class FaceSystem:
         weights = xp.where(weights > 0, weights, rows.weights / self.metric.unit)
         if even:
             top = xp.at_least(xp.amax(weights * active, keepdims=True), 0.0)
-            weights = xp.where(top <= 1e4 * weights, top, weights)
+            weights = xp.where((top > 0) & (top <= 1e4 * weights), top, weights)
         self.weights = weights
         # Rows that are not active, and have no weight, keep to themselves.
         idle = 1 - active if self.metric.separable else (1 - active) * weights
@@ -107,9 +109,9 @@ class FaceSystem:
         reach = rows.magnitudes.apply(self.free)
         left = self._left(w, right)
         share = xp.full_like(w.sum(-1), float("inf"))
-        falling = share > 0
+        falling, astray = share > 0, share
         for step in range(REFINEMENTS):
-            dw, dz = self._correction(r, w, z, left)
+            dw, dz, astray = self._correction(r, w, z, left)
             if step > 1:
                 # An instance that is done stays as it is, whatever the others of its batch need.
                 dw, dz = (xp.where(falling[:, None], part, 0.0) for part in (dw, dz))
@@ -120,6 +122,8 @@ class FaceSystem:
                 falling = (share > ROUNDING) & (share < FAST * before)
                 if not bool(falling.any()):
                     break
+        # The last correction should have had next to nothing to do; else factors are not what they should be.
+        share = xp.where(astray > ASTRAY, xp.maximum(share, astray), share)
         landing = Landing(w, z, share, xp.full_like(share, 1.0))
         unsure = share > ROUNDING
         if right is not None:
@@ -132,13 +136,14 @@ class FaceSystem:
     def within_range(self, k: Array) -> Array:
         """The part of `k` `(B, m)` on the active rows that some `C_AF w` is.
 
-        With `N = C_AF D C_AF'` and its shift, `k - shift (N + shift)^{-1} k` keeps what is in the range; repeated, it
-        takes out the rest of what is not.
+        With `N = C_AF D C_AF'` and its shift, `N (N + shift)^{-1} k` is nearly that; repeated on what is left of `k`,
+        it brings back what the shift took of weak directions.
         """
-        xp, inside = namespace(k), k * self.active
+        xp = namespace(k)
+        inside = xp.zeros_like(k)
         for _ in range(RANGE_STEPS):
-            _, pull = self._saddle.push(inside)
-            inside = self.rows.apply(pull) * self.active
+            _, pull = self._saddle.push(k * self.active - inside)
+            inside = inside + self.rows.apply(pull) * self.active
         return xp.where(abs(inside - k * self.active) <= ROUNDED * abs(k), k * self.active, inside)
 
     def _unbound(self, r: Array) -> tuple[Array, Array]:
@@ -146,13 +151,18 @@ class FaceSystem:
         v = self.metric.divided(r) * self.free
         return (v, v) if self.metric.separable else (0.0 * v, v)
 
-    def _correction(self, r: Array, w: Array, z: Array, left: Array) -> tuple[Array, Array]:
-        """A step of refinement; in a separable metric the first equation always holds."""
+    def _correction(self, r: Array, w: Array, z: Array, left: Array) -> tuple[Array, Array, Array]:
+        """A step of refinement, and how far the first equation was from holding, `(B,)`; always, in a separable metric.
+
+        That is in units of `r`, and of what the diagonal of `H` makes of `w`.
+        """
         if self.metric.separable:
             dz, pull = self._saddle.push(left)
-            return -pull, dz
+            return -pull, dz, 0.0 * left.sum(-1)
+        xp = namespace(r)
         astray = (r - self.metric.apply(w) - self.rows.adjoint(z)) * self.free
-        return self._saddle.step(astray, -left)
+        size = xp.amax(abs(r) * self.free) + xp.amax(abs(w) * self.metric.h)
+        return *self._saddle.step(astray, -left), xp.amax(abs(astray)) / xp.at_least(size, TINY)
 
     def _left(self, w: Array, right: Array | None) -> Array:
         products = self.rows.apply(w)

@@ -19,17 +19,10 @@ In the predictor (`c = 0`), with `p = dS / S`, `dZ / Z = -(1 + p)`: the longest 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 from foresolve.solvers.arrays import Array, namespace
+from foresolve.solvers.projection.newton_system import InteriorState, Layout, NewtonSystem
 from foresolve.solvers.projection.polytope import Polytope
-from foresolve.solvers.projection.saddle import SaddleTerms
 
-# A diagonal that keeps M positive definite where a row has no weight at all, relative to the squared row norm.
-FLOOR = 1e-20
-# Added to the diagonal of C D C' in proportion to it: far above rounding (1e-16 m), far below what a Newton step
-# notices, and what lets dependent rows through a Cholesky factorisation.
-LIFT = 1e-13
 # Of the starting point: the shift of its least squares, and how far inside it is at least.
 START_SHIFT = 1e-8
 INSET = 1e-2
@@ -39,61 +32,6 @@ FRESH, PATIENCE = 3, 20
 NOTHING = 1e-12
 # Below this share of the multipliers' size times that of x, mu is rounding.
 VANISHED = 1e-30
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which blocks `S` and `Z` have, each of `n` columns: `x - l` (sign 1), `u - x` (sign -1); then `w` if `rows`."""
-
-    n: int
-    signs: tuple[int, ...]
-    rows: bool
-    full: bool  # every pair of every block exists, in every instance
-
-    def bounds(self, pairs: Array) -> Array:
-        """The columns of the bounds."""
-        return pairs[:, : len(self.signs) * self.n]
-
-    def slack(self, pairs: Array) -> Array:
-        """The columns of the rows."""
-        return pairs[:, len(self.signs) * self.n :]
-
-    def parts(self, pairs: Array) -> list[tuple[int, Array]]:
-        """The blocks of the bounds with their signs."""
-        return [(sign, pairs[:, i * self.n : (i + 1) * self.n]) for i, sign in enumerate(self.signs)]
-
-    def signed_sum(self, pairs: Array, start: Array) -> Array:
-        """`start` plus the block of the lower bounds minus that of the upper ones."""
-        for sign, block in self.parts(pairs):
-            start = start + block if sign > 0 else start - block
-        return start
-
-
-@dataclass
-class InteriorState:
-    """Iterates of a batch, and what stays fixed along them."""
-
-    layout: Layout
-    x: Array
-    y: Array
-    S: Array
-    Z: Array
-    live: Array  # pairs that exist, as 0/1: a finite bound of a variable that is not fixed, an inequality row
-    count: Array  # how many they are, (B, 1)
-    movable: Array  # variables that are not fixed, as 0/1
-    unit: Array  # a typical size of x, (B, 1)
-    scale: Array  # the size of the multipliers, (B, 1)
-    error: Array  # (B,)
-    lowest: Array  # mu so far, (B, 1)
-    idle: Array  # iterations since it fell, (B, 1)
-
-    def select(self, index: Array) -> InteriorState:
-        return InteriorState(self.layout, *(getattr(self, field.name)[index] for field in fields(self)[1:]))
-
-    def put(self, index: Array, part: InteriorState) -> None:
-        """Take over the iterates of a part; what is fixed along them stays."""
-        for name in ("x", "y", "S", "Z", "error", "lowest", "idle"):
-            getattr(self, name)[index] = getattr(part, name)
 
 
 def initial_state(point: Array, polytope: Polytope) -> InteriorState:
@@ -226,48 +164,15 @@ def _gap(polytope: Polytope, state: InteriorState, dual: Array, primal: Array) -
     return xp.maximum(xp.amax(abs(dual)) / state.scale[:, 0], xp.at_least(xp.amax(abs(primal) / unit), 0.0))
 
 
-class _NewtonSystem:
-    """The linear system of one iterate, factorised, for steps towards any `c`."""
-
-    def __init__(self, polytope: Polytope, state: InteriorState, dual: Array, primal: Array, ratio: Array) -> None:
-        self.layout, self.rows, self.state = state.layout, polytope.rows, state
-        self.dual, self.primal = dual, primal
-        weight = None
-        for _, block in self.layout.parts(ratio):
-            weight = block if weight is None else weight + block
-        if self.layout.rows:
-            # Rows that are equalities have no pair: a multiplier of 1 in its place keeps the arithmetic finite.
-            live = self.layout.slack(state.live)
-            inverse = 1 / (self.layout.slack(state.Z) + (1 - live))
-            self.e = live * self.layout.slack(state.S) * inverse
-        else:
-            self.e = namespace(primal).zeros_like(primal)
-        floor = FLOOR * self.rows.weights / polytope.metric.unit
-        terms = SaddleTerms(self.rows, state.movable, self.e + floor, weight, lift=LIFT)
-        self._saddle = polytope.metric.system(terms)
-
-    def existing(self, pairs: Array) -> Array:
-        return pairs if self.layout.full else pairs * self.state.live
-
-    def direction(self, aim: Array) -> tuple[Array, Array, Array]:
-        """From `c / S` to `dx`, `dy`, `dS`."""
-        row_pull = self.layout.slack(aim) * self.e if self.layout.rows else None
-        gap = self.primal if row_pull is None else self.primal - row_pull
-        dx, dy = self._saddle.step(self.layout.signed_sum(aim, self.dual), gap)
-        parts = [dx if sign > 0 else -dx for sign in self.layout.signs]
-        parts += [] if row_pull is None else [row_pull - self.e * dy]
-        return dx, dy, self.existing(namespace(dx).cat(parts)) if parts else self.state.S
-
-
 def _advance(
     polytope: Polytope, state: InteriorState, dual: Array, primal: Array, product: Array, mu: Array, running: Array
 ) -> Array:
     """One predictor-corrector step of the instances that are `running`; returns its length, `(B, 1)`."""
-    layout, S, Z = state.layout, state.S, state.Z
+    S, Z = state.S, state.Z
     xp = namespace(S)
     inverse = 1 / S
     ratio = Z * inverse
-    system = _NewtonSystem(polytope, state, dual, primal, ratio)
+    system = NewtonSystem(polytope, state, dual, primal, ratio)
     _, _, dS = system.direction(-Z)
     p = dS * inverse
     bend = system.existing(p * (p + 1))
@@ -283,15 +188,16 @@ def _advance(
         cautious = state.idle >= PATIENCE
         bend, centering = xp.where(cautious, 0.0, bend), xp.where(cautious, 0.3 * mu, centering)
     aim = system.existing(centering * inverse) - Z * (1 - bend)
-    dx, dy, dS = system.direction(aim)
-    dZ = layout.bounds(aim) - layout.bounds(ratio) * layout.bounds(dS)
-    if layout.rows:
-        dZ = xp.cat([dZ, dy * layout.slack(state.live)])
-    blocking = -xp.minimum(xp.amin(dS * inverse), xp.amin(dZ / (Z if layout.full else Z + (1 - state.live))))
-    step = 1 / xp.at_least(blocking, 1.0)
+    move = system.move(aim)
+    for _ in range(polytope.metric.correctors):
+        move, aim, longer = system.corrected(move, aim, centering)
+        if not longer:
+            break
+    step = 1 / xp.at_least(move.blocking, 1.0)
     shorten = xp.at_most(xp.at_least(1 - mu / (state.scale * state.unit), 0.9), 0.9999)
     step = xp.where(step < 1, step * shorten, 0.9999)
-    moves = xp.isfinite(blocking[:, 0]) & running  # whatever went wrong with a step shows in its length
+    moves = xp.isfinite(move.blocking[:, 0]) & running  # whatever went wrong with a step shows in its length
+    dx, dy, dS, dZ, _ = move
     if not bool(moves.all()):
         step = xp.where(moves[:, None], step, 0.0)
         dx, dy, dS, dZ = map(xp.clean, (dx, dy, dS, dZ))

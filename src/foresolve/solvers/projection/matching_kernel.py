@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from foresolve.solvers.projection.interior import FLOOR
 from foresolve.solvers.projection.metric import IDENTITY
+from foresolve.solvers.projection.newton_system import FLOOR
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.rows import BipartiteRows
 

@@ -9,7 +9,7 @@ import torch
 
 from foresolve.solvers.arrays import Array, namespace
 from foresolve.solvers.projection.cholesky import Solve, cholesky_solver
-from foresolve.solvers.projection.rows import DenseRows, diagonal, times
+from foresolve.solvers.projection.rows import DenseRows, diagonal, row_space_solver, times
 from foresolve.solvers.projection.saddle import Saddle, SaddleTerms, filled
 from foresolve.solvers.projection.whitening import Whitening
 
@@ -49,7 +49,8 @@ def _stacked(terms: SaddleTerms, d: Array, factor: Array) -> JointSolve:
     parts = [xp.expand(part, (size, *part.shape[1:])) for part in (values, columns)]
     both = np.concatenate(parts, 1) if isinstance(d, np.ndarray) else torch.cat(parts, 1)
     e = xp.cat([terms.e, xp.full((len(d), factor.shape[-1]), 1.0, d)])
-    solve = DenseRows(both if size != 1 else both[0]).factor(d, e, None, terms.lift)
+    # Not in the space of the variables: small variances and small shifts of rows would cancel there.
+    solve = row_space_solver(both, d, e, terms.lift)
 
     def joint(above: Array, below: Array) -> tuple[Array, Array]:
         both = solve(xp.cat([above, below]))

@@ -32,11 +32,13 @@ class Metric(ABC):
     h: its diagonal `(1 or B, n)`, positive.
     separable: whether it is its diagonal.
     pursued: whether Newton's method is tried before an interior point method, since it mostly succeeds.
+    correctors: how often a step of that method may be corrected: more often where factors are dear and solves cheap.
     """
 
     h: Any
     separable: bool = False
     pursued: bool = False
+    correctors: int = 0
 
     @cached_property
     def unit(self) -> Any:

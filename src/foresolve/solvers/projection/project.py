@@ -10,7 +10,8 @@ from foresolve.solvers.projection import matching_kernel
 from foresolve.solvers.projection.active_set import Face, Guess, exactness, face_at, face_without_rows, polish, pursue
 from foresolve.solvers.projection.certificate import TRUSTED, certify, size_of, uncertainty
 from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem
-from foresolve.solvers.projection.interior import InteriorState, initial_state, interior_point
+from foresolve.solvers.projection.interior import initial_state, interior_point
+from foresolve.solvers.projection.newton_system import InteriorState
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.tangent import Tangent
 from foresolve.solvers.status import Status
@@ -93,7 +94,8 @@ def _projected(
         face = face_without_rows(point, polytope)
     else:
         face = face_at(point, polytope, start, near=polytope.metric.divided(point) if near is None else near)
-    if start is not None and not bool(face.settled(tol).all()):
+    # In a metric that is not separable, what settles at a distance of `near` may be `near` itself.
+    if start is not None and not (polytope.metric.separable and bool(face.settled(tol).all())):
         polished = polish(point, polytope, face, tol, WARM_STEPS)
         face, spent, system = polished.face, spent + polished.steps, polished.system
     infeasible = spent < 0

@@ -173,13 +173,7 @@ class DenseRows(Rows):
         rows = self.values if self.batched else self.values[None]
         if mask is not None:
             rows = rows * mask[..., None]
-        return self._variable_space(rows, d, e, lift) if self.m > self.n else self._row_space(rows, d, e, lift)
-
-    def _row_space(self, rows: Array, d: Array, e: Array, lift: float) -> Solve:
-        matrix = (rows * d[:, None, :]) @ rows.swapaxes(-1, -2)
-        on_diagonal = diagonal(matrix)
-        on_diagonal += lift * on_diagonal + e
-        return cholesky_solver(matrix)
+        return self._variable_space(rows, d, e, lift) if self.m > self.n else row_space_solver(rows, d, e, lift)
 
     def _variable_space(self, rows: Array, d: Array, e: Array, lift: float) -> Solve:
         """With more rows than variables, by Woodbury and `B = e^{-1/2} C d^{1/2}`:
@@ -203,6 +197,14 @@ class DenseRows(Rows):
             return first + once(v - times(rows, d * times(rows.swapaxes(-1, -2), first)) - shifted * first)
 
         return solve
+
+
+def row_space_solver(rows: Array, d: Array, e: Array, lift: float) -> Solve:
+    """That of `rows diag(d) rows' + diag(e)`, for rows `(1 or B, m, n)`."""
+    matrix = (rows * d[:, None, :]) @ rows.swapaxes(-1, -2)
+    on_diagonal = diagonal(matrix)
+    on_diagonal += lift * on_diagonal + e
+    return cholesky_solver(matrix)
 
 
 class BipartiteRows(Rows):

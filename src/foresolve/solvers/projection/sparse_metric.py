@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import torch
+from scipy.sparse.linalg import SuperLU
 from torch import Tensor
 
 from foresolve.solvers.arrays import Array, to_array
@@ -16,6 +17,7 @@ from foresolve.solvers.projection.metric import Metric, chosen, summed
 from foresolve.solvers.projection.rows import Rows
 from foresolve.solvers.projection.saddle import Saddle, SaddleTerms, filled
 from foresolve.solvers.projection.sparse_rows import SparseRows, scattered
+from foresolve.solvers.threads import in_threads
 
 # On the diagonal of variables (which is 1) and of rows (in units of `C D C'`) while factors are made: any order of
 # elimination is stable then. Refinement takes it out again.
@@ -78,6 +80,8 @@ class SaddlePattern:
 
 class SparseMetric(Metric):
     """`H = diag(shift) + Q` with the entries `values` `(1 or B, nnz)` of a symmetric sparse `Q`."""
+
+    correctors = 1
 
     def __init__(self, shift: Any, values: Any, pattern: SymmetricPattern) -> None:
         self.shift, self.values, self.pattern = shift, values, pattern
@@ -152,37 +156,64 @@ class SparseSaddle(Saddle):
         weights = scattered(edge**2, pattern.row, terms.rows.m)
         e = np.broadcast_to(terms.e + terms.lift * weights, (batch, terms.rows.m))
         shift = ROW_SHIFT * np.where(weights > 0, weights, 1.0)
-        self._systems = [self._factorized(*parts) for parts in zip(lower, edge, e, shift, strict=True)]
+        self._e = e
+        self._keep = self._kept()
+        self._systems = in_threads(self._factorized, list(zip(lower, edge, e, shift, self._keep, strict=True)))
 
-    def _factorized(self, lower: np.ndarray, edge: np.ndarray, e: np.ndarray, shift: np.ndarray) -> Any:
-        ones = np.ones(self._elimination.m)
-        matrix = self._elimination.matrix(np.concatenate([lower, ones]), edge, -e)
+    def _kept(self) -> list[np.ndarray | None]:
+        """The unknowns of each instance, in elimination order: on a face only those that belong to it."""
+        terms = self.terms
+        if terms.weight is not None:
+            return [None] * len(self._s)
+        rows = np.ones_like(self._e, dtype=bool) if terms.mask is None else terms.mask > 0
+        keep = np.concatenate([self._s > 0, np.broadcast_to(rows, self._e.shape)], axis=-1)
+        return [self._elimination.ordered(row) for row in keep]
+
+    def _factorized(
+        self, lower: np.ndarray, edge: np.ndarray, e: np.ndarray, shift: np.ndarray, keep: np.ndarray | None
+    ) -> tuple[scipy.sparse.csc_matrix, SuperLU | None]:
+        elimination, ones = self._elimination, np.ones(self._elimination.m)
+        matrix = elimination.matrix(np.concatenate([lower, ones]), edge, -e, keep)
         shifted = np.concatenate([lower, (1 + SHIFT) * ones])
-        return matrix, self._elimination.factors(self._elimination.matrix(shifted, edge, -(e + shift)))
+        return matrix, elimination.factors(elimination.matrix(shifted, edge, -(e + shift), keep))
 
     def step(self, r: Array, p: Array) -> tuple[Array, Array]:
         if self._on_cpu is not None:
             dx, dy = self._on_cpu.step(r.cpu().numpy(), p.cpu().numpy())
             return torch.from_numpy(dx).to(r), torch.from_numpy(dy).to(r)
-        right = np.concatenate([self._s * r, p], axis=-1)
-        solved = [self._solve(matrix, factors, b) for (matrix, factors), b in zip(self._systems, right, strict=True)]
+        right, n = np.concatenate([self._s * r, p], axis=-1), r.shape[-1]
+        solved = in_threads(self._solve, list(zip(self._systems, self._keep, right, strict=True)))
         unknowns = np.reshape(solved, right.shape)
-        return self._s * unknowns[:, : r.shape[-1]], unknowns[:, r.shape[-1] :]
+        if self.terms.mask is None:
+            return self._s * unknowns[:, :n], unknowns[:, n:]
+        # Rows that do not count keep to themselves.
+        return self._s * unknowns[:, :n], np.where(self.terms.mask > 0, unknowns[:, n:], -p / self._e)
 
-    def _solve(self, matrix: scipy.sparse.csc_matrix, factors: Any, right: np.ndarray) -> np.ndarray:
-        """Refined until nothing is left, or nothing helps."""
-        if factors is None:
-            return np.full_like(right, np.nan)
-        right = self._elimination.ordered(right)
-        best = solution = factors.solve(right)
-        least, enough = np.inf, ROUNDING * abs(right).max(initial=0.0)
-        for _ in range(REFINEMENTS):
-            left = right - matrix @ solution
-            size = abs(left).max(initial=0.0)
-            if not size < 0.5 * least:
-                break
-            best, least = solution, size
-            if size <= enough:
-                break
-            solution = solution + factors.solve(left)
-        return self._elimination.restored(best)
+    def _solve(
+        self, system: tuple[scipy.sparse.csc_matrix, SuperLU | None], keep: np.ndarray | None, right: np.ndarray
+    ) -> np.ndarray:
+        """All unknowns, zero for those that are not kept."""
+        ordered = self._elimination.ordered(right)
+        if keep is None:
+            return self._elimination.restored(_refined(*system, ordered))
+        ordered[~keep] = 0.0
+        ordered[keep] = _refined(*system, ordered[keep])
+        return self._elimination.restored(ordered)
+
+
+def _refined(matrix: scipy.sparse.csc_matrix, factors: SuperLU | None, right: np.ndarray) -> np.ndarray:
+    """Until nothing is left, or nothing helps."""
+    if factors is None:
+        return np.full_like(right, np.nan)
+    best = solution = factors.solve(right)
+    least, enough = np.inf, ROUNDING * abs(right).max(initial=0.0)
+    for _ in range(REFINEMENTS):
+        left = right - matrix @ solution
+        size = abs(left).max(initial=0.0)
+        if not size < 0.5 * least:
+            break
+        best, least = solution, size
+        if size <= enough:
+            break
+        solution = solution + factors.solve(left)
+    return best
