@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import torch
 from threadpoolctl import ThreadpoolController
 
 from foresolve.solvers import threads
-from foresolve.solvers.threads import LARGE, one_thread
+from foresolve.solvers.threads import LARGE, in_threads, one_thread
 
 np.linalg.cholesky(np.eye(2))  # BLAS is loaded
 
@@ -81,3 +82,26 @@ def test_scopes_of_threads_that_overlap() -> None:
     assert counts() == before
     with one_thread(10):
         assert set(counts()) == {1}
+
+
+class TestInThreads:
+    @pytest.mark.parametrize("threads", [1, 2, 3])
+    def test_results_come_in_the_order_of_the_jobs(self, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+        seen: set[int] = set()
+
+        def work(a: int, b: int) -> int:
+            seen.add(threading.get_ident())
+            meeting.wait(10)
+            return 10 * a + b
+
+        meeting = threading.Barrier(threads)  # all threads are at work at once, or none gets on
+        assert in_threads(work, [(i, 1) for i in range(2 * threads)]) == [10 * i + 1 for i in range(2 * threads)]
+        assert len(seen) == threads
+        assert in_threads(work, []) == []
+
+    def test_an_error_of_any_thread_is_raised(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+        for numbers in ([(0,), (1,)], [(1,), (0,)]):
+            with pytest.raises(ZeroDivisionError):
+                in_threads(lambda i: 1 / i, numbers)

@@ -67,3 +67,19 @@ def test_a_singular_matrix_gets_a_shift_and_a_broken_one_gives_no_number() -> No
     np.testing.assert_allclose(solved.sum(), 2, rtol=1e-6)
     assert np.isnan(factors.solver(np.full(3, np.nan), np.zeros(0))(np.ones(2))).all()
     assert np.isnan(factors.solver(np.zeros(3), np.zeros(0))(np.ones(2))).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_part_of_the_matrix_is_that_of_the_unknowns_to_keep(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    below, above = np.tril_indices(6)
+    keep_entry = (rng.random(len(below)) < 0.5) | (below == above)
+    below, above = below[keep_entry], above[keep_entry]
+    long_row, long_number = np.array([0, 3, 5, 2]), np.array([0, 0, 1, 1])
+    elimination = Elimination(6, below, above, long_row, long_number)
+    lower, edge, corner = rng.random(len(below)) + 2.0 * (below == above), rng.random(4), -np.ones(2)
+    whole = elimination.matrix(lower, edge, corner).toarray()
+    keep = rng.random(8) < 0.6
+    part = elimination.matrix(lower, edge, corner, keep)
+    np.testing.assert_array_equal(part.toarray(), whole[np.ix_(keep, keep)])
+    assert elimination.factors(elimination.matrix(lower, edge, corner, np.zeros(8, dtype=bool))) is None
