@@ -49,6 +49,7 @@ ABOUT_NO_MODULE = {
     "test_docs.py",
     "test_examples.py",
     "test_public_names.py",
+    "test_quadratic_page.py",
     "test_stress.py",
     "test_tools.py",
 }

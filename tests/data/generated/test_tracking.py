@@ -4,8 +4,20 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.generated.tracking import CALM, PLANTS, STORM, SUN, WIND, _wind_power, tracking_data
-from foresolve.data.generated.weather import HOURS
+from foresolve.data.generated.loads import simulated_loads
+from foresolve.data.generated.tracking import (
+    CALM,
+    PLANTS,
+    STORM,
+    SUN,
+    WIND,
+    _clouds,
+    _sun_power,
+    _wind_power,
+    _wind_speed,
+    tracking_data,
+)
+from foresolve.data.generated.weather import HOURS, Calendar
 from foresolve.errors import InvalidInputError
 from foresolve.problems.tracking import Tracking
 
@@ -70,3 +82,29 @@ def test_bad_arguments() -> None:
         tracking_data(0)
     with pytest.raises(InvalidInputError, match="`theta` must be"):
         tracking_data(3, problem=foresolve.TopK(5, 1))
+
+
+def test_errors_of_the_forecasts_are_those_of_the_formula() -> None:
+    calendar, source = Calendar.of(2000), torch.Generator().manual_seed(0)
+    speed, forecast = _wind_speed(calendar, source)
+    error = (forecast / speed).log()
+    assert error.mean().abs() < 0.01
+    assert error.std() == pytest.approx(0.06 * 2**0.5, rel=0.05)
+    assert error.mean(1).std() > 0.06  # a part is shared by the hours of a day
+    clouds, seen = _clouds(calendar, source)
+    error = seen.logit() - clouds.logit()
+    assert error.mean().abs() < 0.05
+    assert error.std() == pytest.approx(0.3 * 2**0.5, rel=0.05)
+
+
+def test_the_target_is_the_load_that_wind_and_sun_leave() -> None:
+    data, source = tracking_data(50, seed=7), torch.Generator().manual_seed(7)
+    calendar = Calendar.of(50)
+    load, temperatures = simulated_loads(calendar, source)
+    speed, _ = _wind_speed(calendar, source)
+    clouds, _ = _clouds(calendar, source)
+    left = load / 1000 - _wind_power(speed) - _sun_power(calendar, clouds)
+    torch.testing.assert_close(data.theta.double(), left, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(data.features[:, :24].double(), temperatures, rtol=1e-5, atol=1e-5)
+    night = _sun_power(calendar, clouds)[:, [0, 1, 2, 22, 23]]
+    assert (night == 0).all()

@@ -58,8 +58,8 @@ def data(config: Config) -> DecisionDataset:
 
 
 def methods(config: Config) -> dict[str, Method]:
-    rates = {1: (3e-2, 1e-1), 2: (3e-3, 1e-2)}
-    table = quadratic_methods(config, deviations, rates=rates, ridge=0.0, epochs=15, batch_size=8)
+    rates = {1: (3e-2, 1e-1), 2: (3e-2, 1e-2)}
+    table = quadratic_methods(config, deviations, rates=rates, weight=1e-2, epochs=12, batch_size=8)
     return table | {"True means": ForestMethod(lambda data, seed: TrueMeans(_rule(data))), **YARDSTICKS}
 
 

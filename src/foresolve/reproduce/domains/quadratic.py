@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.layers.quadratic import QuadraticRelaxation
+from foresolve.learning.evaluation import evaluate
 from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.losses.decision import DecisionLoss
@@ -19,6 +21,7 @@ from foresolve.losses.prediction import MSE
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest
 from foresolve.models.mlp import MLP
+from foresolve.models.reference import Baseline
 from foresolve.problems.base import Problem
 from foresolve.report.records import Config
 from foresolve.reproduce.domains.methods import ForestMethod, Method, NetworkMethod, Setting
@@ -26,19 +29,25 @@ from foresolve.reproduce.domains.networks import Scaled
 
 HIDDEN = 64
 FIRST = 2 / 3  # of the epochs are two-stage where decisions come after
+RIDGES, NEIGHBORS = (0.0, 3.0, 30.0, 300.0), (3, 5, 10, 20)
 
 
 class TwoStageFirst(Loss):
     """Squared errors, and from some epoch on what decisions lose: the network of two stages, trained further.
+
+    Parameters
+    ----------
+    weight: of the second loss, so that its gradients are about as large as those before: Adam remembers these, and a
+        thousand times as large ones would undo in a few steps what was learned.
 
     Attributes
     ----------
     decided: whether decisions count by now; `anneal` changes it.
     """
 
-    def __init__(self, then: Loss) -> None:
+    def __init__(self, then: Loss, weight: float = 1.0) -> None:
         super().__init__()
-        self.first, self.then, self.decided = MSE(), then, False
+        self.first, self.then, self.weight, self.decided = MSE(), then, weight, False
         self.needs, self.uses_best = then.needs, then.uses_best
 
     def check_problem(self, problem: Problem) -> None:
@@ -48,7 +57,31 @@ class TwoStageFirst(Loss):
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""
-        return (self.then if self.decided else self.first)(theta_hat, batch)
+        return self.weight * self.then(theta_hat, batch) if self.decided else self.first(theta_hat, batch)
+
+
+class Tuned(Baseline):
+    """Of several baselines the one whose decisions are best on a fifth of the training instances, fitted on all.
+
+    Attributes
+    ----------
+    chosen: that one, after `fit`.
+    """
+
+    chosen: Baseline
+
+    def __init__(self, candidates: Sequence[Baseline], seed: int = 0) -> None:
+        super().__init__()
+        self.candidates, self.seed = candidates, seed
+
+    def fit(self, train: Any) -> Self:
+        part, valid = train.split(0.8, 0.2, seed=self.seed)
+        values = [evaluate(each.fit(part), valid, metrics=False, bootstrap=0).value for each in self.candidates]
+        self.chosen = self.candidates[max(range(len(values)), key=values.__getitem__)].fit(train)
+        return self
+
+    def forward(self, features: Any) -> Tensor:
+        return self.chosen(features)
 
 
 def quadratic_methods(
@@ -56,7 +89,7 @@ def quadratic_methods(
     spread: Callable[[DecisionDataset], Tensor | float],
     *,
     rates: dict[int, tuple[float, ...]],
-    ridge: float,
+    weight: float,
     epochs: int,
     batch_size: int,
 ) -> dict[str, Method]:
@@ -65,36 +98,35 @@ def quadratic_methods(
     Parameters
     ----------
     spread: of predictions at the start of training, from what is known of the problem.
-    rates: learning rates of networks of 1 and 2 layers, ascending; training on decisions from scratch takes the last,
-        after trials on another seed.
-    ridge: of the linear regression.
-    epochs, batch_size: of training on decisions; two-stage training has three times as many epochs.
+    rates: learning rates of networks of 1 and 2 layers, of which validation chooses one for two-stage training; all
+        others take the last, after trials on another seed.
+    weight: that of `TwoStageFirst`.
+    epochs, batch_size: of training on decisions alone; two-stage training has three times as many epochs, and training
+        that starts with it as many, of which a third is on decisions.
     """
     epochs = max(4, epochs // 3) if config.quick else epochs
     trees = 20 if config.quick else 100
     fit = partial(NetworkMethod, layer=QuadraticRelaxation, batch_size=batch_size)
-    losses: dict[str, tuple[Callable[[Setting], Loss], int]] = {
-        "Decision": (through_program, epochs),
-        "FenchelYoung": (lambda setting: FenchelYoung(QuadraticRelaxation(gamma=0.0)), epochs),
-        "2Stage": (lambda setting: MSE(), 3 * epochs),
-    }
     table: dict[str, Method] = {}
     for layers, choices in rates.items():
-        settings, make = tuple({"lr": lr} for lr in choices), network(layers, spread)
-        table[f"NN{layers}-Started"] = fit(
-            make, lambda setting: TwoStageFirst(through_program(setting)), settings=settings,
-            epochs=2 * epochs, anneal=decisions_last,
+        make, settings = network(layers, spread), tuple({"lr": lr} for lr in choices)
+        last, name = settings[-1:], f"NN{layers}"
+        table[f"{name}-Decision"] = fit(make, through_program, settings=last, epochs=epochs)
+        table[f"{name}-Started"] = fit(
+            make, lambda setting: TwoStageFirst(through_program(setting), weight), settings=last, epochs=3 * epochs,
+            anneal=decisions_last,
         )  # fmt: skip
-        for name, (loss, most) in losses.items():
-            table[f"NN{layers}-{name}"] = fit(
-                make, loss, settings=settings if name == "2Stage" else settings[-1:], epochs=most,
-                patience=max(5, most // 4),
-            )  # fmt: skip
-    order = [f"NN{layers}-{name}" for name in ("Decision", "Started", "FenchelYoung", "2Stage") for layers in rates]
-    return {name: table[name] for name in order} | {
-        "Linear-2Stage": ForestMethod(lambda data, seed: LinearRegression(ridge)),
+        if layers == 1:
+            table[f"{name}-FenchelYoung"] = fit(make, fenchel_young, settings=last, epochs=epochs)
+        table[f"{name}-2Stage"] = fit(
+            make, lambda setting: MSE(), settings=settings, epochs=3 * epochs, patience=max(5, epochs)
+        )
+    kinds = ("Decision", "Started", "FenchelYoung", "2Stage")
+    order = [f"NN{layers}-{kind}" for kind in kinds for layers in rates]
+    return {name: table[name] for name in order if name in table} | {
+        "Linear-2Stage": ForestMethod(lambda data, seed: Tuned([LinearRegression(ridge) for ridge in RIDGES], seed)),
         "RF-2Stage": ForestMethod(lambda data, seed: RandomForest(trees, seed=seed)),
-        "Neighbors-2Stage": ForestMethod(lambda data, seed: NearestNeighbors(10)),
+        "Neighbors-2Stage": ForestMethod(lambda data, seed: Tuned([NearestNeighbors(k) for k in NEIGHBORS], seed)),
         "Mean": ForestMethod(lambda data, seed: ConstantMean()),
     }
 
@@ -102,6 +134,11 @@ def quadratic_methods(
 def through_program(setting: Setting) -> Loss:
     """The value of the decision itself: a strictly concave program needs no smoothing."""
     return DecisionLoss(QuadraticRelaxation(gamma=0.0))
+
+
+def fenchel_young(setting: Setting) -> Loss:
+    """How far the decision is from being the best for the prediction, in the program's own terms: convex."""
+    return FenchelYoung(QuadraticRelaxation(gamma=0.0))
 
 
 def decisions_last(setting: Setting) -> dict[str, Schedule]:

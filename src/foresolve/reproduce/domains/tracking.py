@@ -47,9 +47,8 @@ def data(config: Config) -> DecisionDataset:
 
 def methods(config: Config) -> dict[str, Method]:
     rates = {1: (3e-3, 1e-2), 2: (1e-3, 3e-3)}
-    return (
-        quadratic_methods(config, lambda data: SPREAD, rates=rates, ridge=30.0, epochs=12, batch_size=16) | YARDSTICKS
-    )
+    table = quadratic_methods(config, lambda data: SPREAD, rates=rates, weight=1e-3, epochs=10, batch_size=16)
+    return table | YARDSTICKS
 
 
 DOMAIN = Domain(INFO, data, methods)
