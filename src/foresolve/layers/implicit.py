@@ -63,6 +63,11 @@ class Derivative:
         """As `Tangent.split`; warns where the product fails its check."""
         return self._checked(self.tangent.split(g, k))
 
+    def _weakness(self) -> str:
+        linear = self.tangent.polytope.metric.separable
+        cause = "active rows nearly depend on each other" + ("" if linear else ", or Q is nearly singular")
+        return f"{cause}. Drop rows that nearly repeat others, or raise gamma"
+
     def _checked(self, product: Product) -> Product:
         failed = (self.tangent.error > NOTABLE) & ~self._told
         if bool(failed.any()):
@@ -70,8 +75,7 @@ class Derivative:
             where = to_tensor(failed).nonzero().flatten().tolist()
             checks.warn(
                 f"the gradient of {checks.instance_names(where, self.batch)} is uncertain by up to "
-                f"{float(self.tangent.error[failed].max()):.1e} of what it is made from: active rows nearly depend on "
-                "each other. Drop rows that nearly repeat others, or raise gamma",
+                f"{float(self.tangent.error[failed].max()):.1e} of what it is made from: {self._weakness()}",
                 ConvergenceWarning,
             )
         return product

@@ -48,6 +48,9 @@ class Tangent:
             self.weakest = self.error + 1.0
         else:
             self.error, self.weakest = self._probed.error, self._probed.weakest
+        if not polytope.metric.separable:
+            # Rounding of what comes in moves products by as much as a nearly singular metric stretches it.
+            self.error = xp.maximum(self.error, ROUNDING * self.stretch)
 
     def along(self, g: Array) -> Array:
         """`u`, the part of `g` along the face; what is below its own error is zero."""
