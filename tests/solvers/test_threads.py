@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
-from threadpoolctl import ThreadpoolController
 
 from foresolve.solvers import threads
 from foresolve.solvers.threads import LARGE, in_threads, one_thread
@@ -17,13 +16,13 @@ np.linalg.cholesky(np.eye(2))  # BLAS is loaded
 
 
 def counts() -> list[int]:
-    return [library.get_num_threads() for library in ThreadpoolController().select(user_api="blas").lib_controllers]
+    return [library.get_num_threads() for library in threads._libraries().lib_controllers]
 
 
 @pytest.fixture(autouse=True)
 def two_threads() -> Iterator[None]:
     """Whatever the tests were started with; the right to set limits is given back, so that any thread may take it."""
-    libraries, before = ThreadpoolController().select(user_api="blas").lib_controllers, counts()
+    libraries, before = threads._libraries().lib_controllers, counts()
 
     def set_all(numbers: list[int]) -> None:
         for library, number in zip(libraries, numbers, strict=True):
@@ -37,7 +36,7 @@ def two_threads() -> Iterator[None]:
 
 def test_the_limit_ends_with_the_scope() -> None:
     before = counts()
-    assert set(before) == {2}
+    assert max(before) == 2
     with one_thread(10):
         assert set(counts()) == {1}
         with one_thread(10):
