@@ -37,23 +37,24 @@ def two_threads() -> Iterator[None]:
 def test_the_limit_ends_with_the_scope() -> None:
     before = counts()
     assert max(before) == 2
-    with one_thread(10):
+    with one_thread(100, 100):
         assert set(counts()) == {1}
-        with one_thread(10):
+        with one_thread(100, 100):
             assert set(counts()) == {1}
         assert set(counts()) == {1}
     assert counts() == before
 
 
-def test_large_matrices_have_all_threads() -> None:
+@pytest.mark.parametrize("shape", [(LARGE + 1, 5), (10, 10)])
+def test_large_matrices_have_all_threads_and_small_ones_need_none(shape: tuple[int, int]) -> None:
     before = counts()
-    with one_thread(LARGE + 1):
+    with one_thread(*shape):
         assert counts() == before
 
 
 def test_an_error_ends_it_too() -> None:
     before = counts()
-    with pytest.raises(ZeroDivisionError), one_thread(10):
+    with pytest.raises(ZeroDivisionError), one_thread(100, 100):
         raise ZeroDivisionError
     assert counts() == before
     assert not threads._HELD.locked()
@@ -64,7 +65,7 @@ def test_scopes_of_threads_that_overlap() -> None:
     before, entered, inside, left = counts(), threading.Event(), threading.Event(), threading.Event()
 
     def first() -> None:
-        with one_thread(10):
+        with one_thread(100, 100):
             entered.set()
             inside.wait(10)
         left.set()
@@ -73,13 +74,13 @@ def test_scopes_of_threads_that_overlap() -> None:
     other.start()
     assert entered.wait(10)
     assert set(counts()) == {1}
-    with one_thread(10):
+    with one_thread(100, 100):
         inside.set()
         assert left.wait(10)
         assert counts() == before
     other.join()
     assert counts() == before
-    with one_thread(10):
+    with one_thread(100, 100):
         assert set(counts()) == {1}
 
 

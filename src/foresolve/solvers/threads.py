@@ -17,8 +17,8 @@ from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
-# A matrix with more rows than this is worth all threads.
-LARGE = 1_000
+# A matrix with more rows than this is worth all threads; a product with fewer terms BLAS leaves to one anyway.
+LARGE, SMALL = 1_000, 2**18
 
 
 @lru_cache(maxsize=1)
@@ -31,9 +31,12 @@ _HELD = threading.Lock()
 
 
 @contextmanager
-def one_thread(size: int) -> Iterator[None]:
-    """BLAS of NumPy and SciPy on one thread for matrices of `size` rows, unless these are `LARGE`."""
-    if size > LARGE or not _HELD.acquire(blocking=False):
+def one_thread(m: int, n: int) -> Iterator[None]:
+    """BLAS of NumPy and SciPy on one thread, for products of `m x n` matrices with their transposes and their factors.
+
+    It is left as it is where these are `LARGE` or `SMALL`.
+    """
+    if m > LARGE or m * m * n < SMALL or not _HELD.acquire(blocking=False):
         yield
         return
     try:

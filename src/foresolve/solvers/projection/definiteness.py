@@ -48,7 +48,7 @@ def _positive_pivots(matrix: Tensor, ones: Tensor) -> Tensor:
         scaled.diagonal(dim1=-2, dim2=-1).copy_(ones)
         return torch.linalg.cholesky_ex(scaled)[1] == 0
     triples = zip(matrix.numpy(), scale.numpy(), ones.numpy(), strict=True)
-    with one_thread(matrix.shape[-1]):
+    with one_thread(*matrix.shape[-2:]):
         return torch.tensor([_has_factor(*triple) for triple in triples], dtype=torch.bool)
 
 

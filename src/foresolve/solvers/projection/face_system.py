@@ -109,7 +109,7 @@ class FaceSystem:
         reach = rows.magnitudes.apply(self.free)
         left = self._left(w, right)
         share = xp.full_like(w.sum(-1), float("inf"))
-        falling, astray = share > 0, share
+        falling, astray = share > 0, None
         for step in range(REFINEMENTS):
             dw, dz, astray = self._correction(r, w, z, left)
             if step > 1:
@@ -123,7 +123,8 @@ class FaceSystem:
                 if not bool(falling.any()):
                     break
         # The last correction should have had next to nothing to do; else factors are not what they should be.
-        share = xp.where(astray > ASTRAY, xp.maximum(share, astray), share)
+        if astray is not None and bool((astray > ASTRAY).any()):
+            share = xp.where(astray > ASTRAY, xp.maximum(share, astray), share)
         landing = Landing(w, z, share, xp.full_like(share, 1.0))
         unsure = share > ROUNDING
         if right is not None:
@@ -151,14 +152,15 @@ class FaceSystem:
         v = self.metric.divided(r) * self.free
         return (v, v) if self.metric.separable else (0.0 * v, v)
 
-    def _correction(self, r: Array, w: Array, z: Array, left: Array) -> tuple[Array, Array, Array]:
-        """A step of refinement, and how far the first equation was from holding, `(B,)`; always, in a separable metric.
+    def _correction(self, r: Array, w: Array, z: Array, left: Array) -> tuple[Array, Array, Array | None]:
+        """A step of refinement, and how far the first equation was from holding, `(B,)`.
 
-        That is in units of `r`, and of what the diagonal of `H` makes of `w`.
+        That is in units of `r`, and of what the diagonal of `H` makes of `w`; `None` in a separable metric, where it
+        always holds.
         """
         if self.metric.separable:
             dz, pull = self._saddle.push(left)
-            return -pull, dz, 0.0 * left.sum(-1)
+            return -pull, dz, None
         xp = namespace(r)
         astray = (r - self.metric.apply(w) - self.rows.adjoint(z)) * self.free
         size = xp.amax(abs(r) * self.free) + xp.amax(abs(w) * self.metric.h)

@@ -30,9 +30,10 @@ class Polytope:
     metric: Metric = IDENTITY
 
     @property
-    def matrix_size(self) -> int:
-        """Of the largest matrix that a solver makes for one instance."""
-        return max(self.rows.m, 0 if self.metric.separable else self.rows.n)
+    def matrix_shape(self) -> tuple[int, int]:
+        """Of the largest matrix that a solver multiplies by itself, for one instance."""
+        m, n = self.rows.m, self.rows.n
+        return (min(m, n), max(m, n)) if self.metric.separable else (max(m, n), n)
 
     def expand(self, batch: int) -> Polytope:
         """Views with an explicit leading dimension `batch`."""

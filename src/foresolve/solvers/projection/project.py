@@ -69,7 +69,7 @@ def project(
     is_feasible: whether the `i`-th of some polytopes is non-empty, by an independent solver; INFEASIBLE is said only
         where it agrees, and never without it.
     """
-    with one_thread(polytope.matrix_size):
+    with one_thread(*polytope.matrix_shape):
         return _projected(point, polytope, tol, max_iter, start, near, is_feasible)
 
 

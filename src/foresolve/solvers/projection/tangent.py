@@ -73,7 +73,7 @@ class Tangent:
             return landing.w, landing.z
 
     def _one_thread(self) -> AbstractContextManager[None]:
-        return one_thread(self.polytope.matrix_size)
+        return one_thread(*self.polytope.matrix_shape)
 
     @cached_property
     def _even(self) -> FaceSystem:
