@@ -19,7 +19,7 @@ potrf, potrs, trtri, trtrs = get_lapack_funcs(("potrf", "potrs", "trtri", "trtrs
 # What is added to the diagonal where rounding made a matrix indefinite, one after the other: a share of each entry,
 # which leaves rows of every size their digits, then a share of the largest as well.
 RESCUES = ((1e-13, 0.0), (1e-11, 0.0), *((1e-11, share) for share in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)))
-# Up to this many matrices, or from this size on, a loop over LAPACK costs less than one batched call of torch.
+# With more matrices than this, smaller than that, a loop over LAPACK costs more than to invert their factors at once.
 LOOP, LARGE = 128, 20
 # Up to this size an inverse root is explicit, so that a batch is solved by one product.
 EXPLICIT = 128
@@ -33,28 +33,30 @@ class CholeskyFactor:
     """
 
     def __init__(self, matrix: Array) -> None:
-        self._loop = not isinstance(matrix, Tensor) and (len(matrix) <= LOOP or matrix.shape[-1] >= LARGE)
-        if self._loop:
+        self._inverse = self._tensor = None
+        if isinstance(matrix, Tensor):
+            self._tensor = _factor_batch(matrix)
+        elif len(matrix) > LOOP and matrix.shape[-1] < LARGE:
+            self._inverse = _inverse_roots(matrix)
+        if self._tensor is None and self._inverse is None:
             matrices: Any = matrix
             self._factors = [_factor(a) for a in matrices]
-        else:
-            self._tensor = _factor_batch(matrix if isinstance(matrix, Tensor) else torch.from_numpy(matrix))
 
     def solve(self, v: Array) -> Array:
         """`A^{-1} v`, `(B, n)`; a single matrix serves every row of `v`."""
-        if self._loop:
-            if len(self._factors) == 1:
-                return potrs(self._factors[0], v[0] if len(v) == 1 else v.T, lower=0)[0].T.reshape(v.shape)
-            out = np.empty_like(v)
-            for i, c in enumerate(self._factors):
-                out[i] = potrs(c, v[i], lower=0)[0]
-            return out
-        right = v if isinstance(v, Tensor) else torch.from_numpy(v)
-        if len(self._tensor) == 1:
-            solution = torch.cholesky_solve(right.mT, self._tensor[0]).mT
-        else:
-            solution = torch.cholesky_solve(right.unsqueeze(-1), self._tensor).squeeze(-1)
-        return solution if isinstance(v, Tensor) else solution.numpy()
+        if self._tensor is not None:
+            if len(self._tensor) == 1:
+                return torch.cholesky_solve(v.mT, self._tensor[0]).mT
+            return torch.cholesky_solve(v.unsqueeze(-1), self._tensor).squeeze(-1)
+        if self._inverse is not None:
+            half = self._inverse @ v[..., None]
+            return (self._inverse.swapaxes(-1, -2) @ half)[..., 0]
+        if len(self._factors) == 1:
+            return potrs(self._factors[0], v[0] if len(v) == 1 else v.T, lower=0)[0].T.reshape(v.shape)
+        out = np.empty_like(v)
+        for i, c in enumerate(self._factors):
+            out[i] = potrs(c, v[i], lower=0)[0]
+        return out
 
 
 def cholesky_solver(matrix: Array) -> Solve:
@@ -81,6 +83,16 @@ def _factor(matrix: np.ndarray, clean: int = 0) -> np.ndarray:
         if info == 0:
             return factor
     return np.full_like(factor, np.nan)
+
+
+def _inverse_roots(matrix: np.ndarray) -> np.ndarray | None:
+    """`L^{-1}` of each; `None` where one of them is not definite, or not finite."""
+    try:
+        with np.errstate(all="ignore"):
+            inverse = np.linalg.inv(np.linalg.cholesky(matrix))
+    except np.linalg.LinAlgError:
+        return None
+    return inverse if bool(np.isfinite(inverse).all()) else None
 
 
 def _factor_batch(matrix: Tensor) -> Tensor:
@@ -116,7 +128,7 @@ class InverseRoot:
             self._set(_inverted_batch(_factor_batch(matrices)) if self._explicit else _factor_batch(matrices))
         elif self._explicit:
             inverses = [trtri(_factor(a, clean=1), lower=0)[0].T for a in matrices]
-            self._set(np.stack(inverses) if inverses else np.zeros((0, n, n)))
+            self._set(np.array(inverses).reshape(-1, n, n))
         else:
             self._set([_factor(a) for a in matrices])
 

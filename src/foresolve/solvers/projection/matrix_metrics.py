@@ -68,6 +68,7 @@ class DenseMetric(Metric):
     def __init__(self, shift: Any, matrix: Any, *, leaning: bool = False) -> None:
         self.shift, self.matrix, self._leaning = shift, matrix, leaning
         self._whole: Whitening | None = None  # with all variables free, for which many faces ask
+        self._recent: tuple[Array, Whitening] | None = None  # of the last face, for which the next step may ask again
 
     @cached_property
     def full(self) -> Array:
@@ -108,11 +109,19 @@ class DenseMetric(Metric):
         return DenseSaddle(terms, self._whitening(terms, self.full))
 
     def _whitening(self, terms: SaddleTerms, matrix: Array) -> Whitening:
-        if terms.weight is not None or not bool(terms.free.all()):
+        if terms.weight is not None:
             return Whitening.of(terms, self.h, matrix)
-        if self._whole is None:
-            self._whole = Whitening.of(terms, self.h, matrix)
-        return self._whole
+        if bool(terms.free.all()):
+            if self._whole is None:
+                self._whole = Whitening.of(terms, self.h, matrix)
+            return self._whole
+        if (
+            self._recent is None
+            or len(self._recent[0]) != len(terms.free)
+            or bool((self._recent[0] != terms.free).any())
+        ):
+            self._recent = terms.free, Whitening.of(terms, self.h, matrix)
+        return self._recent[1]
 
     def numeric(self) -> Metric:
         return DenseMetric(to_array(self.shift), to_array(self.matrix), leaning=self._leaning)
@@ -152,7 +161,7 @@ class ReinforcedMetric(DenseMetric):
         for name in ("shift", "matrix", "full", "h", "unit", "_sizes", "ballast", "definite"):
             if name in self.__dict__:
                 setattr(twin, name, chosen(getattr(self, name), index))
-        twin._whole = None if self._whole is None else self._whole.select(index)
+        twin._whole, twin._recent = None if self._whole is None else self._whole.select(index), None
         return twin
 
     def system(self, terms: SaddleTerms) -> Saddle:

@@ -93,7 +93,7 @@ class Tangent:
         probe = torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe
         return self._system.land(probe * self.polytope.metric.h)
 
-    @property
+    @cached_property
     def stretch(self) -> Array:
         """By how much more than one coordinate's own `h` says a gradient moves `x`, as far as a random one shows."""
         xp = namespace(self.free)

@@ -50,7 +50,8 @@ class Whitening:
     def of(cls, terms: SaddleTerms, h: Array, matrix: Array) -> Whitening:
         """For `H = matrix` `(1 or B, n, n)` with the diagonal `h`; the rest is as in the terms."""
         d = terms.inverse(h)
-        if terms.weight is None and len(matrix) == 1 and not terms.rows.batched and bool((d == d[:1]).all()):
+        shared = len(d) > 1 and terms.weight is None and len(matrix) == 1 and not terms.rows.batched
+        if shared and bool((d == d[:1]).all()):
             d = d[:1]
         places = _few(d)
         s = _picked(d, places) ** 0.5
