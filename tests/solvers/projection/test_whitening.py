@@ -9,7 +9,7 @@ from foresolve.solvers.projection import whitening
 from foresolve.solvers.projection.matrix_metrics import DenseMetric
 from foresolve.solvers.projection.saddle import SaddleTerms
 from foresolve.solvers.projection.whitening import Whitening
-from solvers.projection.saddles import metric_of, rows_of, terms_of
+from solvers.projection.saddles import dense_step, metric_of, right_side, rows_of, terms_of
 
 
 @pytest.mark.parametrize("few", [0.0, 0.7])
@@ -59,3 +59,18 @@ def test_what_all_free_variables_need_is_worked_out_once() -> None:
     part = metric.select(np.array([2, 0]))
     assert isinstance(part, DenseMetric)
     np.testing.assert_array_equal(part._whole.rows, whole.rows[[2, 0]])  # type: ignore[union-attr]
+
+
+def test_the_last_face_is_kept_until_another_is_asked_for() -> None:
+    metric, H = metric_of("dense", 5, 18)
+    assert isinstance(metric, DenseMetric)
+    rows, C = rows_of(5, 2, 18)
+    first, second = (terms_of(seed, rows, 3, masked=False, weighted=False) for seed in (1, 2))
+    for terms in (first, first, second, first):
+        before = metric._recent
+        same = before is not None and bool((before[0] == terms.free).all())
+        r, p = right_side(0, terms)
+        for ours, theirs in zip(metric.system(terms).step(r, p), dense_step(H, C, terms, r, p), strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-9)
+        assert (metric._recent is before) == same
+    assert metric.select(np.array([0]))._recent is None  # type: ignore[attr-defined]

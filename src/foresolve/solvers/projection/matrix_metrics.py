@@ -115,13 +115,10 @@ class DenseMetric(Metric):
             if self._whole is None:
                 self._whole = Whitening.of(terms, self.h, matrix)
             return self._whole
-        if (
-            self._recent is None
-            or len(self._recent[0]) != len(terms.free)
-            or bool((self._recent[0] != terms.free).any())
-        ):
-            self._recent = terms.free, Whitening.of(terms, self.h, matrix)
-        return self._recent[1]
+        recent = self._recent
+        if recent is None or len(recent[0]) != len(terms.free) or not bool((recent[0] == terms.free).all()):
+            recent = self._recent = terms.free, Whitening.of(terms, self.h, matrix)
+        return recent[1]
 
     def numeric(self) -> Metric:
         return DenseMetric(to_array(self.shift), to_array(self.matrix), leaning=self._leaning)
