@@ -21,6 +21,8 @@ from foresolve.solvers.threads import one_thread
 # those it was wrong for.
 STAGES = ((1e-5, 3), (1e-8, 6), (1e-11, 6), (1e-14, 6), (1e-17, 6), (1e-20, 6))
 WARM_STEPS = 6
+# What rounding may do to x, in units of its size, without a closer look.
+HARMLESS = 1e-12
 # Entries of a certificate below this count as zero where the variable has no bound.
 NEGLIGIBLE = 1e-9
 
@@ -154,9 +156,12 @@ def _verified(
     doubt, lacking = face.rounding, face.residual
     if not polytope.metric.separable:
         # Targets speak of one coordinate at a time; together they may move further.
-        doubt, left = doubt * tangent.stretch, point - polytope.rows.adjoint(face.y) - polytope.metric.apply(face.x)
-        moved = xp.at_least(xp.amax(abs(tangent.correction(left))), 0.0) / size_of(face.x, point, polytope)
-        lacking = xp.where(moved > doubt, xp.maximum(lacking, moved), lacking)
+        doubt, size = doubt * tangent.stretch, size_of(face.x, point, polytope)
+        left = (point - polytope.rows.adjoint(face.y) - polytope.metric.apply(face.x)) * tangent.free
+        ahead = xp.at_least(xp.amax(polytope.metric.divided(abs(left))), 0.0)
+        if not bool(((ahead <= face.rounding * size) & (doubt <= HARMLESS)).all()):
+            moved = xp.at_least(xp.amax(abs(tangent.correction(left))), 0.0) / size
+            lacking = xp.where(moved > doubt, xp.maximum(lacking, moved), lacking)
     if bool((doubt > TRUSTED).any()):
         doubt = uncertainty(point, polytope, face)
     broken = xp.at_least(xp.amax(face.broken), ROUNDING)
