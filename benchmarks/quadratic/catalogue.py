@@ -45,7 +45,7 @@ SUITE = Suite(
             {"solver": "ipm", "ipm_settings": TIGHT},
         ),
     },
-    # For a whole run in a quarter of an hour: what takes longer is extrapolated from the smaller batch.
+    # For a whole run in less than half an hour: what takes longer is extrapolated from the smaller batch.
     timeout=30.0,
     pace=Pace(most=30, enough=1.0, patience=8.0),
     extrapolate=True,
