@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,10 @@ from tests.stress.curved_models import CurvedDraw, made
 from tests.stress.curved_reference import CurvedTruth, decide
 from tests.stress.curved_scaled_draws import entries_wide, nearly_singular
 from tests.stress.draws import Generator
-from tests.stress.exact import FREE, Polytope, ProvenInfeasible, fraction
+from tests.stress.exact import FREE, Polytope, fraction
 from tests.stress.models import NAMES, Model
-from tests.stress.outcomes import TOLERANCE, Outcome, Verdict, judged
-from tests.stress.predicted import Direction, _directions
+from tests.stress.outcomes import Outcome, Verdict
+from tests.stress.predicted import Direction, _directions, compared
 from tests.stress.watching import watch
 
 STEP = Fraction(1, 2**90)
@@ -54,7 +55,7 @@ def check(draw: CurvedDraw, rng: Generator) -> list[Verdict]:
         elif not unique or not (apart or name in draw.curve.parts):  # rows that depend on each other part: a kink
             verdicts.append(Verdict("predicted", Outcome.KINK, note=name))
         else:
-            verdicts.append(_compared(draw, truths, gradients, directions, name, done.warned))
+            verdicts.append(compared(partial(_slope, draw, truths), gradients, directions, name, done.warned))
     return verdicts
 
 
@@ -125,21 +126,6 @@ def _of_curve(draw: CurvedDraw, rng: Generator) -> dict[str, list[Direction]]:
         noise = noise + noise.swapaxes(-1, -2) if name == "Q" else noise
         directions[name] = [{name: part * noise}]
     return directions
-
-
-def _compared(
-    draw: CurvedDraw, truths: list[CurvedTruth], gradients: Direction, directions: list[Direction], name: str,
-    warned: bool,
-) -> Verdict:  # fmt: skip
-    worst = 0.0
-    for direction in directions:
-        given = sum(float((gradients[part] * change).sum()) for part, change in direction.items())
-        try:
-            expected, scale = _slope(draw, truths, direction)
-        except ProvenInfeasible:
-            return Verdict("predicted", Outcome.UNVERIFIED, note=f"{name}: the difference leaves the feasible set")
-        worst = max(worst, abs(given - expected) / scale if scale else abs(given))
-    return judged("predicted", 0, worst, TOLERANCE, warned, f"{name}: off by {worst:.1e}")
 
 
 def _slope(draw: CurvedDraw, truths: list[CurvedTruth], direction: Direction) -> tuple[float, float]:

@@ -6,8 +6,10 @@ difference with a step of 2^-40 is the derivative along a direction to some 20 d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import torch
@@ -47,7 +49,7 @@ def check(draw: Draw, rng: Generator) -> list[Verdict]:
         elif not unique:
             verdicts.append(Verdict("predicted", Outcome.KINK, note=name))
         else:
-            verdicts.append(_compared(draw, truths, gradients, directions, name, done.warned))
+            verdicts.append(compared(partial(_slope, draw, truths), gradients, directions, name, done.warned))
     return verdicts
 
 
@@ -101,14 +103,16 @@ def _typical(model: Model, name: str) -> np.ndarray:
     return sizes[..., None] if name.startswith("A") else sizes
 
 
-def _compared(
-    draw: Draw, truths: list[Truth], gradients: Direction, directions: list[Direction], name: str, warned: bool
-) -> Verdict:
+def compared(
+    slope: Callable[[Direction], tuple[float, float]], gradients: Direction, directions: list[Direction], name: str,
+    warned: bool,
+) -> Verdict:  # fmt: skip
+    """Gradients along directions, beside the slopes of a reference and what these are measured by."""
     worst = 0.0
     for direction in directions:
         given = sum(float((gradients[part] * change).sum()) for part, change in direction.items())
         try:
-            expected, scale = _slope(draw, truths, direction)
+            expected, scale = slope(direction)
         except ProvenInfeasible:
             return Verdict("predicted", Outcome.UNVERIFIED, note=f"{name}: the difference leaves the feasible set")
         worst = max(worst, abs(given - expected) / scale if scale else abs(given))

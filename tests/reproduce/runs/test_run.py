@@ -334,9 +334,8 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     config = toys.config(splits=3, methods=("a",), data=str(tmp_path))
     script = tmp_path / "script.py"
     script.write_text(
-        "import signal\nimport sys\nfrom reproduce import toys\nfrom foresolve.reproduce.runs import engines, run\n"
+        "import sys\nfrom reproduce import toys\nfrom foresolve.reproduce.runs import engines, run\n"
         "if __name__ == '__main__':\n"
-        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where a shell started in background
         "    config = toys.config(splits=3, methods=('a',), data=sys.argv[1])\n"
         "    engine = engines.LocalEngine(1)\n"
         "    run.run(config, sys.argv[1] + '/run', engine, work=toys.waiting, jobs=toys.jobs)\n"
