@@ -24,6 +24,8 @@ from foresolve.solvers.threads import one_thread
 # Of the random vector that asks what can move. Unlike the seeds that people choose: with theirs, the vector could be a
 # row of their own random constraints, and all of it orthogonal to the face.
 PROBE_SEED = 0x5EED_0F_A_FACE
+CANCELLED = 1e-2
+TINY = 1e-300
 
 
 class Tangent:
@@ -49,7 +51,6 @@ class Tangent:
         else:
             self.error, self.weakest = self._probed.error, self._probed.weakest
         if not polytope.metric.separable:
-            # Rounding of what comes in moves products by as much as a nearly singular metric stretches it.
             self.error = xp.maximum(self.error, ROUNDING * self.stretch)
 
     def along(self, g: Array) -> Array:
@@ -58,8 +59,20 @@ class Tangent:
             landing = self._checked(self._system.land(g))
         xp, metric = namespace(g), self.polytope.metric
         size = metric.divided(abs(g) * self.free) if metric.separable else abs(landing.w)
+        if not metric.separable:
+            self.error = xp.maximum(self.error, self._relative_error(landing, g))
         noise = xp.at_least(landing.error, ROUNDING) * xp.amax(size)
         return xp.where(abs(landing.w) <= noise[:, None], 0.0, landing.w)
+
+    def _relative_error(self, landing: Landing, g: Array) -> Array:
+        """The error of `u`, and what rounding of `g` does to it where the metric is nearly singular, `(B,)`.
+
+        In units of `u`, unless most of `g` cancels in it (`CANCELLED`): then of `g`, as everything else.
+        """
+        xp = namespace(g)
+        share = xp.amax(abs(landing.w)) / xp.at_least(xp.amax(self.polytope.metric.divided(abs(g) * self.free)), TINY)
+        error = xp.maximum(landing.error, ROUNDING * self.stretch) / xp.at_most(xp.at_least(share, CANCELLED), 1.0)
+        return xp.where(xp.isnan(error), 0.0, error)
 
     def split(self, g: Array, k: Array | None = None) -> tuple[Array, Array]:
         """`g_F = H_FF u + C_AF' z`: the part along the face, and the multipliers of the rest.
