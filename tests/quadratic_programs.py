@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -10,11 +10,13 @@ from typing import Any
 import clarabel
 import numpy as np
 import piqp
+import pytest
 import scipy.sparse
 import torch
 from torch import Tensor
 
 import foresolve
+from foresolve.errors import InvalidInputError
 
 # How Q is given; "leaning" is definite on the null space of A_eq alone.
 FORMS = ("diagonal", "dense", "sparse", "large sparse", "low rank", "factor", "leaning")
@@ -279,3 +281,11 @@ def _fractions(array: np.ndarray) -> np.ndarray:
 
 def tensor(array: Any) -> Tensor:
     return torch.as_tensor(array, dtype=torch.float64)
+
+
+def check_named(call: Callable[[], object], parts: Sequence[str]) -> None:
+    """That a mistake is refused with a message that has all of these parts."""
+    with pytest.raises(InvalidInputError) as caught:
+        call()
+    missing = [part for part in parts if part not in str(caught.value)]
+    assert not missing, str(caught.value)
