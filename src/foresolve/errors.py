@@ -12,6 +12,7 @@ __all__ = [
     "InvalidInputError",
     "MissingExtraError",
     "NoGradientWarning",
+    "NoImprovementWarning",
     "SolverError",
     "StoppedError",
     "UnboundedError",
@@ -84,3 +85,7 @@ class ConvergenceWarning(ForesolveWarning):
 
 class NoGradientWarning(ForesolveWarning):
     """A layer sits on a vertex for a whole batch, so its gradient is zero."""
+
+
+class NoImprovementWarning(ForesolveWarning):
+    """Training validated no better than the weights it began with, which the model has back."""

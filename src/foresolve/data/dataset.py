@@ -13,6 +13,7 @@ from foresolve._base.progress import Progress, reporting
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.batch import NoThetaError
 from foresolve.data.inputs import first_table
+from foresolve.data.lags import check_order, checked_lags, lagged_features, lagged_names
 from foresolve.data.loader import Loader, UnpackedLoader
 from foresolve.data.neighbors import robust_targets
 from foresolve.data.solutions import SolvedInstances
@@ -172,6 +173,44 @@ class DecisionDataset(SolvedInstances):
         twin._theta, twin._decisions, twin._values = targets
         twin.cache = None
         return twin
+
+    # -- other features ----------------------------------------------------------------------------------------------
+
+    def lagged(self, *lags: int) -> Self:
+        """For rows in the order of time: the true parameters of the rows `lag` earlier, appended to the features.
+
+        Features must be one table `(N, d)`, parameters `(N, p)`. The columns of the first lag come first; those of a
+        frame are called "<name of the parameter> lag <lag>", where the problem has names of parameters too. The first
+        `max(lags)` instances, which lack an earlier truth, are left out; `positions` says so. Parts of data that are
+        shuffled are refused: call it before `split(shuffle=False)`. `LastValue` predicts from these columns.
+
+        Parameters
+        ----------
+        lags: different numbers of rows, each at least 1. When a decision is taken, the truth of so many rows before
+            must be known.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from foresolve.data import DecisionDataset
+        >>> from foresolve.problems import TopK
+        >>> data = DecisionDataset(torch.zeros(5, 1), torch.arange(10.0).reshape(5, 2), TopK(2, 1))
+        >>> data.lagged(1, 3).features
+        tensor([[0., 4., 5., 0., 1.],
+                [0., 6., 7., 2., 3.]])
+        >>> data.lagged(1, 3).theta
+        tensor([[6., 7.],
+                [8., 9.]])
+        """
+        check_order(self.positions)
+        numbers = checked_lags(lags, len(self))
+        features = lagged_features(self.features, self.theta, numbers)
+        names = lagged_names(self.feature_names, self.problem.theta_names, numbers)
+        if self.cache is not None:
+            self.solve()
+        part = self.subset(slice(max(numbers), None)).with_features(features)
+        part.feature_names = names
+        return part
 
     def __repr__(self) -> str:
         shape, truth = tuple(first_table(self.features).shape[1:]), "no theta, "

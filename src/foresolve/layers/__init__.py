@@ -8,13 +8,14 @@ from foresolve.layers.imle import IMLE, AdaptiveIMLE
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.smoothing import CalibratedGamma, RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Combination, Duals, MultilinearSolution, Solution
 from foresolve.layers.wilder_multilinear import WilderMultilinear
 from foresolve.layers.wilder_quadratic import WilderQuadratic
 from foresolve.solvers.status import Status
 
 __all__ = [
+    "CalibratedGamma",
     "AdaptiveIMLE",
     "BlackboxInterpolation",
     "Combination",

@@ -27,7 +27,7 @@ from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning
 from foresolve.layers.base import expanded
 from foresolve.layers.regularizers import Given, Quadratic, Regularizer
-from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.smoothing import CalibratedGamma, RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Combination
 from foresolve.layers.vertex_span import spanning
 from foresolve.problems.base import Problem
@@ -52,7 +52,7 @@ class RegularizedFrankWolfe(SmoothedLayer):
 
     Parameters
     ----------
-    gamma: the smoothing, as in `QuadraticRelaxation`; a `RelativeGamma` (the default) takes 1 for the size of `x`.
+    gamma: the smoothing, as in `QuadraticRelaxation`; a `RelativeGamma` takes 1 for the size of `x`.
     regularizer: "quadratic", or a function of `x` `(B, n)` that gives `(B,)`: torch operations, strongly convex, twice
         differentiable with finite derivatives on the whole hull. `x log x` is not; `(x + 0.01) log(x + 0.01)` is.
     max_iter: solves per instance before a `ConvergenceWarning`.
@@ -87,7 +87,7 @@ class RegularizedFrankWolfe(SmoothedLayer):
         max_iter: int = 1000,
         tol: float = 1e-8,
     ) -> None:
-        super().__init__(RelativeGamma() if gamma is None else gamma)
+        super().__init__(CalibratedGamma() if gamma is None else gamma)
         if regularizer != "quadratic" and not callable(regularizer):
             raise checks.fail("regularizer", '"quadratic" or a function', repr(regularizer))
         self.regularizer: Literal["quadratic"] | Regularizer = regularizer  # type: ignore[assignment]

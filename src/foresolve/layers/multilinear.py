@@ -12,7 +12,7 @@ from foresolve._base import checks
 from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning, SolverError
 from foresolve.layers.base import Layer, Shortfall
-from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.smoothing import CalibratedGamma, RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import MultilinearSolution
 from foresolve.layers.unrolled import unroll
 from foresolve.problems.base import Problem
@@ -48,8 +48,9 @@ class MultilinearRelaxation(SmoothedLayer):
     Parameters
     ----------
     gamma: the smoothing, in units of `grad F`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
-        for `factor` times the spread of `grad F` at the centre of the polytope; `RelativeGamma(1.0)` by default. It may
-        be changed at any time: `layer.gamma = schedule(t)`.
+        for `factor` times the spread of `grad F` at the centre of the polytope; by default `CalibratedGamma(1.0)`,
+        worked out before training from what smoothed decisions are worth, and that rule until then. It may be changed
+        at any time: `layer.gamma = schedule(t)`.
     max_iter: steps before a `ConvergenceWarning`; where `F` is sampled, the number of steps.
     tol: bound on the residual.
     base: with `False`, `x` may leave budget unspent: the independence polytope instead of the base polytope.
@@ -73,6 +74,7 @@ class MultilinearRelaxation(SmoothedLayer):
     """
 
     needs = ("set function", "projection")
+    _concave = False
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class MultilinearRelaxation(SmoothedLayer):
         base: bool = True,
         differentiate: Differentiation = "implicit",
     ) -> None:
-        super().__init__(RelativeGamma(1.0) if gamma is None else gamma)
+        super().__init__(CalibratedGamma(1.0) if gamma is None else gamma)
         self.max_iter = checks.positive_int("max_iter", max_iter)
         self.tol = checks.positive("tol", tol)
         self.base = bool(base)

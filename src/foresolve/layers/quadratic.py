@@ -13,7 +13,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.layers.base import expanded
 from foresolve.layers.implicit import Derivative, attach
-from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.smoothing import CalibratedGamma, RelativeGamma, SmoothedLayer
 from foresolve.layers.solutions import Duals, Solution
 from foresolve.layers.verdicts import report
 from foresolve.problems.base import Problem
@@ -25,11 +25,11 @@ from foresolve.solvers.projection.project import ProjectionResult, project
 from foresolve.solvers.projection.tangent import Tangent
 
 
-class _WhereNeeded(RelativeGamma):
+class _WhereNeeded(CalibratedGamma):
     """Where nothing is said of gamma: none where the problem needs none."""
 
     def __repr__(self) -> str:
-        return f"RelativeGamma(factor={self.factor})"
+        return "CalibratedGamma()"
 
 
 class QuadraticRelaxation(SmoothedLayer):
@@ -52,8 +52,8 @@ class QuadraticRelaxation(SmoothedLayer):
     ----------
     gamma: the smoothing, in units of `theta / x`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
         for one that follows the scale of the data. 0 is for quadratic programs that are strictly concave without it
-        (`problem.definite`). By default 0 there, and `RelativeGamma()` elsewhere. It may be changed at any time:
-        `layer.gamma = schedule(t)`.
+        (`problem.definite`). By default 0 there, and `CalibratedGamma()` elsewhere: worked out before training from
+        what smoothed decisions are worth. It may be changed at any time: `layer.gamma = schedule(t)`.
     tol: bound on the violation of the optimality conditions: of a row relative to its own terms
         `sum_j |a_ij x_j| + |b_i|`, of stationarity relative to the size of `x`.
     max_iter: interior point iterations per instance.

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from foresolve._base import checks
 from foresolve.errors import NoGradientWarning
 from foresolve.layers.base import Layer, Shortfall, expanded
+from foresolve.layers.calibration import Calibration, calibrate, sample
 from foresolve.problems.base import Problem
 
 
@@ -48,6 +49,34 @@ class RelativeGamma:
         return self.factor * spread / size
 
 
+@dataclass(frozen=True)
+class CalibratedGamma(RelativeGamma):
+    r"""A `gamma` that is worked out on decisions: the default of layers in a loss.
+
+    Before training, `Loss.prepare` looks for the largest number at which smoothed decisions under the true parameters
+    still keep a share of the way from the point of smallest norm to the best decision,
+
+    .. math:: \frac{f(x_\gamma) - f(x_\infty)}{f(x_0) - f(x_\infty)} \ge \text{keep},
+
+    the mean over some training instances; `layer.calibration` says what it found. That number stays as it is: a model
+    can make its decisions sharper by larger predictions. A layer that is used alone, or learns from decisions alone,
+    follows the closed-form rule of `RelativeGamma(factor)`.
+
+    Parameters
+    ----------
+    keep: the share, in (0, 1); by default that of the loss, `loss.keep`: 0.97 in `DecisionLoss`, whose gradient
+        vanishes at vertices, 0.99 in `FenchelYoung`, whose gradient does not. Smaller ones pass more gradient and train
+        for decisions that nobody takes.
+    """
+
+    keep: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.keep is not None:
+            checks.between("keep", self.keep, "(0, 1)")
+
+
 class SmoothedLayer(Layer):
     """A layer that maximizes an objective less `gamma` times a penalty.
 
@@ -55,6 +84,8 @@ class SmoothedLayer(Layer):
     """
 
     _may_vanish = False  # whether `gamma` may be 0
+    _concave = True  # whether what is smoothed has no local maximum but the best
+    calibration: Calibration | None = None
 
     def __init__(self, gamma: float | Tensor | RelativeGamma) -> None:
         super().__init__()
@@ -83,7 +114,31 @@ class SmoothedLayer(Layer):
         else:
             super().__setattr__(name, value)
 
+    def calibrate(self, problem: Problem, theta: Tensor, keep: float = 0.97) -> Calibration | None:
+        """Work out a `CalibratedGamma` for true parameters `(N, *shape)`; `None` for any other `gamma`.
+
+        `keep` is the share where the rule says none.
+
+        Afterwards `calibration.gamma` is what the layer smooths by, until it is calibrated again or `gamma` is set.
+        """
+        rule = self._gamma
+        self.calibration = None
+        if not isinstance(rule, CalibratedGamma) or not len(theta):
+            return None
+        self.check_problem(problem)
+        problem, theta = sample(problem, theta.detach().double())
+        usual = self.smoothing(theta, problem)
+        if not bool((usual > 0).all()):  # some instances are strictly concave without, and need none
+            return None
+        unit = float(usual.mean()) / rule.factor
+        self.calibration = calibrate(
+            lambda gamma: self.with_gamma(gamma)(theta, problem), lambda x: problem.objective(x, theta), unit,
+            rule.keep or keep, falls=self._concave,
+        )  # fmt: skip
+        return self.calibration
+
     def _keep(self, gamma: float | Tensor | RelativeGamma) -> None:
+        self.calibration = None
         self._parameters.pop("_gamma", None)  # torch refuses to put anything else in the place of a parameter
         self._gamma = gamma
 
@@ -111,8 +166,9 @@ class SmoothedLayer(Layer):
     def smoothing(self, theta: Tensor, problem: Problem) -> Tensor:
         """`gamma` for parameters `theta`: `()`, or `(*batch,)` where it differs between instances."""
         self.check_problem(problem)
-        if isinstance(self._gamma, float):
-            return torch.tensor(self._gamma, dtype=torch.float64, device=problem.device)
+        fixed = self._gamma if self.calibration is None else self.calibration.gamma
+        if isinstance(fixed, float):
+            return torch.tensor(fixed, dtype=torch.float64, device=problem.device)
         full = expanded(theta, problem)
         batch = problem.batch_for(full)
         gamma = self._gammas(full, batch, lambda rule: self._relative(rule, full, problem))
@@ -139,6 +195,8 @@ class SmoothedLayer(Layer):
 
     def _gammas(self, like: Tensor, batch: torch.Size, relative: Callable[[RelativeGamma], Tensor]) -> Tensor:
         """`gamma` for each instance, `(1 or B,)`; `relative` works out one that follows the data."""
+        if self.calibration is not None:
+            return torch.tensor([self.calibration.gamma], dtype=like.dtype, device=like.device)
         if isinstance(self._gamma, RelativeGamma):
             return relative(self._gamma)
         if isinstance(self._gamma, Tensor):

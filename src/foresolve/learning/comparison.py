@@ -14,8 +14,9 @@ from foresolve._base.bootstrap import intervals
 from foresolve._base.extras import need
 from foresolve._base.randomness import Seed, as_seed
 from foresolve._base.table import Table, Tabular
+from foresolve.learning.blocks import Blocks, as_block, block_means, described
 from foresolve.learning.prediction import is_estimator
-from foresolve.learning.report import Report, check_columns, check_intervals, mean, weighted
+from foresolve.learning.report import Report, check_columns, check_intervals, common_block, mean, weighted
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Comparison(Tabular):
     reference: the name of the report that the others are compared to.
     measure: the column that is compared.
     test: how the p-values come about, two-sided, paired by instance, not corrected for several comparisons.
+    blocks: what was resampled, and whose means were tested: "12 blocks of 7", "9 groups"; nothing for instances.
     """
 
     reference: str
@@ -50,6 +52,7 @@ class Comparison(Tabular):
     test: str
     confidence: float
     rows: tuple[Row, ...]
+    blocks: str = ""
 
     def __getitem__(self, name: str) -> Row:
         return {row.name: row for row in self.rows}[name]
@@ -65,7 +68,8 @@ class Comparison(Tabular):
         cells, regret = self._cells(), any(row.normalized_regret is not None for row in self.rows)
         if not regret:
             headers, cells = (headers[0], *headers[3:]), [(row[0], *row[3:]) for row in cells]
-        return Table(headers, cells, f"paired {self.test} test against {self.reference}")
+        blocks = f", on the means of {self.blocks}" if self.blocks else ""
+        return Table(headers, cells, f"paired {self.test} test against {self.reference}{blocks}")
 
     def _cells(self) -> list[tuple[str, ...]]:
         cells = []
@@ -89,6 +93,7 @@ def compare(
     reference: str | None = None,
     measure: str | None = None,
     test: str = "wilcoxon",
+    block: Blocks = None,
     bootstrap: int = 1000,
     confidence: float = 0.95,
     seed: Seed = 0,
@@ -102,10 +107,14 @@ def compare(
     measure: a column of `report.table()`: "regret" (the default), "value", "relative_regret", "mse", a metric of one's
         own, ...; where only decisions are known, "hamming" (the default) or "identical".
     test: "wilcoxon" (signed ranks) or "t".
+    block: what is resampled as one, a length or labels as in `evaluate`; by default that of the reports, which must
+        agree. 1 for instances, whatever the reports had.
     bootstrap, confidence, seed: of the intervals, as in `evaluate`.
 
     Means and intervals are weighted where the reports are, which must be weighted alike; the tests count each instance
-    once.
+    once. Tests assume that what they count is independent: with a `block` that is the (weighted) mean difference of
+    each group, or of each run of `block` instances, what is left over in the last of them. With fewer than two of
+    these there is no interval, and p is 1.
 
     Examples
     --------
@@ -126,28 +135,29 @@ def compare(
     valued = all("regret" in report.instances for report in reports.values())
     measure = measure or ("regret" if valued else "hamming")
     check_columns(reports, measure)
+    size = len(reports[reference])
+    resampled = common_block(reports) if block is None else as_block("block", block, size)
     weight = reports[reference].instances.get("weight")
     columns = {name: report.instances[measure].astype(float) for name, report in reports.items()}
     differences = {name: column - columns[reference] for name, column in columns.items()}
-    settings = {"resamples": bootstrap, "confidence": confidence, "seed": as_seed("seed", seed)}
+    settings = {"resamples": bootstrap, "confidence": confidence, "seed": as_seed("seed", seed), "block": resampled}
     pairs = {name: (r.instances["regret"], np.abs(r.instances["optimum"])) for name, r in reports.items() if valued}
     normalized = intervals({name: weighted(*pair, weight) for name, pair in pairs.items()}, **settings)
     paired = intervals({name: weighted(column, None, weight) for name, column in differences.items()}, **settings)
-    rows = []
-    for name, report in reports.items():
-        difference = differences[name][~np.isnan(differences[name])]
-        rows.append(
-            Row(
-                name,
-                mean(*weighted(columns[name], None, weight)),
-                report.normalized_regret,
-                normalized.get(name),
-                mean(*weighted(differences[name], None, weight)),
-                paired.get(name),
-                _p_value(difference, test),
-            )
+    rows = tuple(
+        Row(
+            name,
+            mean(*weighted(columns[name], None, weight)),
+            report.normalized_regret,
+            normalized.get(name),
+            mean(*weighted(differences[name], None, weight)),
+            paired.get(name),
+            _p_value(block_means(differences[name], weight, resampled), test),
         )
-    return Comparison(reference, measure, {"t": "t", "wilcoxon": "Wilcoxon"}[test], confidence, tuple(rows))
+        for name, report in reports.items()
+    )
+    shown = {"t": "t", "wilcoxon": "Wilcoxon"}[test]
+    return Comparison(reference, measure, shown, confidence, rows, described(resampled, size))
 
 
 def _by_name(reports: Any) -> dict[str, Report]:
@@ -167,7 +177,7 @@ def _by_name(reports: Any) -> dict[str, Report]:
 
 
 def _p_value(difference: np.ndarray, test: str) -> float:
-    """Two-sided; 1 where nothing differs."""
+    """Two-sided; 1 where nothing differs, or there are fewer than two differences."""
     if len(difference) < 2 or not difference.any():
         return 1.0
     stats = importlib.import_module("scipy.stats")

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import Subset
 
 from foresolve._base import checks
+from foresolve._base.bootstrap import Block
 from foresolve._base.devices import find_device
 from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.batch import Batch
@@ -19,6 +20,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveWarning, SolverError
 from foresolve.layers.base import Layer
 from foresolve.learning.agreement import Digest, Metric, agreement, as_metrics, measured
+from foresolve.learning.blocks import Blocks, as_block
 from foresolve.learning.features import arranged, model_names
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
@@ -40,6 +42,7 @@ def evaluate(
     metrics: bool = True,
     metric: Metric | Mapping[str, Metric] | None = None,
     batch_size: int = 256,
+    block: Blocks = None,
     bootstrap: int = 1000,
     confidence: float = 0.95,
     device: torch.device | str | None = None,
@@ -66,7 +69,10 @@ def evaluate(
     metric: one's own, `metric(x, y) -> (B,)` of the decisions and the best ones (or those on record), or a dict of such
         functions by name: Kendall's tau of rankings, say. They are in `report.metrics`, with intervals.
     batch_size: instances at a time.
-    bootstrap: resamples for the confidence intervals, over instances; 0 for none.
+    block: what is resampled as one, where instances depend on each other: `None`, each by itself; a length, that many
+        in a row of the data's order (days), round the end to the first; or a label for each instance (weeks,
+        customers), whose groups are drawn whole. Two blocks are the fewest that give an interval.
+    bootstrap: resamples for the confidence intervals; 0 for none.
     confidence: their level.
     device: where to; that of the model by default.
     seed: of the bootstrap, or a `torch.Generator` that one is drawn from.
@@ -94,6 +100,7 @@ def evaluate(
         raise checks.fail("repair", "left out where only decisions are known", "a function", remedy)
     seed, batch_size = as_seed("seed", seed), checks.positive_int("batch_size", batch_size)
     check_intervals(bootstrap, confidence)
+    resampled = _ordered_block(block, data)
     data = arranged("data", data.solve(), names)  # solved before it is moved: the caller's keeps its decisions
     if device is not None:
         where = find_device(device, nn.Identity())
@@ -106,7 +113,18 @@ def evaluate(
     with inference(model):
         for index in torch.arange(len(data)).split(batch_size):
             scorer.add(data[index])
-    return scorer.report(data.problem.exact, bootstrap=bootstrap, confidence=confidence, seed=seed)
+    settings = {"bootstrap": bootstrap, "confidence": confidence, "seed": seed, "block": resampled}
+    return scorer.report(data.problem.exact, **settings)
+
+
+def _ordered_block(block: Any, data: DecisionDataset) -> Block:
+    """What is resampled as one; instances in a row mean little where the order was drawn."""
+    block = as_block("block", block, len(data))
+    if isinstance(block, int) and bool((data.positions.diff() < 0).any()):
+        message = f"`block={block}` takes {block} instances in a row, but this part of the data was shuffled. Split it "
+        message += "with `data.split(..., shuffle=False)`, or give a label for each instance"
+        checks.warn(message, ForesolveWarning)
+    return block
 
 
 def _check_rules(rule: Any, repair: Any) -> None:

@@ -6,7 +6,7 @@ import functools
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -31,7 +31,7 @@ from foresolve.learning.steps import Trainer
 from foresolve.learning.subsets import as_dataset
 from foresolve.losses.base import FROM_DECISIONS, Loss
 from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
-from foresolve.models.reference import Baseline
+from foresolve.models.reference import Baseline, Reference
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.models.table import layout_of
 
@@ -42,13 +42,13 @@ def fit(
     train: DecisionDataset | Subset,
     valid: DecisionDataset | Subset | None = None,
     *,
-    epochs: int = 20,
+    epochs: int = 100,
     batch_size: int = 32,
-    lr: float = 1e-3,
+    lr: float = 1e-2,
     optimizer: torch.optim.Optimizer | Callable[..., torch.optim.Optimizer] | None = None,
-    scheduler: Any = None,
+    scheduler: Any = "auto",
     anneal: Schedule | Mapping[str, Schedule] | None = None,
-    patience: int | None = None,
+    patience: int | Literal["auto"] | None = "auto",
     monitor: Monitor | None = None,
     clip: float | None = None,
     device: torch.device | str | None = None,
@@ -62,21 +62,26 @@ def fit(
 
     Parameters
     ----------
-    model: any module from features to `theta`, or a `Baseline`, which is fitted in one go by its own rule: then `loss`
-        is `None` or one of prediction (and not used), and of the keyword arguments only `progress` has a meaning; any
-        other that is not at its default is refused by name. A regressor or pipeline of scikit-learn is fitted as one.
+    model: any module from features to `theta`; those of `foresolve.models` take the units of features and targets from
+        `train`, once, unless they were made with `standardize=False`. Or a `Baseline`, which is fitted in one go by its
+        own rule: then `loss` is `None` or one of prediction (and not used), and of the keyword arguments only
+        `progress` has a meaning; any other that is not at its default is refused by name. A regressor or pipeline of
+        scikit-learn is fitted as one.
     loss: a `Loss`, or its name: "spo+", "decision", "fenchel_young", "mse", ... (a wrong one gets the list). Its layers
         and generators are part of what a checkpoint remembers. Only the model is trained.
     train: with the best decisions under the truth, which are worked out first where the loss needs them; or a `Subset`
         of a data set.
-    valid: scored after each epoch, by `monitor`.
+    valid: scored before training and after each epoch, by `monitor`. The model ends with the weights that scored best:
+        those that it came with, and a `NoImprovementWarning`, where no epoch was better.
     epochs, batch_size: `batch_size` is that of each process, where there are several.
     lr, optimizer: Adam by default; an instance, a class (made with `lr`), or a function of the parameters.
-    scheduler: an instance, or a function of the optimiser; one step an epoch.
+    scheduler: an instance, or a function of the optimiser; one step an epoch. By default half a cosine from `lr` to 0
+        over `epochs`, where no `optimizer` is given; `None` for a constant rate.
     anneal: a function from progress (0 in the first epoch, 1 in the last) to the `gamma` of the layers in the loss, for
         example `schedules.geometric(10, 0.1)` or `lambda p: RelativeGamma(1 - 0.9 * p)`; or a dict of such functions by
         attribute, `{"sigma": ...}`. The layers keep the last value.
-    patience: stop after this many epochs without a better validation, and go back to the best weights.
+    patience: stop after this many epochs without a better validation. By default a quarter of `epochs` (at least 5)
+        where there is validation data; `None` for never.
     monitor: "regret" (normalised, of exact decisions), the default where the truth is known; "agreement", the default
         where only decisions are: the mean distance of their entries to those on record, each in units of its range
         over `valid`, so the share that differs (Hamming) where entries are 0 or 1, the smaller the better; or "loss",
@@ -88,14 +93,14 @@ def fit(
         or a generator that draws one. Each epoch starts from the seed and its number; the caller's own global
         generators are left as they were.
     checkpoint: a file or folder, written after every epoch. One that is there is refused, unless `resume` says to go
-        on from it, which gives the weights of a run without a break, bit for bit. (Progress in `anneal` is that of
-        `epochs` in this call.)
+        on from it, which gives the weights of a run without a break, bit for bit. (Progress in `anneal` and in the
+        default schedule is that of `epochs` in this call.)
     progress: a bar where stderr is a terminal; True or False; or a function that gets the `History` after each epoch.
     on_failure: what a `SolverError` in the loss does: "raise" it with the instance's name, or "skip" the instance, and
         count it in `History.skipped`.
 
     Ctrl-C ends training without an error: the checkpoint is that of the last whole epoch, `History.interrupted` is
-    set, and the model has its best weights (with `patience`) or its last. Where `torch.distributed` is initialised
+    set, and the model has its best weights (with `valid`) or its last. Where `torch.distributed` is initialised
     (`torchrun`), each process takes its share of every epoch and gradients are averaged (DistributedDataParallel); the
     first one writes the checkpoint.
 
@@ -140,6 +145,8 @@ def _prepared(
         remedy = "For a model on 'meta', `model.to_empty(device=...)` makes room for numbers"
         raise checks.fail("device", "one that holds numbers", "meta", remedy)
     loss.check_data(train)
+    if isinstance(unwrap(model), Reference):
+        unwrap(model).standardize(train)  # type: ignore[operator]
     model.to(where)
     loss.to(where)
     total = len(train)
@@ -153,6 +160,7 @@ def _prepared(
     optimizer = options.optimizer_for(model)
     trainer = Trainer(model, loss, train, optimizer, options.scheduler_for(optimizer), options, where)
     history = History(planned=options.epochs, left_out=total - len(train))
+    history.monitor = None if valid is None else options.monitor
     if options.checkpoint is None:
         return TrainingLoop(trainer, valid, None, history)
     identity = identity_of(unwrap(model), loss, optimizer, options.identity(len(train), train.weights))
@@ -179,7 +187,8 @@ def _fit_baseline(
     seconds = time.perf_counter() - began
     history = History(planned=1)
     scores = {} if valid is None else _validated(model, valid)
-    history.best_epoch = None if valid is None else 0
+    if valid is not None:
+        history.best_epoch, history.monitor = 1, "regret" if valid.has_theta else "agreement"
     history.append(train_loss=_training_error(model, train), **scores, seconds=seconds, skipped=0)
     if callable(options.progress):
         options.progress(history)

@@ -10,6 +10,7 @@ from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
 
 COLUMNS = ("train_loss", "valid_loss", "valid_regret", "valid_distance", "seconds", "gamma", "lr", "skipped")
+VALIDATED = {"regret": "valid_regret", "agreement": "valid_distance", "loss": "valid_loss"}
 # What validation was by: what it is called, its column and its unit.
 SHARES = (("validation regret", "valid_regret", "normalised regret (%)"),
           ("validation distance", "valid_distance", "distance to decisions on record (%)"))  # fmt: skip
@@ -18,6 +19,8 @@ SHARES = (("validation regret", "valid_regret", "normalised regret (%)"),
 @dataclass
 class History:
     """One entry an epoch in each list; JSON takes it as `to_dict()`, pandas as `to_frame()`, matplotlib as `plot()`.
+
+    Epoch 0 are the weights before training, the first epoch is 1: `valid_regret[e - 1]` belongs to epoch `e`.
 
     Attributes
     ----------
@@ -34,7 +37,10 @@ class History:
     skipped: how many instances a solver failed on (`on_failure="skip"`).
     left_out: how many training instances have no best decision and were never used (`on_failure="skip"`).
     planned: the number of epochs that were asked for.
-    best_epoch: that of the smallest monitored number, from 0; `None` without validation.
+    monitor: what was monitored, "regret", "agreement" or "loss"; `None` without validation.
+    start: the monitored number of epoch 0, before training; `None` without validation.
+    best_epoch: that of the smallest monitored number, whose weights the model has at the end; 0 where no epoch was
+        better than the start; `None` without validation.
     stopped_early: whether `patience` ran out.
     interrupted: whether Ctrl-C ended it.
     """
@@ -49,6 +55,8 @@ class History:
     skipped: list[int] = field(default_factory=list)
     left_out: int = 0
     planned: int = 0
+    monitor: str | None = None
+    start: float | None = None
     best_epoch: int | None = None
     stopped_early: bool = False
     interrupted: bool = False
@@ -56,6 +64,18 @@ class History:
     def __len__(self) -> int:
         """The number of epochs that were completed."""
         return len(self.train_loss)
+
+    @property
+    def best(self) -> float | None:
+        """The smallest monitored number, that of `best_epoch`; `None` without validation."""
+        if self.best_epoch is None:
+            return None
+        return self.start if self.best_epoch == 0 else self._monitored[self.best_epoch - 1]
+
+    @property
+    def _monitored(self) -> list[float | None]:
+        """What was monitored after each epoch."""
+        return [] if self.monitor is None else getattr(self, VALIDATED[self.monitor])
 
     def append(self, **row: Any) -> None:
         """Add an epoch."""
@@ -81,10 +101,14 @@ class History:
         return cls(**document)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with one row an epoch."""
+        """A pandas DataFrame with one row an epoch; epoch 0 is the start, where it was validated."""
         pandas = need("pandas", "a DataFrame", "learn")
         table = {name: getattr(self, name) for name in COLUMNS}
-        return pandas.DataFrame(table, index=pandas.RangeIndex(len(self), name="epoch"))
+        first = 1
+        if self.monitor is not None and self.start is not None:
+            first, watched = 0, VALIDATED[self.monitor]
+            table = {name: [self.start if name == watched else None, *column] for name, column in table.items()}
+        return pandas.DataFrame(table, index=pandas.RangeIndex(first, len(self) + 1, name="epoch"))
 
     def plot(self, ax: Any = None) -> Any:
         """Losses, and validated decisions on an axis of their own, over epochs; returns the matplotlib axes."""
@@ -93,20 +117,27 @@ class History:
         epochs = range(1, len(self) + 1)
         handles = ax.plot(epochs, self.train_loss, label="training loss")
         if any(value is not None for value in self.valid_loss):
-            handles += ax.plot(epochs, [_number(v) for v in self.valid_loss], label="validation loss")
+            handles += ax.plot(*self._from_start("valid_loss"), label="validation loss")
         ax.set_xlabel("epoch")
         ax.set_ylabel("loss")
         for label, column, unit in SHARES:
             shares = getattr(self, column)
             if any(value is not None for value in shares):
                 right = ax.twinx()
-                percent = [100 * _number(v) for v in shares]
-                handles += right.plot(epochs, percent, color="tab:red", label=label)
+                places, numbers = self._from_start(column)
+                handles += right.plot(places, [100 * v for v in numbers], color="tab:red", label=label)
                 right.set_ylabel(unit)
         if self.best_epoch is not None:
-            handles += [ax.axvline(self.best_epoch + 1, color="grey", linestyle=":", label="best epoch")]
+            handles += [ax.axvline(self.best_epoch, color="grey", linestyle=":", label="best epoch")]
         ax.legend(handles=handles)
         return ax
+
+    def _from_start(self, column: str) -> tuple[list[int], list[float]]:
+        """Epochs and numbers of a validated column, with epoch 0 where it is known."""
+        values, first = getattr(self, column), 1
+        if self.start is not None and self.monitor is not None and column == VALIDATED[self.monitor]:
+            values, first = [self.start, *values], 0
+        return list(range(first, first + len(values))), [_number(v) for v in values]
 
     def _repr_png_(self) -> bytes | None:
         """A notebook shows the plot, where matplotlib is there."""
@@ -125,11 +156,13 @@ class History:
             return f"History(no epochs{', interrupted' if self.interrupted else ''})"
         parts = [f"{len(self)} epoch{'s' if len(self) > 1 else ''}", f"loss {self.train_loss[-1]:.4g}"]
         if self.best_epoch is not None:
-            what = f"validation loss {_number(self.valid_loss[self.best_epoch]):.4g}"
-            for label, column, _ in SHARES:
-                share = getattr(self, column)[self.best_epoch]
-                what = what if share is None else f"{label} {share:.2%}"
-            parts.append(f"best {what} after epoch {self.best_epoch + 1}")
+            shares = {column: label for label, column, _ in SHARES}
+            column = VALIDATED[self.monitor or "loss"]
+            what = (
+                f"{shares.get(column, 'validation loss')} {_number(self.best):{'.2%' if column in shares else '.4g'}}"
+            )
+            where = f"after epoch {self.best_epoch}" if self.best_epoch else "before training: no epoch improved it"
+            parts.append(f"best {what} {where}")
         parts.append(f"{sum(self.seconds):.3g} s")
         if sum(self.skipped):
             parts.append(f"{sum(self.skipped)} skipped")

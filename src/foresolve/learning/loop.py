@@ -14,7 +14,7 @@ from foresolve._base import checks
 from foresolve._base.progress import reporting
 from foresolve._base.randomness import own_randomness
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError
+from foresolve.errors import ForesolveError, NoImprovementWarning
 from foresolve.learning.checkpoint import Checkpoint
 from foresolve.learning.history import History
 from foresolve.learning.steps import Trainer
@@ -61,16 +61,37 @@ class TrainingLoop:
         self.trainer.group.wait()
 
     def run(self) -> History:
-        """All epochs; Ctrl-C ends them without an error. With patience, the best weights come back at the end."""
+        """All epochs; Ctrl-C ends them without an error. Where they are validated, the best weights come back."""
         progress, epochs = self.options.progress, self.options.epochs
         with own_randomness(self.trainer.device), reporting(self.options.bar, "training") as report:
             try:
+                self._validate_start()
                 self._epochs(progress if callable(progress) else lambda history: report(len(history), epochs))
             except KeyboardInterrupt:
                 self.history.interrupted = True
-        if self.options.patience is not None and self.best_state is not None:
+        if self.best_state is not None:
             self.trainer.module.load_state_dict(self.best_state)
+        perfect = self.options.monitor != "loss" and self.best <= 0
+        if self.history.best_epoch == 0 and len(self.history) and not perfect and not self.history.interrupted:
+            self._warn_of_start()
         return self.history
+
+    def _validate_start(self) -> None:
+        """The weights that training begins with are the first candidate."""
+        if self.valid is None or self.history.start is not None:
+            return
+        score = self.trainer.validate(self.valid)
+        self.history.start, self.history.best_epoch = score, 0
+        self.best, self.best_state = score, copy.deepcopy(self.trainer.module.state_dict())
+
+    def _warn_of_start(self) -> None:
+        monitored = [value for value in self.history._monitored if value is not None]
+        checks.warn(
+            f"none of {len(self.history)} epochs validated better than the weights before training "
+            f"({self.options.monitor} {self.best:.4g}, at best {min(monitored):.4g} after an epoch): "
+            "the model has the weights it came with. Lower `lr`, or take another loss; docs/choosing.md",
+            NoImprovementWarning,
+        )
 
     def _epochs(self, report: Callable[[History], Any]) -> None:
         history, trainer, monitor = self.history, self.trainer, self.options.monitor
@@ -94,7 +115,7 @@ class TrainingLoop:
                 skipped=trainer.skipped,
             )
             if score is not None and score < self.best:
-                self.best, history.best_epoch = score, epoch
+                self.best, history.best_epoch = score, epoch + 1
                 self.best_state = copy.deepcopy(trainer.module.state_dict())
             history.stopped_early = self._out_of_patience() and len(history) < self.options.epochs
             self._save()
@@ -102,7 +123,8 @@ class TrainingLoop:
 
     def _out_of_patience(self) -> bool:
         best, patience = self.history.best_epoch, self.options.patience
-        return patience is not None and best is not None and len(self.history) - 1 - best >= patience
+        assert patience != "auto"  # `Options.checked` made it a number
+        return patience is not None and best is not None and len(self.history) - best >= patience
 
     def _step_scheduler(self, metric: float) -> None:
         scheduler = self.trainer.scheduler

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -19,19 +20,20 @@ from foresolve.losses.base import Loss
 
 Monitor = Literal["regret", "agreement", "loss"]
 Schedule = Callable[[float], Any]
+LEAST_PATIENCE = 5
 
 
 @dataclass(frozen=True)
 class Options:
     """The keyword arguments of `fit`, which documents them, with its defaults and in its order."""
 
-    epochs: int = 20
+    epochs: int = 100
     batch_size: int = 32
-    lr: float = 1e-3
+    lr: float = 1e-2
     optimizer: torch.optim.Optimizer | Callable[..., torch.optim.Optimizer] | None = None
-    scheduler: Any = None
+    scheduler: Any = "auto"
     anneal: Schedule | Mapping[str, Schedule] | None = None
-    patience: int | None = None
+    patience: int | Literal["auto"] | None = "auto"
     monitor: Monitor | None = None
     clip: float | None = None
     device: torch.device | str | None = None
@@ -48,17 +50,19 @@ class Options:
 
     def checked(self, valid: DecisionDataset | None, loss: Loss | None = None) -> Self:
         """The same, each of its type; an error for the first that makes no sense."""
-        if self.patience is not None:
+        if self.patience is not None and self.patience != "auto":
             checks.positive_int("patience", self.patience)
             if valid is None:
                 raise checks.fail("valid", "given where `patience` is", "None", "Patience is about validation")
         _check_maker("optimizer", self.optimizer, torch.optim.Optimizer, "torch.optim.Adam")
-        _check_maker("scheduler", self.scheduler, object, "lambda optimizer: CosineAnnealingLR(optimizer, 20)")
+        if self.scheduler != "auto":
+            _check_maker("scheduler", self.scheduler, object, "lambda optimizer: CosineAnnealingLR(optimizer, 20)")
         if not (self.progress is None or isinstance(self.progress, bool | int) or callable(self.progress)):
             raise checks.fail("progress", "True, False, None or a function of the History", repr(self.progress))
         return replace(
             self,
             epochs=checks.positive_int("epochs", self.epochs, zero=True),
+            patience=self._patience(valid),
             batch_size=checks.positive_int("batch_size", self.batch_size),
             lr=self._checked_lr(),
             anneal=_schedules(self.anneal),
@@ -67,6 +71,12 @@ class Options:
             checkpoint=None if self.checkpoint is None else checks.path("checkpoint", self.checkpoint),
             on_failure=checks.one_of("on_failure", self.on_failure, get_args(Failure)),
         )
+
+    def _patience(self, valid: DecisionDataset | None) -> int | None:
+        """By default a quarter of the epochs, where there is validation data."""
+        if self.patience != "auto":
+            return self.patience
+        return None if valid is None else max(LEAST_PATIENCE, self.epochs // 4)
 
     def _checked_monitor(self, valid: DecisionDataset | None, loss: Loss | None) -> Monitor:
         """By default regret; where the truth is not known, the distance to the decisions on record ("agreement").
@@ -129,6 +139,8 @@ class Options:
     def scheduler_for(self, optimizer: torch.optim.Optimizer) -> Any:
         """The one that was given, or made for the optimiser; `None` where there is none."""
         make = self.scheduler
+        if make == "auto":
+            make = self._falling if self.optimizer is None else None
         if make is None or _steps(make):
             return make
         scheduler = _made("scheduler", make, optimizer) if isinstance(make, type) else make(optimizer)
@@ -136,6 +148,11 @@ class Options:
             expected = "a function that makes a scheduler, which has a `step()`"
             raise checks.fail("scheduler", expected, f"one that makes {type(scheduler).__name__}")
         return scheduler
+
+    def _falling(self, optimizer: torch.optim.Optimizer) -> torch.optim.lr_scheduler.LambdaLR:
+        """Half a cosine, from the learning rate to 0 after all epochs."""
+        epochs = max(1, self.epochs)
+        return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: (1 + math.cos(math.pi * done / epochs)) / 2)
 
     def identity(self, instances: int, weights: Tensor | None = None) -> dict[str, Any]:
         """What a run must have in common with the one that it resumes; the optimiser's state brings its own `lr`."""

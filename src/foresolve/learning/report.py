@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from foresolve._base import checks
-from foresolve._base.bootstrap import intervals
+from foresolve._base.bootstrap import Block, intervals
 from foresolve._base.extras import need
 from foresolve._base.table import Table, Tabular
+from foresolve.learning.blocks import described, same_block
 from foresolve.learning.metrics import ratio
 
 _LABELS = {
@@ -60,6 +61,8 @@ class Report(Tabular):
     intervals: `(low, high)` by name, at the level `confidence`.
     instances: a column for each per-instance number.
     targets: a digest of the decisions on record, where these alone are known.
+    block: what was resampled as one: `None` for an instance, a length, or, where labels were given, the number of its
+        group for each instance, by first appearance.
     """
 
     # Numbers to a type checker, as they are wherever the truth is known: only who learns from decisions meets `None`.
@@ -84,11 +87,13 @@ class Report(Tabular):
     intervals: dict[str, tuple[float, float]] = field(repr=False)
     instances: dict[str, np.ndarray] = field(repr=False)
     targets: str = field(default="", repr=False)
+    block: Block = field(default=None, repr=False)
 
     @classmethod
     def of(
         cls, table: dict[str, np.ndarray], auc: float | None, seconds: dict[str, float], exact: bool,
         bootstrap: int, confidence: float, seed: int, *, metrics: tuple[str, ...] = (), targets: str = "",
+        block: Block = None,
     ) -> Report:  # fmt: skip
         """From per-instance columns; `metrics` are the names of those that are the caller's own."""
         table, weight = dict(table), table.get("weight")
@@ -111,9 +116,10 @@ class Report(Tabular):
             seconds_per_prediction=seconds["prediction"],
             exact=exact,
             confidence=confidence,
-            intervals=intervals(pairs, resamples=bootstrap, confidence=confidence, seed=seed),
+            intervals=intervals(pairs, resamples=bootstrap, confidence=confidence, seed=seed, block=block),
             instances=table,
             targets=targets,
+            block=block,
         )
 
     def __len__(self) -> int:
@@ -130,6 +136,7 @@ class Report(Tabular):
         return {name: getattr(self, name) for name in names} | {
             "metrics": dict(self.metrics),
             "instances": len(self),
+            "block": self.block if isinstance(self.block, int) else described(self.block, len(self)) or None,
             "intervals": {name: list(pair) for name, pair in self.intervals.items()},
         }
 
@@ -151,7 +158,10 @@ class Report(Tabular):
 
     def _table(self) -> Table:
         weighted = ", weighted" if "weight" in self.instances else ""
-        return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), f"{len(self)} instances{weighted}")
+        blocks = described(self.block, len(self))
+        blocks = f", resampled by {blocks}" if blocks else ""
+        title = f"{len(self)} instances{weighted}{blocks}"
+        return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), title)
 
 
 def check_intervals(bootstrap: Any, confidence: Any) -> None:
@@ -174,6 +184,23 @@ def check_columns(reports: dict[str, Report], measure: str) -> None:
         if not np.allclose(_shares(first[1]), _shares(report), rtol=1e-6, atol=0.0):
             remedy = "Score all models on the same data set"
             raise checks.fail("reports", "of the same weights", f"{name!r}, weighted other than {first[0]!r}", remedy)
+
+
+def common_block(reports: dict[str, Report]) -> Block:
+    """The one that all reports were scored with."""
+    first, *others = reports.items()
+    for name, report in others:
+        if not same_block(first[1].block, report.block):
+            got = f"{name!r} by {_block_name(report)}, {first[0]!r} by {_block_name(first[1])}"
+            if isinstance(report.block, np.ndarray) and isinstance(first[1].block, np.ndarray):
+                got = f"{name!r}, whose groups differ from {first[0]!r}"
+            remedy = "Say what to resample: `compare(reports, block=...)`, 1 for instances"
+            raise checks.fail("reports", "scored with the same `block`", got, remedy)
+    return first[1].block
+
+
+def _block_name(report: Report) -> str:
+    return described(report.block, len(report)) or "instances"
 
 
 def _shares(report: Report) -> np.ndarray:

@@ -16,6 +16,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.data.solutions import Failure
 from foresolve.errors import InvalidInputError
 from foresolve.layers.base import Layer
+from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.problems.base import Problem
 from foresolve.problems.traits import check_words, missing, require
 
@@ -38,6 +39,8 @@ class Loss(nn.Module):
         out beforehand.
     repair: `repair(x, problem) -> x`, what is carried out of a decision under the true constraints, for problems whose
         constraints `theta` makes; validation on regret goes by it too.
+    keep: the share of the way to the best decision that smoothed layers keep where nothing is said of their `gamma`
+        (`CalibratedGamma`).
     uses_theta: whether it looks at the true parameters; without, it learns from decisions alone (`batch.target()`).
     """
 
@@ -45,6 +48,7 @@ class Loss(nn.Module):
     uses_best: bool = False
     uses_theta: bool = True
     repair: Repair | None = None
+    keep: float = 0.97
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -87,6 +91,10 @@ class Loss(nn.Module):
         self.check_data(data)
         if self.uses_best:
             data = data.solve(on_failure=on_failure, progress=progress)
+        if not valid and data.has_theta:
+            for layer in self.modules():
+                if isinstance(layer, SmoothedLayer):
+                    layer.calibrate(data.problem, data.theta, self.keep)
         self._prepare(data, valid, progress)
         return data
 

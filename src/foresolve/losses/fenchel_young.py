@@ -73,6 +73,7 @@ class FenchelYoung(Loss):
 
     uses_best = True
     uses_theta = False
+    keep = 0.99
 
     def __init__(self, layer: Layer) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
 from foresolve.models.forest import RandomForest
+from foresolve.models.last_value import LastValue
 from foresolve.models.mlp import MLP
 from foresolve.models.pairs import BilinearPairs, PairModel
 from foresolve.models.reference import Baseline, Reference
@@ -14,6 +15,7 @@ __all__ = [
     "BilinearPairs",
     "ConstantMean",
     "CosinePairs",
+    "LastValue",
     "LinearRegression",
     "MLP",
     "NearestNeighbors",

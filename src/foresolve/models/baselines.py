@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor
@@ -12,27 +12,40 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.errors import ForesolveError
+from foresolve.models.cross_validation import best_neighbors, best_ridge
 from foresolve.models.reference import Baseline
 from foresolve.models.table import CHUNK, TableBaseline, first_table, float_dtype
+from foresolve.models.targets import TargetBaseline, Transform
 from foresolve.problems.base import Problem
 
 
-class ConstantMean(Baseline):
-    """The mean of the parameters in training, whatever the features are."""
+class ConstantMean(TargetBaseline):
+    """The mean of the parameters in training, whatever the features are.
+
+    Parameters
+    ----------
+    transform: "log" for the geometric mean, `exp(mean(log(theta)))`: of a lognormal the median, which is less than its
+        mean. "scale" changes nothing but rounding.
+    """
 
     weighted = True
     _buffers_of_fit = ("mean",)
     mean: Tensor
 
+    def __init__(self, transform: Transform | None = None, fitted: dict[str, Any] | None = None) -> None:
+        super().__init__(fitted, transform)
+
     def fit(self, train: Any) -> Self:
-        self.mean = _mean(train.theta.detach().double(), self._weights(train))
+        weights = self._weights(train)
+        self.mean = _mean(self._targets(train.theta.detach().double()), weights)
         self._fitted = {"layout": "instance", "shape": list(self.mean.shape)}
         return self
 
     def forward(self, features: Any) -> Tensor:
         self._layout()
         first = first_table(features)
-        return self.mean.to(float_dtype(first)).expand(len(first), *self.mean.shape).clone()
+        theta = self._restored(self.mean).to(float_dtype(first))
+        return theta.expand(len(first), *theta.shape).clone()
 
 
 class LinearRegression(TableBaseline):
@@ -46,8 +59,15 @@ class LinearRegression(TableBaseline):
 
     Parameters
     ----------
-    ridge: `>= 0`.
+    ridge: `>= 0`, or "cv": of 49 ridges, from :math:`10^{-10}` to :math:`10^2` times the largest squared singular value
+        of the centred (weighted) features, the one with the least weighted sum of squared errors over all outputs,
+        where each row is predicted from the others; exact, from one decomposition. Where an instance has several rows
+        (items, pairs), a row is left out alone, and the others of its instance stay: with features in common, the
+        ridge comes out small. `model.chosen` is the ridge that it was.
     bounds: `(low, high)`, `None` for no bound: predictions are cut off there, where the problem has a domain.
+    transform: "log" fits :math:`\log \theta_i` and predicts :math:`\exp(W a + b)`: where :math:`\theta` given the
+        features is lognormal, its median, which is less than its mean. "scale" divides each output by its standard
+        deviation: it changes nothing but what `ridge="cv"` adds up.
     """
 
     weighted = True
@@ -57,62 +77,88 @@ class LinearRegression(TableBaseline):
 
     def __init__(
         self,
-        ridge: float = 0.0,
+        ridge: float | Literal["cv"] = 0.0,
         bounds: Sequence[float | None] = (None, None),
+        transform: Transform | None = None,
         fitted: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(fitted)
-        if not math.isfinite(ridge) or ridge < 0:
-            raise checks.fail("ridge", "a finite number >= 0", str(ridge))
+        super().__init__(fitted, transform)
+        if ridge != "cv" and (isinstance(ridge, str) or not math.isfinite(ridge) or ridge < 0):
+            raise checks.fail("ridge", 'a finite number >= 0, or "cv"', repr(ridge))
         low, high = bounds
-        self._config = {"ridge": float(ridge), "bounds": [low, high]}
+        self._config = {"ridge": ridge if ridge == "cv" else float(ridge), "bounds": [low, high]}
 
     def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
         center, mean = _mean(rows, weights), _mean(outputs, weights)
+        share = rows.new_full((len(rows),), 1 / len(rows)) if weights is None else weights / weights.sum()
         rows, outputs = rows - center, outputs - mean
         if weights is not None:  # weighted squares are the squares of rows times the root of their weight
             root = weights.sqrt().unsqueeze(-1)
             rows, outputs = rows * root, outputs * root
         left, values, right = torch.linalg.svd(rows, full_matrices=False)
-        ridge = self._config["ridge"]
         nonzero = values > values.max().clamp_min(0) * 1e-12 * max(rows.shape) if len(values) else values > 0
+        ridge = self._config["ridge"]
+        if ridge == "cv":
+            ridge = self.chosen = best_ridge(left[:, nonzero], values[nonzero], outputs, share)
         scale = torch.where(nonzero, values / (values.square() + ridge), 0.0)
         self.weight = right.mT @ (scale[:, None] * (left.mT @ outputs))
         self.offset = mean - center @ self.weight
 
     def predict_table(self, rows: Tensor) -> Tensor:
         self._check_width(rows, len(self.weight))
+        return rows @ self.weight + self.offset
+
+    def _restored(self, targets: Tensor) -> Tensor:
         low, high = self._config["bounds"]
-        outputs = rows @ self.weight + self.offset
-        return outputs if low is None and high is None else outputs.clamp(low, high)
+        theta = super()._restored(targets)
+        return theta if low is None and high is None else theta.clamp(low, high)
 
 
 class NearestNeighbors(TableBaseline):
-    """The mean of the parameters of the `k` rows of training with the nearest features (Euclidean).
+    r"""The mean of the parameters of the `k` rows of training with the nearest features (Euclidean).
 
     Parameters
     ----------
-    k: how many; fewer where training has fewer rows.
+    k: how many; fewer where training has fewer rows. "cv" takes, of 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70 and 100, the
+        one with the least mean squared error over all outputs, where each row of training (of more than 4096, as many
+        at random) is predicted from the others. Where an instance has several rows (items, pairs), the others of its
+        instance stay: if they are its nearest, `k` comes out small. `model.chosen` is the `k` that it was.
+    transform: "log" averages :math:`\log \theta`, and so predicts the neighbors' geometric mean: of a lognormal the
+        median, which is less than its mean. "scale" divides each output by its standard deviation: it changes nothing
+        but what `k="cv"` adds up.
     """
 
     _buffers_of_fit = ("table", "outputs")
     table: Tensor
     outputs: Tensor
 
-    def __init__(self, k: int = 5, fitted: dict[str, Any] | None = None) -> None:
-        super().__init__(fitted)
-        self._config = {"k": checks.positive_int("k", k)}
+    def __init__(
+        self,
+        k: int | Literal["cv"] = 5,
+        transform: Transform | None = None,
+        fitted: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(fitted, transform)
+        if isinstance(k, str) and k != "cv":
+            raise checks.fail("k", 'an integer >= 1, or "cv"', repr(k))
+        self._config = {"k": k if k == "cv" else checks.positive_int("k", k)}
+        if k == "cv" and fitted is not None:
+            checks.positive_int("chosen", self.chosen)
 
     def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
         self.table, self.outputs = rows, outputs
+        if self._config["k"] == "cv":
+            self.chosen = best_neighbors(rows, outputs)
 
     def predict_table(self, rows: Tensor) -> Tensor:
         self._check_width(rows, self.table.shape[1])
+        k = self.chosen if self._config["k"] == "cv" else self._config["k"]
+        k = min(int(k or 1), len(self.table))
         means = []
         for part in rows.split(max(1, CHUNK // max(1, len(self.table)))):
             # From differences: products, which are faster, drown those of small features beside large ones.
             distances = torch.cdist(part, self.table, compute_mode="donot_use_mm_for_euclid_dist")
-            nearest = distances.topk(min(self._config["k"], len(self.table)), largest=False)
+            nearest = distances.topk(k, largest=False)
             means.append(self.outputs[nearest.indices].mean(1))
         return torch.cat(means)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,14 +16,16 @@ from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.randomness import Seed
 from foresolve.errors import ForesolveError
+from foresolve.models.cross_validation import leaf_sizes, out_of_bag_error
 from foresolve.models.table import TableBaseline
+from foresolve.models.targets import Transform
 
 WALKERS = 2**18  # rows times trees at once: their positions are a few megabytes
 STILL_WALKING = 0.75  # below this share, those who have arrived are left out
 
 
 class RandomForest(TableBaseline):
-    """A random forest of scikit-learn's `RandomForestRegressor`.
+    r"""A random forest of scikit-learn's `RandomForestRegressor`.
 
     Once grown it is a few tensors: it predicts on any device, and a saved policy holds neither pickles nor anything
     that needs scikit-learn.
@@ -38,6 +41,14 @@ class RandomForest(TableBaseline):
         default it grows on the outputs.
     seed: `random_state` of the forests; a `torch.Generator`, or torch's global one for `None`, draws that number.
     options: further arguments of `RandomForestRegressor`, for example `{"max_depth": 5}`.
+    leaf: the least rows of a leaf (`min_samples_leaf`), or "cv": of 1, 2, 3, 5, 10, 20 and 50, up to half of all rows,
+        the one with the least squared error over all outputs (their combinations with `projections`) out of bag, where
+        each row is predicted by the trees that were not grown on it. It grows a forest for each, and holds two at a
+        time. Where an instance has several rows (items, pairs), trees may have seen others of it. `model.chosen` is the
+        `leaf` that it was.
+    transform: "log" grows on :math:`\log \theta` and predicts :math:`\exp` of the mean of trees: of a lognormal the
+        median, which is less than its mean. "scale" divides each output by its standard deviation: a forest of several
+        outputs splits by the sum of their variances, where those of large units drown the others.
     """
 
     # Leaves are numbered after all other nodes: leaf i is node len(left) + i.
@@ -57,9 +68,11 @@ class RandomForest(TableBaseline):
         projections: int | None = None,
         seed: Seed | None = 0,
         options: dict[str, Any] | None = None,
+        leaf: int | Literal["cv"] = 1,
+        transform: Transform | None = None,
         fitted: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(fitted)
+        super().__init__(fitted, transform)
         self._config = {
             "trees": checks.positive_int("trees", trees),
             "multi_output": bool(multi_output),
@@ -67,6 +80,7 @@ class RandomForest(TableBaseline):
             "projections": None if projections is None else checks.positive_int("projections", projections),
             "seed": _number(seed),
             "options": dict(options or {}),
+            "leaf": _leaf(leaf, options or {}),
         }
         criterion = self._config["options"].get("criterion", "squared_error")
         if projections is not None and criterion != "squared_error":
@@ -82,11 +96,12 @@ class RandomForest(TableBaseline):
     def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
         x, y = rows.float().cpu().numpy(), outputs.cpu().numpy()  # as scikit-learn calls them, and wants them
         parts = [y] if self._config["multi_output"] else [y[:, i : i + 1] for i in range(y.shape[1])]
-        grown = [self._grow(x, part) for part in parts]
-        trees = [tree for forest, _ in grown for tree in forest]
+        forests = self._grown(x, parts)
+        leaves = (_leaves(forest, target, x, y) for (forest, target), y in zip(forests, parts, strict=True))
+        trees = [tree.tree_ for forest, _ in forests for tree in forest.estimators_]
         value = np.empty((sum(tree.n_leaves for tree in trees), parts[0].shape[1]))
         filled = 0
-        for means in chain.from_iterable(leaves for _, leaves in grown):  # no second copy: 200 MB for 500 outputs
+        for means in chain.from_iterable(leaves):  # no second copy: 200 MB for 500 outputs
             value[filled : filled + len(means)] = means
             filled += len(means)
         nodes = _numbered(trees) | {"value": value}
@@ -94,21 +109,29 @@ class RandomForest(TableBaseline):
         for name, array in nodes.items():
             setattr(self, name, torch.from_numpy(np.ascontiguousarray(array)).to(rows.device))
 
-    def _grow(self, x: np.ndarray, y: np.ndarray) -> tuple[list[Any], Iterator[np.ndarray]]:
-        """The trees of one forest, and the outputs of their leaves, in order."""
+    def _grown(self, x: np.ndarray, parts: list[np.ndarray]) -> list[tuple[Any, np.ndarray]]:
+        """A forest for each part of the outputs, and what it was grown on; with leaves of the best size."""
+        if self._config["leaf"] != "cv":
+            return [self._grow(x, y, self._config["leaf"]) for y in parts]
+        best, least = [], math.inf
+        for leaf in leaf_sizes(len(x)):
+            forests = [self._grow(x, y, leaf) for y in parts]
+            error = sum(out_of_bag_error(forest, x, target) for forest, target in forests)
+            if not best or error < least:
+                best, least, self.chosen = forests, error, leaf
+        return best
+
+    def _grow(self, x: np.ndarray, y: np.ndarray, leaf: int) -> tuple[Any, np.ndarray]:
+        """A forest, and the outputs it was grown on: `y` itself, or combinations of them."""
         ensemble = need("sklearn.ensemble", "a random forest", "learn")
         seed, directions = self._config["seed"], self._config["projections"]
-        forest = ensemble.RandomForestRegressor(self._config["trees"], random_state=seed, **self._config["options"])
+        options = {"min_samples_leaf": leaf} | self._config["options"]
+        forest = ensemble.RandomForestRegressor(self._config["trees"], random_state=seed, **options)
         target = y
         if directions is not None and directions < y.shape[1]:
             drawn = np.random.default_rng([seed, directions]).standard_normal((y.shape[1], directions))
             target = y @ drawn / np.sqrt(y.shape[1])  # impurities are those of the outputs, in the mean
-        forest.fit(x, target.ravel() if target.shape[1] == 1 else target)
-        trees = [tree.tree_ for tree in forest.estimators_]
-        if target is y:
-            return trees, (tree.value[tree.children_left < 0, :, 0] for tree in trees)
-        samples = zip(trees, forest.apply(x).T, forest.estimators_samples_, strict=True)
-        return trees, (_leaf_means(tree, places, rows, y) for tree, places, rows in samples)
+        return forest.fit(x, target.ravel() if target.shape[1] == 1 else target), target
 
     def predict_table(self, rows: Tensor) -> Tensor:
         inner, leaves = len(self.left), len(self.value)
@@ -157,6 +180,15 @@ class RandomForest(TableBaseline):
             raise ForesolveError("the nodes of RandomForest do not make trees")
 
 
+def _leaves(forest: Any, target: np.ndarray, x: np.ndarray, y: np.ndarray) -> Iterator[np.ndarray]:
+    """The outputs of the leaves of each tree, in order."""
+    trees = [tree.tree_ for tree in forest.estimators_]
+    if target is y:
+        return (tree.value[tree.children_left < 0, :, 0] for tree in trees)
+    samples = zip(trees, forest.apply(x).T, forest.estimators_samples_, strict=True)
+    return (_leaf_means(tree, places, rows, y) for tree, places, rows in samples)
+
+
 def _numbered(trees: list[Any]) -> dict[str, np.ndarray]:
     """Roots of trees of scikit-learn, and the children, features and thresholds of nodes that are no leaves."""
 
@@ -185,6 +217,19 @@ def _leaf_means(tree: Any, places: np.ndarray, drawn: np.ndarray, y: np.ndarray)
     weight = np.bincount(number, times, minlength=int(leaf.sum()))
     members = sp.csr_array((times / weight[number], (number, np.arange(len(y)))), shape=(len(weight), len(y)))
     return members @ y
+
+
+def _leaf(leaf: Any, options: dict[str, Any]) -> int | Literal["cv"]:
+    """The least rows of a leaf, which `options` must not name too."""
+    if isinstance(leaf, str) and leaf != "cv":
+        raise checks.fail("leaf", 'an integer >= 1, or "cv"', repr(leaf))
+    if leaf == "cv" and not options.get("bootstrap", True):
+        raise checks.fail("options", 'with `bootstrap` for `leaf="cv"`', "False", "No row is out of bag without it")
+    if leaf != 1 and "min_samples_leaf" in options:
+        raise checks.fail(
+            "options", "without `min_samples_leaf` where `leaf` is given", str(options["min_samples_leaf"])
+        )
+    return "cv" if leaf == "cv" else checks.positive_int("leaf", leaf)
 
 
 def _number(seed: Seed | None) -> int:

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from foresolve._base import checks
 
-Head = Literal["free", "probability", "non_negative"]
+Head = Literal["free", "probability", "non_negative", "positive"]
 
 
 def check_head(head: Any) -> Head:
@@ -18,7 +18,9 @@ def check_head(head: Any) -> Head:
 
 
 def apply_head(head: Head, theta: Tensor) -> Tensor:
-    """Nothing, a sigmoid or a softplus."""
+    """Nothing, a sigmoid, a softplus or an exponential."""
     if head == "probability":
         return theta.sigmoid()
+    if head == "positive":
+        return theta.exp()
     return functional.softplus(theta) if head == "non_negative" else theta

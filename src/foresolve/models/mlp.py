@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from foresolve._base import checks
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.models.heads import Head, apply_head, check_head
 from foresolve.models.reference import Reference
+from foresolve.models.scaling import Scaling, TargetScaling, weights_of_rows
 
 
 class MLP(Reference):
@@ -33,7 +35,11 @@ class MLP(Reference):
         - `None`: `(B, *rows)`, one number for every row;
         - a tuple: `(B, *outputs)`, from all features of an instance at once; `inputs` counts them all.
     hidden: the widths of the hidden layers.
-    head: `h`: "free" (nothing), "probability" (sigmoid) or "non_negative" (softplus).
+    head: `h`: "free" (nothing), "probability" (sigmoid), "non_negative" (softplus) or "positive" (exponential, for
+        skewed targets).
+    standardize: the first `fit` takes the units of features and targets from its training data: buffers `units_in` and
+        `units_out`, saved with the weights. Features are standardized; outputs are in units of the targets, and start
+        at their mean (`TargetScaling` has the formulas). Later calls of `fit` leave them as they are.
     seed: of the initial weights, which follow the rule of `nn.Linear`: an integer, a `torch.Generator` to draw from, or
         `None` for torch's global one.
 
@@ -56,6 +62,7 @@ class MLP(Reference):
         hidden: Sequence[int] = (),
         head: Head = "free",
         seed: Seed | None = None,
+        standardize: bool = True,
     ) -> None:
         super().__init__()
         shape = None if outputs is None or isinstance(outputs, int) else tuple(outputs)
@@ -69,16 +76,33 @@ class MLP(Reference):
         self._shape, self._squeeze = shape, outputs is None
         sizes = list(shape) if shape is not None else outputs
         self._config = {"inputs": inputs, "outputs": sizes, "hidden": list(hidden), "head": head}
+        if not standardize:
+            self._config["standardize"] = False
+        self.units_in = Scaling(inputs) if standardize else None
+        columns = shape if shape is not None else () if outputs is None else (widths[-1],)
+        self.units_out = TargetScaling(self.head, *columns) if standardize else None
 
     def forward(self, features: Tensor) -> Tensor:
         a = features.flatten(1) if self._shape is not None else features
         checks.last_dim("features", a, self.layers[0].in_features, "the model")  # type: ignore[arg-type]
+        a = a if self.units_in is None else self.units_in(a)
         for layer in self.layers[:-1]:
             a = functional.relu(layer(a))
-        theta = apply_head(self.head, self.layers[-1](a))
+        theta = self.layers[-1](a)
         if self._shape is not None:
-            return theta.reshape(len(theta), *self._shape)
-        return theta.squeeze(-1) if self._squeeze else theta
+            theta = theta.reshape(len(theta), *self._shape)
+        elif self._squeeze:
+            theta = theta.squeeze(-1)
+        return apply_head(self.head, theta) if self.units_out is None else self.units_out(theta)
+
+    def standardize(self, train: Any) -> None:
+        if self.units_in is None or self.units_out is None or bool(self.units_in.known):
+            return
+        rows = train.features.reshape(-1, len(self.units_in.center))
+        self.units_in.measure(rows, weights_of_rows(train.weights, len(rows)))
+        if train.has_theta:
+            targets = train.theta.reshape(-1, *self.units_out.center.shape)
+            self.units_out.measure(targets, weights_of_rows(train.weights, len(targets)))
 
 
 def weights_from(seed: Seed | None) -> torch.Generator | None:

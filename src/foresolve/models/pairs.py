@@ -13,11 +13,46 @@ from foresolve._base.randomness import Seed
 from foresolve.models.heads import Head, apply_head, check_head
 from foresolve.models.mlp import MLP, linear, weights_from
 from foresolve.models.reference import Reference
+from foresolve.models.scaling import Scaling, TargetScaling, rows_of, weights_of_rows
 
 _PAIR = 'a tuple of two tensors (B, nodes, d), or a dict with "left" and "right"'
 
 
-class PairModel(Reference):
+class PairReference(Reference):
+    """A network on pairs, with units of both sides' features and of the targets."""
+
+    def _make_units(self, left: int, right: int, head: Head, standardize: bool, siamese: bool = False) -> None:
+        self.head: Head = check_head(head)
+        self.units_left = Scaling(left) if standardize else None
+        self.units_right = self.units_left if siamese or not standardize else Scaling(right)
+        self.units_out = TargetScaling(self.head) if standardize else None
+        if not standardize:
+            self._config["standardize"] = False
+
+    def _scaled(self, nodes: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        a, b = nodes
+        if self.units_left is None or self.units_right is None:
+            return a, b
+        return self.units_left(a), self.units_right(b)
+
+    def _out(self, theta: Tensor) -> Tensor:
+        return apply_head(self.head, theta) if self.units_out is None else self.units_out(theta)
+
+    def standardize(self, train: Any) -> None:
+        if self.units_left is None or self.units_right is None or self.units_out is None or bool(self.units_left.known):
+            return
+        a, b = pair(train.features)
+        for side, units in ((a, self.units_left), (b, self.units_right)):
+            if self.units_left is self.units_right:
+                side = torch.cat([a, b], 1)
+            rows = rows_of(side, len(units.center))
+            units.measure(rows, weights_of_rows(train.weights, len(rows)))
+        if train.has_theta:
+            targets = train.theta.flatten()
+            self.units_out.measure(targets, weights_of_rows(train.weights, len(targets)))
+
+
+class PairModel(PairReference):
     r"""Weights of all pairs from the features of both nodes, the paper's network for matchings.
 
     .. math::
@@ -31,7 +66,7 @@ class PairModel(Reference):
     ----------
     left, right: the number of features of a node on each side.
     hidden: the width of the hidden layer; `None` for the 1-layer network.
-    head, seed: as in `MLP`.
+    head, seed, standardize: as in `MLP`, the units of features for each side.
 
     Shapes
     ------
@@ -53,6 +88,7 @@ class PairModel(Reference):
         hidden: int | None = 200,
         head: Head = "probability",
         seed: Seed | None = None,
+        standardize: bool = True,
     ) -> None:
         super().__init__()
         left, right = checks.positive_int("left", left), checks.positive_int("right", right)
@@ -63,19 +99,19 @@ class PairModel(Reference):
         self.right = nn.Parameter(joint.weight[:, left:].detach().clone())
         self.bias = nn.Parameter(joint.bias.detach().clone())
         self.last = None if hidden is None else linear(width, 1, source)
-        self.head: Head = check_head(head)
         self._config = {"left": left, "right": right, "hidden": hidden, "head": head}
+        self._make_units(left, right, head, standardize)
 
     def forward(self, features: Any) -> Tensor:
-        a, b = sides(features, self.left.shape[1], self.right.shape[1])
+        a, b = self._scaled(sides(features, self.left.shape[1], self.right.shape[1]))
         rows, columns = functional.linear(a, self.left, self.bias), functional.linear(b, self.right)
         pairs = rows.unsqueeze(-2) + columns.unsqueeze(-3)
         if self.last is not None:
             pairs = self.last(functional.relu(pairs))
-        return apply_head(self.head, pairs.squeeze(-1).flatten(-2))
+        return self._out(pairs.squeeze(-1).flatten(-2))
 
 
-class BilinearPairs(Reference):
+class BilinearPairs(PairReference):
     r"""Weights of all pairs as inner products of two embeddings.
 
     .. math::
@@ -90,7 +126,7 @@ class BilinearPairs(Reference):
     rank: the length of the embeddings.
     hidden: the width of a hidden ReLU layer in each embedding; `None` for none.
     siamese: whether both sides share one embedding (`left` must be `right`).
-    head, seed: as in `MLP`.
+    head, seed, standardize: as in `MLP`, the units of features for each side.
     dropout: the share of features that are dropped in training, for all nodes of an instance alike.
 
     Shapes
@@ -108,24 +144,25 @@ class BilinearPairs(Reference):
         head: Head = "probability",
         seed: Seed | None = None,
         dropout: float = 0.0,
+        standardize: bool = True,
     ) -> None:
         super().__init__()
         if siamese and left != right:
             raise checks.fail("right", f"`left` ({left}) for a siamese model", str(right))
         layers = () if hidden is None else (hidden,)
         source = weights_from(seed)  # one for both sides: the same integer twice would give them equal weights
-        self.u = MLP(left, checks.positive_int("rank", rank), layers, seed=source)
-        self.v = self.u if siamese else MLP(right, rank, layers, seed=source)
+        self.u = MLP(left, checks.positive_int("rank", rank), layers, seed=source, standardize=False)
+        self.v = self.u if siamese else MLP(right, rank, layers, seed=source, standardize=False)
         self.bias = nn.Parameter(torch.zeros(()))
-        self.head: Head = check_head(head)
         self.dropout = checks.between("dropout", dropout, "[0, 1)")
         self._sizes, self._scale = (left, right), rank**-0.5
         sizes = {"left": left, "right": right, "rank": rank, "hidden": hidden}
         self._config = {**sizes, "siamese": siamese, "dropout": self.dropout, "head": head}
+        self._make_units(left, right, head, standardize, siamese)
 
     def forward(self, features: Any) -> Tensor:
-        a, b = drop(sides(features, *self._sizes), self.dropout if self.training else 0.0)
-        return apply_head(self.head, (self.u(a) @ self.v(b).mT * self._scale + self.bias).flatten(-2))
+        a, b = drop(self._scaled(sides(features, *self._sizes)), self.dropout if self.training else 0.0)
+        return self._out((self.u(a) @ self.v(b).mT * self._scale + self.bias).flatten(-2))
 
 
 def drop(nodes: tuple[Tensor, Tensor], dropout: float) -> tuple[Tensor, Tensor]:

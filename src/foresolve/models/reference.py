@@ -33,6 +33,9 @@ class Reference(nn.Module):
         """The arguments that make the same model, fit for JSON."""
         return dict(self._config)
 
+    def standardize(self, train: Any) -> None:
+        """Take the units of features and targets from training data, unless they are known: `fit` calls it."""
+
 
 class Baseline(Reference):
     """A model that is fitted in one go, by `fit(train)` or `foresolve.fit(baseline, None, train)`.

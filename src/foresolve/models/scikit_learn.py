@@ -13,10 +13,11 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve.models.table import TableBaseline
+from foresolve.models.targets import Transform, check_positive, checked_transform
 
 
 class ScikitLearn(TableBaseline):
-    """Any regressor of scikit-learn (or with its interface) that predicts several outputs.
+    r"""Any regressor of scikit-learn (or with its interface) that predicts several outputs.
 
     A policy with it is saved through skops, where skops holds all its types safe to load; otherwise it says so. Weights
     of instances become its `sample_weight`, where its `fit` has one.
@@ -25,16 +26,23 @@ class ScikitLearn(TableBaseline):
     ----------
     estimator: an unfitted regressor, or a pipeline that ends with one.
     copy: `fit` fits a clone of it, `model.fitted`; otherwise the estimator itself.
+    transform: "log" fits :math:`\log \theta` and predicts :math:`\exp` of what the regressor says: with squared errors,
+        of a lognormal the median, which is less than its mean. "scale" divides each output by its standard deviation,
+        where the regressor adds up their errors. `model.fitted` is then scikit-learn's `TransformedTargetRegressor`
+        around a clone of the estimator, `model.fitted.regressor_`.
     """
 
     weighted = True
     takes_frames = True
 
-    def __init__(self, estimator: Any, *, copy: bool = True) -> None:
-        super().__init__()
+    def __init__(self, estimator: Any, *, copy: bool = True, transform: Transform | None = None) -> None:
+        super().__init__()  # the fitted regressor holds the transform, and is saved with it
         if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
             raise checks.fail("estimator", "a regressor with `fit` and `predict`", type(estimator).__name__)
         self.estimator, self.copy = estimator, bool(copy)
+        self.transform: Transform | None = checked_transform(transform)
+        if transform is not None and not copy:
+            raise checks.fail("copy", "True with a `transform`", "False", "scikit-learn fits a clone of the regressor")
 
     @classmethod
     def trained(cls, estimator: Any) -> Self:
@@ -64,6 +72,10 @@ class ScikitLearn(TableBaseline):
         y = outputs.cpu().numpy()
         base = need("sklearn.base", "a regressor of scikit-learn", "learn")
         self.fitted = base.clone(self.estimator) if self.copy else self.estimator
+        if self.transform == "log":
+            check_positive(outputs)
+        if self.transform is not None:
+            self.fitted = _transformed(self.fitted, self.transform)
         options = {} if weights is None else {_weight_name(self.fitted): weights.cpu().numpy()}
         self.fitted.fit(rows.cpu().numpy(), y.ravel() if y.shape[1] == 1 else y, **options)
 
@@ -80,6 +92,15 @@ class ScikitLearn(TableBaseline):
     def _outputs(self, table: Any) -> Tensor:
         outputs = np.asarray(self.fitted.predict(estimator_table(self.fitted, table)), dtype=np.float64)
         return torch.from_numpy(np.array(outputs, copy=not outputs.flags.writeable))
+
+
+def _transformed(estimator: Any, transform: Transform) -> Any:
+    """The regressor of transformed targets, of parts that skops holds safe to load."""
+    library = need("sklearn.compose", "a transform of targets", "learn")
+    if transform == "log":
+        return library.TransformedTargetRegressor(estimator, func=np.log, inverse_func=np.exp, check_inverse=False)
+    scaler = need("sklearn.preprocessing", "a transform of targets", "learn").StandardScaler(with_mean=False)
+    return library.TransformedTargetRegressor(estimator, transformer=scaler, check_inverse=False)
 
 
 def estimator_table(estimator: Any, table: Any) -> Any:

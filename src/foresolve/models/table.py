@@ -12,17 +12,36 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.models.pairs import pair
-from foresolve.models.reference import Baseline
+from foresolve.models.targets import TargetBaseline, Transform
 
 CHUNK = 2**22  # numbers of a table of pairs, of distances, of nodes, at once
 
 
-class TableBaseline(Baseline):
+class TableBaseline(TargetBaseline):
     """A baseline that learns from a table of rows; a subclass gives `fit_table` and `predict_table`.
 
     A row of its table is an item where features are `(N, items, d)` and parameters `(N, items, ...)`; a pair where
-    features are two sides, `(N, L, d)` and `(N, R, e)`, and parameters `(N, L * R)`; an instance otherwise.
+    features are two sides, `(N, L, d)` and `(N, R, e)`, and parameters `(N, L * R)`; an instance otherwise. Both
+    methods see the targets as `transform` makes them.
+
+    Parameters
+    ----------
+    fitted: as of `Baseline`.
+    transform: of the parameters, before they are fitted: `None`, "log" or "scale" (of each output of a row).
+
+    Attributes
+    ----------
+    chosen: the number that cross-validation chose in `fit`; `None` where it had none to choose.
     """
+
+    chosen: float | int | None = None
+
+    def __init__(self, fitted: dict[str, Any] | None = None, transform: Transform | None = None) -> None:
+        super().__init__(fitted, transform)
+        chosen = None if fitted is None else fitted.get("chosen")
+        if chosen is not None and self._fitted is not None:
+            checks.between("chosen", chosen, "[0, inf)")
+            self.chosen = self._fitted["chosen"] = chosen
 
     def fit(self, train: Any) -> Self:
         features, theta = train.features, train.theta
@@ -37,15 +56,18 @@ class TableBaseline(Baseline):
             table, outputs = table[drawn.to(table.device)], outputs[drawn.to(outputs.device)]
             weights = None if weights is None else weights[drawn.to(weights.device)]
         given = () if weights is None else (weights,)
-        self.fit_table(table.to(torch.float64, copy=True), outputs.double(), *given)
+        self.chosen = None
+        self.fit_table(table.to(torch.float64, copy=True), self._targets(outputs.double()), *given)
         self._fitted = {"layout": layout, "shape": list(shape)}
+        if self.chosen is not None:
+            self._fitted["chosen"] = self.chosen
         return self
 
     def forward(self, features: Any) -> Tensor:
         layout, shape = self._layout()["layout"], self._layout()["shape"]
         first = pair(features)[0] if layout == "pair" else features
         outputs = [
-            self.predict_table(rows.double()).reshape(size, *_between(features, layout), *shape)
+            self._restored(self.predict_table(rows.double())).reshape(size, *_between(features, layout), *shape)
             for size, rows in _rows(features, layout, len(first))
         ]
         theta = _joined(outputs).to(float_dtype(first))

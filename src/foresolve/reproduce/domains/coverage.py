@@ -52,8 +52,8 @@ def network(layers: int, head: str = "probability"):
         inputs, outputs = data.features.shape[-1], data.theta.shape[-1]
         hidden = (HIDDEN,) * (layers - 1)
         if head == "relu":
-            return Rectified(MLP(inputs, outputs, hidden, seed=generator))
-        model = MLP(inputs, outputs, hidden, "probability", generator)
+            return Rectified(MLP(inputs, outputs, hidden, seed=generator, standardize=False))
+        model = MLP(inputs, outputs, hidden, "probability", generator, standardize=False)
         return model if head == "plain" else start_at(model, mean)
 
     return make

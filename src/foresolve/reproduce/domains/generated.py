@@ -82,7 +82,7 @@ def _model(layers: int, linear: bool):
     def make(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
         hidden = (200,) * (layers - 1)
         inputs, outputs = data.features.shape[-1], data.theta.shape[-1]
-        return MLP(inputs, outputs, hidden, "free" if linear else "non_negative", source)
+        return MLP(inputs, outputs, hidden, "free" if linear else "non_negative", source, standardize=False)
 
     return make
 

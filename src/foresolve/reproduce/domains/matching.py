@@ -221,7 +221,7 @@ def network(layers: int, hidden: int = 200):
 
     def make(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
         left, right = (data.features[side].shape[-1] for side in ("left", "right"))
-        return PairModel(left, right, None if layers == 1 else hidden, seed=source)
+        return PairModel(left, right, None if layers == 1 else hidden, seed=source, standardize=False)
 
     return make
 
@@ -231,7 +231,9 @@ def bilinear(quick: bool):
 
     def make(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
         width = data.features["left"].shape[-1]
-        return EvenRows(BilinearPairs(width, width, 64 if quick else 256, siamese=True, seed=source, dropout=0.5))
+        rank = 64 if quick else 256
+        pairs = BilinearPairs(width, width, rank, siamese=True, seed=source, dropout=0.5, standardize=False)
+        return EvenRows(pairs)
 
     return make
 

@@ -151,7 +151,7 @@ def network(layers: int, spread: Callable[[DecisionDataset], Tensor | float]):
 
     def make(data: DecisionDataset, source: torch.Generator, mean: float) -> nn.Module:
         inputs, outputs = data.features.shape[-1], data.theta.shape[-1]
-        model = MLP(inputs, outputs, (HIDDEN,) * (layers - 1), seed=source)
+        model = MLP(inputs, outputs, (HIDDEN,) * (layers - 1), seed=source, standardize=False)
         return Scaled(model, mean, spread(data))
 
     return make

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from foresolve._base.randomness import generator
 from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import NoImprovementWarning
 from foresolve.layers.base import Layer
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
@@ -154,7 +156,7 @@ class Trial:
             model, history = self._fit(method, setting, data, part, valid, method.epochs)
             value = self._report(valid.with_features(self._predict(model, valid))).value
             if best is None or value > best[0]:
-                best = value, model, {**setting, "epochs": (history.best_epoch or 0) + 1}
+                best = value, model, {**setting, "epochs": max(1, history.best_epoch or 0)}
         assert best is not None
         return best[1], best[2], best[0]
 
@@ -231,12 +233,14 @@ class Trial:
         share = (epochs - 1) / max(method.epochs - 1, 1)  # fewer epochs end where the longer training was by then
         anneal = None if method.anneal is None else _shortened(method.anneal(setting), share)
         patience = None if valid is None or method.folds > 1 else method.patience or epochs
-        history = fit(
-            model, method.loss(setting), train, valid,
-            epochs=epochs, batch_size=method.batch_size, optimizer=method.optimizer(model, setting),
-            patience=patience, anneal=anneal, device=self.config.device, seed=self._seed(TRAINING),
-            progress=False if note is None else lambda history: note(model, history),
-        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoImprovementWarning)  # one setting of several; the best is taken
+            history = fit(
+                model, method.loss(setting), train, valid,
+                epochs=epochs, batch_size=method.batch_size, optimizer=method.optimizer(model, setting),
+                patience=patience, anneal=anneal, device=self.config.device, seed=self._seed(TRAINING),
+                progress=False if note is None else lambda history: note(model, history),
+            )  # fmt: skip
         if history.interrupted:  # `fit` ends without an error; half a training run is not a result
             raise KeyboardInterrupt
         return model, history

@@ -1,0 +1,95 @@
+"""What is resampled as one: instances in a row, or those of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from foresolve._base import checks
+from foresolve._base.bootstrap import Block, runs
+from foresolve.errors import InvalidInputError
+
+Blocks = int | Iterable[Any] | None
+ROUNDING = 1e-12  # of sums whose terms cancel: tests must see the zero
+EXPECTED = "a length >= 1, or a label for each instance"
+
+
+def as_block(name: str, block: Any, size: int) -> Block:
+    """`None` for instances, a length, or the number of its group for each instance, by first appearance.
+
+    >>> as_block("block", ["Mon", "Tue", "Mon"], 3)
+    array([0, 1, 0])
+    """
+    if block is None:
+        return None
+    if isinstance(block, str | bytes):
+        raise checks.fail(name, EXPECTED, repr(block), f'Labels are given themselves: `{name}=frame["week"]`')
+    scalar = isinstance(block, Tensor | np.ndarray) and block.ndim == 0
+    if isinstance(block, Iterable) and not scalar:
+        return _groups(name, block, size)
+    try:
+        length = checks.positive_int(name, block)
+    except InvalidInputError as error:
+        raise checks.fail(name, EXPECTED, repr(block)) from error
+    if length > size:
+        raise checks.fail(name, f"at most as long as the data ({size} instances)", str(length))
+    return None if length == 1 else length
+
+
+def _groups(name: str, labels: Any, size: int) -> np.ndarray:
+    labels = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else labels
+    array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
+    if array.shape != (size,):
+        got = f"{array.shape[0]} labels" if array.ndim == 1 else f"an array of shape {array.shape}"
+        got = type(labels).__name__ if array.ndim == 0 else got
+        remedy = "Labels of all instances fit a part by its positions: `labels[part.positions]`"
+        raise checks.fail(name, f"{EXPECTED}, {size} of them", got, remedy)
+    numbers: dict[Hashable, int] = {}
+    found = np.empty(size, dtype=np.int64)
+    for i, label in enumerate(array):
+        if not isinstance(label, Hashable) or _missing(label):
+            raise checks.fail(name, EXPECTED, f"{label} at [{i}]", "Label what is alone by itself")
+        found[i] = numbers.setdefault(label, len(numbers))
+    return found
+
+
+def _missing(label: Any) -> bool:
+    """None, NaN, and the like of pandas and NumPy."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA, which is neither equal nor different
+        return True
+
+
+def same_block(first: Block, second: Block) -> bool:
+    """Whether the same instances are resampled as one."""
+    return type(first) is type(second) and np.array_equal(np.asarray(first), np.asarray(second))
+
+
+def described(block: Block, size: int) -> str:
+    """In words; nothing where instances stand for themselves.
+
+    >>> described(7, 30)
+    '4 blocks of 7'
+    """
+    if block is None:
+        return ""
+    grouped = isinstance(block, np.ndarray)
+    count = int(block.max()) + 1 if grouped else size // block
+    return f"{count} {'group' if grouped else 'block'}{'s' * (count != 1)}" + ("" if grouped else f" of {block}")
+
+
+def block_means(values: np.ndarray, weight: np.ndarray | None, block: Block) -> np.ndarray:
+    """The mean of each group, or of each run of `block` instances; those without any known number are left out."""
+    known = ~np.isnan(values)
+    if block is None:
+        return values[known]
+    groups = block if isinstance(block, np.ndarray) else runs(len(values), block)
+    weight = (np.ones(len(values)) if weight is None else weight)[known]
+    totals = np.bincount(groups[known], weight)
+    sums = np.bincount(groups[known], weight * values[known])
+    means = sums[totals > 0] / totals[totals > 0]
+    return np.where(np.abs(means) > ROUNDING * np.abs(values[known]).max(initial=0.0), means, 0.0)
