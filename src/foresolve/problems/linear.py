@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Never, Self
 
@@ -17,6 +18,7 @@ from foresolve.problems.blocks import as_names, refuse_keywords
 from foresolve.problems.constraints import Constraints
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.imported import ImportedProgram
+from foresolve.solvers.projection.matrix_metrics import DenseMetric
 from foresolve.solvers.projection.polytope import Polytope
 
 
@@ -162,12 +164,19 @@ class LinearProgram(ImportedProgram):
     # -- for layers --------------------------------------------------------------------------------------------------
 
     def smoothed(self, gain: Tensor, gamma: Tensor, batch: torch.Size) -> SmoothedProgram:
-        """`max gain'x - gamma |x|^2` as a projection; `gain` `(B, n)` of a flattened `batch`, `gamma` `(1 or B,)`."""
+        """`max gain'x - gamma |x|^2` as a projection; `gain` `(B, n)` of a flattened `batch`, `gamma` `(1 or B,)`.
+
+        The norm is that of `smoothed_columns`; where some are left out, the equality rows make the decision unique.
+        """
         if bool((gamma == 0).any()):
             remedy = "At test time use `problem.solve(theta)`, the decision without smoothing"
             raise checks.fail("gamma", "> 0 for a linear objective", "0", remedy)
-        unit = 2 * gamma
-        return SmoothedProgram(gain / unit.unsqueeze(-1), self.polytope(batch).expand(len(gain)), unit)
+        unit, polytope = 2 * gamma, self.polytope(batch).expand(len(gain))
+        if self.smoothed_columns is None:
+            return SmoothedProgram(gain / unit.unsqueeze(-1), polytope, unit)
+        shift = unit.unsqueeze(-1) * self.smoothed_columns.to(gain)
+        metric = DenseMetric(shift, shift.new_zeros(1, self.n, self.n), leaning=True)
+        return SmoothedProgram(gain, replace(polytope, metric=metric), gamma.new_ones(1))
 
     # -- access ------------------------------------------------------------------------------------------------------
 

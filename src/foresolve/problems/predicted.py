@@ -17,12 +17,20 @@ from foresolve.problems.affine import Affine
 from foresolve.problems.constraints import Constraints
 from foresolve.problems.decided import DecidedProgram
 from foresolve.problems.parameters import Parameters, as_map
+from foresolve.problems.smoothed_columns import smoothed_columns
 
 
 class PredictedProgram(DecidedProgram):
-    """What of a linear program is predicted; `LinearProgram` is one."""
+    """What of a linear program is predicted; `LinearProgram` is one.
+
+    Attributes
+    ----------
+    smoothed_columns: `(n,)`, 1 for the variables that a layer smooths, 0 for those whose coefficients are known and
+        whose values follow from the others by the equality rows; `None` where all are smoothed.
+    """
 
     constraints: Constraints
+    smoothed_columns: Tensor | None = None
 
     def _constrain(self, constraints: Constraints) -> None:
         self.constraints = constraints
@@ -124,6 +132,14 @@ class PredictedProgram(DecidedProgram):
             entries.append((place[part.row.cpu()], part.column.cpu(), part.value.cpu()))
         row, column, value = (torch.cat(parts).numpy() for parts in zip(*entries))
         return Affine(scipy.sparse.coo_array((value, (row, column)), shape=(len(equality), sizes.pop())), known)
+
+    def _with_parameters(self, parameters: Parameters) -> Self:
+        twin = super()._with_parameters(parameters)
+        maps, constraints = parameters.moving, self.constraints
+        if self.linear and maps is not None and not constraints.matrix_batch and bool(constraints.equality.any()):
+            equalities = constraints.dense().detach()[constraints.equality]
+            twin.smoothed_columns = smoothed_columns(maps.moved.cpu(), equalities.cpu())
+        return twin
 
     # -- for given parameters ----------------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""What training on decisions gives with defaults alone: `make bench-defaults`."""
