@@ -30,7 +30,7 @@ from foresolve.learning.prediction import is_estimator
 from foresolve.learning.steps import Trainer
 from foresolve.learning.subsets import as_dataset
 from foresolve.losses.base import FROM_DECISIONS, Loss
-from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
+from foresolve.losses.prediction import OF_PREDICTION
 from foresolve.models.reference import Baseline, Reference
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.models.table import layout_of
@@ -172,7 +172,7 @@ def _fit_baseline(
 ) -> History:
     remedy = f"{type(model).__name__} is fitted in one go, by its own rule"
     loss = None if loss is None else as_loss(loss, train.problem)
-    if loss is not None and not isinstance(loss, MSE | CrossEntropy | PredictionLoss):
+    if loss is not None and not isinstance(loss, OF_PREDICTION):
         raise checks.fail("loss", "None for a baseline", type(loss).__name__, remedy)
     refused = {option: value for option, value in options.changed().items() if option != "progress"}
     if refused:
