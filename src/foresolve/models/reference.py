@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from foresolve._base import checks
 from foresolve.data.inputs import check_some_weight
 from foresolve.errors import ForesolveError
+from foresolve.models.heads import Head
 
 
 class Reference(nn.Module):
@@ -19,10 +20,12 @@ class Reference(nn.Module):
 
     Attributes
     ----------
+    head: the range of its predictions.
     takes_frames: whether tables come as the caller has them (frames with names, arrays), not as tensors.
     """
 
     takes_frames: bool = False
+    head: Head = "free"
     _config: dict[str, Any]
 
     def known_columns(self) -> tuple[str, ...] | None:
