@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from foresolve._base import files
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
-from foresolve.learning.registry import REFERENCE, build, describe_problem, restore_problem
+from foresolve.learning.registry import build, describe_model, describe_problem, restore_problem
 from foresolve.learning.transformed import Transformed
+from foresolve.models.open_scaling import make_room
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.problems.base import Problem
 
@@ -74,11 +75,11 @@ def _problem_section(problem: Problem) -> dict[str, Any]:
 def _model_section(model: Any, tensors: dict[str, Tensor]) -> dict[str, Any]:
     if isinstance(model, Transformed):
         return {"class": "Transformed", "model": _model_section(model.model, tensors)}
-    name, known = type(model).__name__, REFERENCE.get(type(model).__name__)
+    name, config = type(model).__name__, describe_model(model)
     state = dict(model.state_dict()) if isinstance(model, nn.Module) else {}
     described: dict[str, Any] = {"class": name, "state": files.pack(state, tensors, "model")}
-    if known is not None and type(model) is known:
-        return described | {"reference": True, "config": model.config()}  # type: ignore[union-attr]
+    if config is not None:
+        return described | {"reference": True, "config": config}
     fitted = model._fitted if isinstance(model, ScikitLearn) else None
     return described | {"reference": False, "config": fitted}
 
@@ -191,6 +192,7 @@ def _fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> 
     def shapes(state: Any) -> dict[str, Any]:
         return {key: tuple(value.shape) for key, value in state.items() if isinstance(value, Tensor)}
 
+    make_room(model, state)
     expected, saved = shapes(model.state_dict()), shapes(state)
     for key in [*expected, *saved]:
         if expected.get(key) != saved.get(key):

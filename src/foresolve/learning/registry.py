@@ -12,17 +12,19 @@ from foresolve._base import configs
 from foresolve.errors import ForesolveError
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.models.forest import RandomForest
+from foresolve.models.last_value import LastValue
 from foresolve.models.mlp import MLP
 from foresolve.models.pairs import BilinearPairs, PairModel
 from foresolve.models.reference import Reference
 from foresolve.models.similarity import CosinePairs
+from foresolve.models.standardized import Standardized
 from foresolve.problems.base import Problem
 
 REFERENCE: dict[str, type[Reference]] = {
     kind.__name__: kind
     for kind in (
-        *(MLP, PairModel, BilinearPairs, CosinePairs),
-        *(ConstantMean, LinearRegression, NearestNeighbors, RandomForest),
+        *(MLP, PairModel, BilinearPairs, CosinePairs, Standardized),
+        *(ConstantMean, LinearRegression, NearestNeighbors, RandomForest, LastValue),
     )
 }
 
@@ -37,6 +39,23 @@ def describe_problem(problem: Problem) -> configs.Config:
 def restore_problem(config: Any) -> Problem:
     """The problem that `describe_problem` described; an error for anything else."""
     return configs.restore(config, PROBLEMS, "problems")
+
+
+def describe_model(model: Any) -> configs.Config | None:
+    """The settings of a reference model, with `{"class": ..., "config": ...}` for each module that it wraps.
+
+    `None` for what a file cannot name: any other module, and a model around one.
+    """
+    if REFERENCE.get(type(model).__name__) is not type(model):
+        return None
+    config = model.config()
+    for part in model.wraps:
+        module = getattr(model, part)
+        described = describe_model(module)
+        if described is None:
+            return None
+        config[part] = {"class": type(module).__name__, "config": described}
+    return config
 
 
 def build(name: str, config: dict[str, Any], *, device: torch.device | str | None = None) -> Reference:
@@ -54,6 +73,7 @@ def build(name: str, config: dict[str, Any], *, device: torch.device | str | Non
         raise ForesolveError(f"{name!r} is none of the reference models ({', '.join(REFERENCE)})")
     try:
         with contextlib.nullcontext() if device is None else torch.device(device):
-            return REFERENCE[name](**config)
-    except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
+            parts = {part: build(config[part]["class"], config[part]["config"]) for part in REFERENCE[name].wraps}
+            return REFERENCE[name](**{**config, **parts})
+    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
         raise ForesolveError(f"the settings of {name} do not make a model: {error}") from error

@@ -8,6 +8,7 @@ from foresolve.models.pairs import BilinearPairs, PairModel
 from foresolve.models.reference import Baseline, Reference
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, most_rated, tfidf
+from foresolve.models.standardized import Standardized
 from foresolve.models.table import TableBaseline
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "RandomForest",
     "Reference",
     "ScikitLearn",
+    "Standardized",
     "TableBaseline",
     "TfIdfSimilarity",
     "most_rated",

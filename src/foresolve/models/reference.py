@@ -22,9 +22,13 @@ class Reference(nn.Module):
     ----------
     head: the range of its predictions.
     takes_frames: whether tables come as the caller has them (frames with names, arrays), not as tensors.
+    keeps_precision: whether floating features keep their dtype, and are not given that of the first parameter.
+    wraps: the arguments that are modules, attributes of the same name: a file describes them one by one.
     """
 
     takes_frames: bool = False
+    keeps_precision: bool = False
+    wraps: tuple[str, ...] = ()
     head: Head = "free"
     _config: dict[str, Any]
 
@@ -33,7 +37,7 @@ class Reference(nn.Module):
         return None
 
     def config(self) -> dict[str, Any]:
-        """The arguments that make the same model, fit for JSON."""
+        """The arguments that make the same model, fit for JSON, but for the modules of `wraps`."""
         return dict(self._config)
 
     def standardize(self, train: Any) -> None:
