@@ -4,7 +4,13 @@ import torch
 from torch import nn
 
 from foresolve.models.open_scaling import (
-    OpenScaling, OpenTargetScaling, TableScaling, beside, make_room, tables_of, target_shape,
+    OpenScaling,
+    OpenTargetScaling,
+    TableScaling,
+    beside,
+    make_room,
+    tables_of,
+    target_shape,
 )  # fmt: skip
 
 

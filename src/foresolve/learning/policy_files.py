@@ -16,6 +16,7 @@ from foresolve.errors import ForesolveError
 from foresolve.learning.registry import build, describe_model, describe_problem, restore_problem
 from foresolve.learning.transformed import Transformed
 from foresolve.models.open_scaling import make_room
+from foresolve.models.reference import Reference
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.problems.base import Problem
 
@@ -90,11 +91,21 @@ def _estimators(model: Any) -> dict[str, tuple[bytes, str]]:
     if isinstance(model, Transformed):
         contents["transformer"] = (_skops(model.transformer), "skops")
         model = model.model
-    if isinstance(model, ScikitLearn):
-        if model._fitted is None:
+    for part in _regressors(model):
+        if part._fitted is None:
             raise ForesolveError("the ScikitLearn baseline has not been fitted: there is nothing to save")
-        contents["estimator"] = (_skops(model.fitted), "skops")
+        if "estimator" in contents:
+            raise ForesolveError(f"{type(model).__name__} has several regressors of scikit-learn; a policy holds one")
+        contents["estimator"] = (_skops(part.fitted), "skops")
     return contents
+
+
+def _regressors(model: Any) -> list[ScikitLearn]:
+    """The model itself, or those in a model of ours that wraps them."""
+    if isinstance(model, ScikitLearn):
+        return [model]
+    parts = [getattr(model, name) for name in model.wraps] if isinstance(model, Reference) else []
+    return [regressor for part in parts for regressor in _regressors(part)]
 
 
 def _skops(estimator: Any) -> bytes:
@@ -170,16 +181,19 @@ def _load_model(section: Any, tensors: dict[str, Tensor], model: Any, folder: Pa
         inner = _load_model(files.field(section, "model", dict, path), tensors, model, folder, document, path)
         return Transformed(_load_estimator("transformer", folder, document, path), inner)
     state = files.unpack(files.field(section, "state", dict, path), tensors, path)
-    if model is None and "estimator" in files.field(document, "files", dict, path):
+    ours, reference = model is None, files.field(section, "reference", bool, path)
+    if ours and not reference and "estimator" in files.field(document, "files", dict, path):
         return _load_scikit_learn(section, folder, document, path)
-    ours = model is None
     if ours:
-        if not files.field(section, "reference", bool, path):
+        if not reference:
             raise ForesolveError(
                 f"{path} holds the weights of a {name}, which is none of foresolve's models: pass one with "
                 "`Policy.load(..., model=...)`"
             )
-        model = build(name, files.field(section, "config", dict, path), device="meta")
+        model = build(
+            name, files.field(section, "config", dict, path), device="meta",
+            estimator=lambda config: _load_scikit_learn({"config": config}, folder, document, path),
+        )  # fmt: skip
     if not isinstance(model, nn.Module):
         return model
     _fill(model, state, name, path, assign=ours)
