@@ -61,7 +61,8 @@ def fit(
     Parameters
     ----------
     model: any module from features to `theta`; those of `foresolve.models` take the units of features and targets from
-        `train`, once, unless they were made with `standardize=False`. Or a `Baseline`, which is fitted in one go by its
+        `train`, once, unless they were made with `standardize=False`; `Standardized(module)` gives any other these units,
+        `Correction(forecaster, network)` learns what a forecaster gets wrong. Or a `Baseline`, which is fitted in one go by its
         own rule: then `loss` is `None` or one of prediction (and not used), and of the keyword arguments only
         `progress` has a meaning; any other that is not at its default is refused by name. A regressor or pipeline of
         scikit-learn is fitted as one.
