@@ -173,6 +173,29 @@ def test_a_run_that_is_resumed_keeps_what_it_chose(tmp_path: Path) -> None:
         fit(model(), loss, TRAIN, VALID, checkpoint=tmp_path / "run", resume=True, lr="auto", epochs=4)
 
 
+def test_two_stages_are_resumed_with_what_each_chose(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"lr": "auto", "epochs": 3, "warm_start": "two-stage", "patience": None}
+    straight = model()
+    whole = fit(straight, decision(), TRAIN, VALID, gamma="auto", **options)
+    for last in (2, 4):  # epochs of both stages together, before Ctrl-C
+        left = [last]
+
+        def stop(history: History, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+
+        path = tmp_path / str(last)
+        fit(model(), decision(), TRAIN, VALID, gamma="auto", checkpoint=path, progress=stop, **options)
+        resumed = model(seed=7)
+        history = fit(resumed, decision(), TRAIN, VALID, gamma="auto", checkpoint=path, resume=True, **options)
+        assert same(resumed, straight)
+        assert history.chosen == whole.chosen
+        assert history.warm_start is not None
+        assert whole.warm_start is not None
+        assert history.warm_start.chosen == whole.warm_start.chosen
+
+
 def test_ctrl_c_while_choosing(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
