@@ -37,6 +37,7 @@ CONVEX: tuple[type[layers.Layer], ...] = (
 IMITATED: tuple[type[layers.Layer], ...] = (layers.QuadraticRelaxation, layers.PerturbedAdditive)
 SURROGATES: tuple[type[losses.Loss], ...] = (
     losses.MSE,
+    losses.LogMSE,
     losses.CrossEntropy,
     losses.SPOPlus,
     losses.PerturbationGradient,

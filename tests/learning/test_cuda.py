@@ -19,9 +19,11 @@ from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.imitation import Imitation
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.models.correction import Correction
 from foresolve.models.forest import RandomForest
 from foresolve.models.mlp import MLP
 from foresolve.models.reference import Baseline
+from foresolve.models.standardized import Standardized
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.cuda
@@ -100,3 +102,33 @@ def test_robust_targets() -> None:
     torch.testing.assert_close(there.theta.cpu(), here.theta)
     torch.testing.assert_close(there.decisions.cpu(), here.decisions)
     torch.testing.assert_close(there.values.cpu(), here.values)
+
+
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("kind", ["standardized", "correction", "correction of a module"])
+def test_units_and_corrections_agree_with_the_cpu(kind: str, moved: bool) -> None:
+    train, valid = top_k_data(), top_k_data(seed=1)
+    makers = {
+        "standardized": lambda: Standardized(MLP(3, 5, seed=0, standardize=False)),
+        "correction": lambda: Correction(LinearRegression(), MLP(3, 5, (4,), seed=0)),
+        "correction of a module": lambda: Correction(MLP(3, 5, seed=1), MLP(3, 5, (4,), seed=0)),
+    }
+    models = [makers[kind]() for _ in range(2)]
+    if moved:
+        models[1].to("cuda")
+    histories = [
+        fit(model, SPOPlus(), train, valid, epochs=2, patience=None, warm_start="two-stage", device=device)
+        for model, device in zip(models, ("cpu", "cuda"))
+    ]
+    assert all(tensor.is_cuda for tensor in models[1].state_dict().values())
+    assert histories[1].train_loss == pytest.approx(histories[0].train_loss, rel=1e-4)
+    fresh = makers["standardized"]().to("cuda")
+    if kind == "standardized":
+        fresh.load_state_dict(models[1].state_dict())
+        assert torch.equal(fresh(valid.features.cuda()), models[1](valid.features.cuda()))
+
+
+def test_numbers_are_chosen_there_too() -> None:
+    model = MLP(3, 5, seed=0)
+    history = fit(model, SPOPlus(), top_k_data(), top_k_data(seed=1), epochs=4, lr="auto", device="cuda")
+    assert history.chosen["lr"] > 0

@@ -192,6 +192,7 @@ MEANINGLESS: dict[str, Any] = {
     "epochs": 1, "batch_size": 8, "lr": 0.1, "optimizer": torch.optim.SGD, "scheduler": lambda o: None,
     "anneal": geometric(2.0, 1.0), "patience": 3, "monitor": "loss", "clip": 1.0, "device": "cpu", "seed": 1,
     "checkpoint": "run", "resume": True, "on_failure": "skip",
+    "gamma": "auto", "warm_start": "two-stage",
 }  # fmt: skip
 
 

@@ -23,6 +23,15 @@ def test_to_json_and_back() -> None:
         History.from_dict(document | {"lr": []})
 
 
+def test_both_stages_and_what_was_chosen_come_back() -> None:
+    first = History(train_loss=[1.0], planned=1)
+    for name in ("valid_loss", "valid_regret", "valid_distance", "seconds", "gamma", "lr", "skipped"):
+        getattr(first, name).append(0.5)
+    history = History(**{**first.to_dict(), "warm_start": first, "chosen": {"lr": 0.01, "batch_size": 8}})
+    assert History.from_dict(json.loads(json.dumps(history.to_dict()))) == history
+    assert "lr 0.01, batch_size 8, after 1 epoch on predictions" in repr(history)
+
+
 def test_as_table_and_plot() -> None:
     history = fit(model(), MSE(), top_k_data(), top_k_data(seed=1), epochs=3)
     pytest.importorskip("pandas")
@@ -51,7 +60,14 @@ def test_every_column_grows_with_an_epoch() -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"lr": "x"}, "lists of numbers"), ({"lr": ["x"]}, "lists of numbers"), ({"lr": [1.0]}, "one length")],
+    [
+        ({"lr": "x"}, "lists of numbers"),
+        ({"lr": ["x"]}, "lists of numbers"),
+        ({"lr": [1.0]}, "one length"),
+        ({"chosen": {"lr": "x"}}, "numbers by name"),
+        ({"chosen": 3}, "numbers by name"),
+        ({"warm_start": {}}, "entries"),
+    ],
 )
 def test_damaged_documents_are_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ForesolveError, match=message):

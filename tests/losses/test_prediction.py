@@ -8,7 +8,7 @@ from torch import Tensor
 
 import foresolve
 from foresolve.data.batch import Batch
-from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
+from foresolve.losses.prediction import MSE, OF_PREDICTION, CrossEntropy, LogMSE, PredictionLoss
 from losses.conformance import Case, LossConformance, instance
 
 
@@ -23,6 +23,16 @@ class TestMSE(LossConformance):
 
     def cases(self) -> list[Case]:
         return [instance(foresolve.TopK(6, 2), 6), instance(foresolve.ShortestPath.grid(3, 3), 12), coverage()]
+
+
+class TestLogMSE(LossConformance):
+    def loss(self) -> LogMSE:
+        return LogMSE()
+
+    learns = False  # descent would leave the positive numbers; a model ends in an exponential, as below
+
+    def cases(self) -> list[Case]:
+        return [instance(foresolve.TopK(6, 2), 6, positive=True), coverage()]
 
 
 class TestCrossEntropy(LossConformance):
@@ -66,6 +76,22 @@ def test_certain_predictions_have_finite_losses(logits: bool) -> None:
     assert float(value) == pytest.approx(25.0 if logits else 50.0)
 
 
+def test_logarithms_are_those_of_relative_errors() -> None:
+    theta = torch.tensor([[1e-3, 1.0, 1e3]], dtype=torch.float64)
+    batch = Batch(None, theta, foresolve.TopK(3, 1))
+    assert float(LogMSE()(theta, batch)) == 0.0
+    torch.testing.assert_close(LogMSE()(theta * 2, batch), torch.tensor([2.0], dtype=torch.float64).log().square())
+
+
+def test_a_model_with_a_positive_head_learns_by_its_name() -> None:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(80, 3, generator=generator)
+    theta = (features @ torch.randn(3, 4, generator=generator)).exp()
+    data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 1))
+    history = foresolve.fit(foresolve.MLP(3, 4, head="positive", seed=0), "log_mse", data, epochs=60, lr=0.05)
+    assert history.train_loss[-1] < 1e-2 * history.train_loss[0]
+
+
 def constant(a: Tensor, b: Tensor) -> Tensor:
     return torch.tensor(1.0)
 
@@ -76,6 +102,10 @@ def test_what_is_refused() -> None:
         CrossEntropy()(theta_hat, batch)
     with pytest.raises(foresolve.InvalidInputError, match=r"`theta_hat` must be in \[0, 1\]"):
         CrossEntropy()(theta_hat, Batch(None, batch.theta.sigmoid(), batch.problem))
+    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be positive for LogMSE; got .* the least -"):
+        LogMSE()(theta_hat.abs(), batch)
+    with pytest.raises(foresolve.InvalidInputError, match=r'`theta_hat` must be positive .* `MLP.*head="positive"'):
+        LogMSE()(theta_hat, Batch(None, batch.theta.exp(), batch.problem))
     with pytest.raises(foresolve.InvalidInputError, match=r"MSELoss\(reduction=\"none\"\)"):
         PredictionLoss(torch.nn.MSELoss())
     with pytest.raises(foresolve.InvalidInputError, match="each of the 4 instances"):
@@ -85,4 +115,9 @@ def test_what_is_refused() -> None:
 
 
 def test_none_needs_a_decision() -> None:
-    assert not any(loss.uses_best for loss in (MSE(), CrossEntropy(), PredictionLoss(constant)))
+    assert not any(loss.uses_best for loss in (MSE(), LogMSE(), CrossEntropy(), PredictionLoss(constant)))
+
+
+def test_each_is_known_as_one_of_prediction() -> None:
+    assert all(isinstance(loss, OF_PREDICTION) for loss in (MSE(), LogMSE(), CrossEntropy(), PredictionLoss(constant)))
+    assert not isinstance(foresolve.SPOPlus(), OF_PREDICTION)

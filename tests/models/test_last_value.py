@@ -12,7 +12,7 @@ from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.policy import Policy
-from foresolve.learning.registry import REFERENCE, build
+from foresolve.learning.registry import build
 from foresolve.models.last_value import LastValue
 from foresolve.problems.top_k import TopK
 from learning.instances import top_k_data
@@ -55,9 +55,8 @@ def test_parameters_of_any_shape_integers_weights_and_decisions_alone() -> None:
     assert torch.equal(predicted, counts.to(torch.get_default_dtype()))
 
 
-def test_rebuilt_from_config_and_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_rebuilt_from_config_and_state(tmp_path: Path) -> None:
     pytest.importorskip("safetensors")
-    monkeypatch.setitem(REFERENCE, "LastValue", LastValue)
     data = series().lagged(1, 5)
     for model in (LastValue(), LastValue(columns=range(1, 4))):
         model.fit(data)

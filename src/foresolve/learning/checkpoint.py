@@ -40,8 +40,25 @@ class Checkpoint:
         document = {"kind": KIND, "schema": SCHEMA, "identity": self.identity, "state": packed}
         files.write_bytes(self.path, files.tensor_bytes(tensors, document))
 
+    def check_new(self, resume: bool) -> None:
+        """Refuse a file that is there, unless a run is resumed."""
+        if self.exists() and not resume:
+            remedy = "Pass `resume=True` to continue from it, or delete it to start over"
+            raise checks.fail("checkpoint", "a new path", f"{self.path}, which exists", remedy)
+
     def load(self) -> dict[str, Any]:
         """The state; an error where the file is damaged or of another run."""
+        tensors, document = self._read()
+        self._compare(files.field(document, "identity", dict, self.path))
+        return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)
+
+    def peek(self, name: str) -> Any:
+        """An entry of the state, whatever run it is of."""
+        tensors, document = self._read()
+        return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path).get(name)
+
+    def _read(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Tensors and document of the file, if it is a checkpoint."""
         tensors, document = files.read_tensors(self.path)
         if not isinstance(document, dict) or document.get("kind") != KIND:
             raise ForesolveError(f"{self.path} is not a checkpoint of foresolve")
@@ -50,8 +67,7 @@ class Checkpoint:
                 f"{self.path} has the schema {document.get('schema')!r}; this version of foresolve reads {SCHEMA}. "
                 "Delete it to start over, or go on with the version that wrote it"
             )
-        self._compare(files.field(document, "identity", dict, self.path))
-        return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)
+        return tensors, document
 
     def _compare(self, identity: dict[str, Any]) -> None:
         for section, current in self.identity.items():

@@ -19,7 +19,8 @@ def as_input(model: Any, features: Any) -> Any:
     """What a model is called with.
 
     For a module, arrays, frames and lists of numbers become tensors, as in a `DecisionDataset`; floating ones get the
-    dtype and device of its first parameter, others are only moved. A function, and a model that takes frames, get what
+    dtype and device of its first parameter, others, and those of a model that keeps precision, are only moved. A
+    function, and a model that takes frames, get what
     the caller has.
     """
     if not isinstance(model, nn.Module):
@@ -27,6 +28,8 @@ def as_input(model: Any, features: Any) -> Any:
     if isinstance(model, Reference) and model.takes_frames and not isinstance(features, dict | tuple):
         return features
     device, dtype = _place(model)
+    if isinstance(model, Reference) and model.keeps_precision:
+        dtype = None
     return map_tables(lambda part: _placed(part, device, dtype), features)
 
 

@@ -13,25 +13,21 @@ from torch import nn
 from torch.utils.data import Subset
 
 from foresolve._base import checks
-from foresolve._base.devices import find_device
 from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.solutions import Failure
-from foresolve.learning.checkpoint import Checkpoint, identity_of
-from foresolve.learning.distributed import unwrap
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.features import arranged
 from foresolve.learning.history import History
-from foresolve.learning.loop import TrainingLoop
 from foresolve.learning.metrics import distance, ranges
 from foresolve.learning.named_losses import as_loss
 from foresolve.learning.options import Monitor, Options, Schedule
 from foresolve.learning.prediction import is_estimator
-from foresolve.learning.steps import Trainer
+from foresolve.learning.stages import train_once, train_twice
 from foresolve.learning.subsets import as_dataset
 from foresolve.losses.base import FROM_DECISIONS, Loss
-from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
-from foresolve.models.reference import Baseline, Reference
+from foresolve.losses.prediction import OF_PREDICTION
+from foresolve.models.reference import Baseline
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.models.table import layout_of
 
@@ -43,11 +39,13 @@ def fit(
     valid: DecisionDataset | Subset | None = None,
     *,
     epochs: int = 100,
-    batch_size: int = 32,
-    lr: float = 1e-2,
+    batch_size: int | Literal["auto"] = 32,
+    lr: float | Literal["auto"] = 1e-2,
     optimizer: torch.optim.Optimizer | Callable[..., torch.optim.Optimizer] | None = None,
     scheduler: Any = "auto",
     anneal: Schedule | Mapping[str, Schedule] | None = None,
+    gamma: Literal["auto"] | None = None,
+    warm_start: Loss | Literal["two-stage"] | None = None,
     patience: int | Literal["auto"] | None = "auto",
     monitor: Monitor | None = None,
     clip: float | None = None,
@@ -63,8 +61,9 @@ def fit(
     Parameters
     ----------
     model: any module from features to `theta`; those of `foresolve.models` take the units of features and targets from
-        `train`, once, unless they were made with `standardize=False`. Or a `Baseline`, which is fitted in one go by its
-        own rule: then `loss` is `None` or one of prediction (and not used), and of the keyword arguments only
+        `train`, once, unless they were made with `standardize=False`. `Standardized(module)` gives them to any other,
+        `Correction(forecaster, network)` learns what a forecaster gets wrong. Or a `Baseline`, which is fitted in one
+        go by its own rule: then `loss` is `None` or one of prediction (and not used), and of the keyword arguments only
         `progress` has a meaning; any other that is not at its default is refused by name. A regressor or pipeline of
         scikit-learn is fitted as one.
     loss: a `Loss`, or its name: "spo+", "decision", "fenchel_young", "mse", ... (a wrong one gets the list). Its layers
@@ -73,13 +72,20 @@ def fit(
         of a data set.
     valid: scored before training and after each epoch, by `monitor`. The model ends with the weights that scored best:
         those that it came with, and a `NoImprovementWarning`, where no epoch was better.
-    epochs, batch_size: `batch_size` is that of each process, where there are several.
-    lr, optimizer: Adam by default; an instance, a class (made with `lr`), or a function of the parameters.
+    epochs, batch_size: `batch_size` is that of each process, where there are several. "auto" tries 8, 32 and 128.
+    lr, optimizer: Adam by default; an instance, a class (made with `lr`), or a function of the parameters. `lr="auto"`
+        tries 0.0001, 0.0003, ..., 0.1. What is "auto" is chosen by short trainings of copies, which cost about half of
+        a whole one, by what `monitor` says on `valid`; `History.chosen` has the numbers.
     scheduler: an instance, or a function of the optimiser; one step an epoch. By default half a cosine from `lr` to 0
         over `epochs`, where no `optimizer` is given; `None` for a constant rate.
     anneal: a function from progress (0 in the first epoch, 1 in the last) to the `gamma` of the layers in the loss, for
         example `schedules.geometric(10, 0.1)` or `lambda p: RelativeGamma(1 - 0.9 * p)`; or a dict of such functions by
         attribute, `{"sigma": ...}`. The layers keep the last value.
+    gamma: "auto" tries 0.1, 0.3, 1 and 3 times what the smoothed layers of the loss smooth by; they keep the best.
+    warm_start: "two-stage" learns predictions first, by `MSE` (`CrossEntropy` for a model whose head is "probability"),
+        and goes on with `loss` from there: the same as two calls of `fit` with these arguments, where the first takes
+        no `anneal` and `gamma`. Or a loss of prediction of your own, such as `LogMSE()`. `History.warm_start` is the
+        first stage, whose checkpoint is a file of its own beside the other, "warm_start-...".
     patience: stop after this many epochs without a better validation. By default a quarter of `epochs` (at least 5)
         where there is validation data; `None` for never.
     monitor: "regret" (normalised, of exact decisions), the default where the truth is known; "agreement", the default
@@ -119,8 +125,8 @@ def fit(
     True
     """
     options = Options(
-        epochs, batch_size, lr, optimizer, scheduler, anneal, patience, monitor, clip, device, as_seed("seed", seed),
-        checkpoint, resume, progress, on_failure,
+        epochs, batch_size, lr, optimizer, scheduler, anneal, gamma, warm_start, patience, monitor, clip, device,
+        as_seed("seed", seed), checkpoint, resume, progress, on_failure,
     )  # fmt: skip
     train = as_dataset("train", train)
     valid = None if valid is None else arranged("valid", as_dataset("valid", valid), train.feature_names)
@@ -131,40 +137,8 @@ def fit(
     if not isinstance(model, nn.Module) or isinstance(model, Loss):
         raise checks.fail("model", "an nn.Module, a Baseline or an estimator", *_not_a_model(model))
     loss = as_loss(loss, train.problem)
-    loop = _prepared(model, loss, train, valid, options.checked(valid, loss))
-    loop.start()
-    return loop.run()
-
-
-def _prepared(
-    model: nn.Module, loss: Loss, train: DecisionDataset, valid: DecisionDataset | None, options: Options
-) -> TrainingLoop:
-    """Everything in its place: what is known beforehand worked out, model, loss and data on one device."""
-    where = find_device(options.device, model)
-    if where.type == "meta":
-        remedy = "For a model on 'meta', `model.to_empty(device=...)` makes room for numbers"
-        raise checks.fail("device", "one that holds numbers", "meta", remedy)
-    loss.check_data(train)
-    if isinstance(unwrap(model), Reference):
-        unwrap(model).standardize(train)  # type: ignore[operator]
-    model.to(where)
-    loss.to(where)
-    total = len(train)
-    # Solved before it is moved: the caller's data set keeps its decisions.
-    effort: dict[str, Any] = {"on_failure": options.on_failure, "progress": options.bar}
-    train = loss.prepare(train, **effort)
-    if valid is not None:
-        by_loss = options.monitor == "loss"
-        valid = loss.prepare(valid, valid=True, **effort) if by_loss else valid.solve(**effort)
-    train, valid = train.to(where), None if valid is None else valid.to(where)
-    optimizer = options.optimizer_for(model)
-    trainer = Trainer(model, loss, train, optimizer, options.scheduler_for(optimizer), options, where)
-    history = History(planned=options.epochs, left_out=total - len(train))
-    history.monitor = None if valid is None else options.monitor
-    if options.checkpoint is None:
-        return TrainingLoop(trainer, valid, None, history)
-    identity = identity_of(unwrap(model), loss, optimizer, options.identity(len(train), train.weights))
-    return TrainingLoop(trainer, valid, Checkpoint(options.checkpoint, identity), history)
+    training = train_once if options.warm_start is None else train_twice
+    return training(model, loss, train, valid, options)
 
 
 def _fit_baseline(
@@ -172,7 +146,7 @@ def _fit_baseline(
 ) -> History:
     remedy = f"{type(model).__name__} is fitted in one go, by its own rule"
     loss = None if loss is None else as_loss(loss, train.problem)
-    if loss is not None and not isinstance(loss, MSE | CrossEntropy | PredictionLoss):
+    if loss is not None and not isinstance(loss, OF_PREDICTION):
         raise checks.fail("loss", "None for a baseline", type(loss).__name__, remedy)
     refused = {option: value for option, value in options.changed().items() if option != "progress"}
     if refused:

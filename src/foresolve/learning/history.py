@@ -43,6 +43,10 @@ class History:
         better than the start; `None` without validation.
     stopped_early: whether `patience` ran out.
     interrupted: whether Ctrl-C ended it.
+    warm_start: the first of two stages, in which predictions were learned (`fit(..., warm_start=...)`); `None` for a
+        training in one.
+    chosen: what `fit` was left to choose ("auto"), by name: "lr", "batch_size", and "gamma", the smoothing of the first
+        layer of the loss (the factor of its rule, where it follows the data).
     """
 
     train_loss: list[float] = field(default_factory=list)
@@ -60,6 +64,8 @@ class History:
     best_epoch: int | None = None
     stopped_early: bool = False
     interrupted: bool = False
+    warm_start: History | None = None
+    chosen: dict[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of epochs that were completed."""
@@ -70,10 +76,10 @@ class History:
         """The smallest monitored number, that of `best_epoch`; `None` without validation."""
         if self.best_epoch is None:
             return None
-        return self.start if self.best_epoch == 0 else self._monitored[self.best_epoch - 1]
+        return self.start if self.best_epoch == 0 else self.monitored[self.best_epoch - 1]
 
     @property
-    def _monitored(self) -> list[float | None]:
+    def monitored(self) -> list[float | None]:
         """What was monitored after each epoch."""
         return [] if self.monitor is None else getattr(self, VALIDATED[self.monitor])
 
@@ -98,7 +104,10 @@ class History:
             raise ForesolveError("the columns of a history must be lists of numbers")
         if len({len(column) for column in lists}) != 1:
             raise ForesolveError("the columns of a history must be of one length")
-        return cls(**document)
+        chosen, first = document["chosen"], document["warm_start"]
+        if not isinstance(chosen, dict) or not all(isinstance(value, int | float) for value in chosen.values()):
+            raise ForesolveError("what a history says was chosen must be numbers by name")
+        return cls(**{**document, "warm_start": None if first is None else cls.from_dict(first)})
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with one row an epoch; epoch 0 is the start, where it was validated."""
@@ -154,7 +163,7 @@ class History:
     def __repr__(self) -> str:
         if not len(self):
             return f"History(no epochs{', interrupted' if self.interrupted else ''})"
-        parts = [f"{len(self)} epoch{'s' if len(self) > 1 else ''}", f"loss {self.train_loss[-1]:.4g}"]
+        parts = [_epochs(self), f"loss {self.train_loss[-1]:.4g}"]
         if self.best_epoch is not None:
             shares = {column: label for label, column, _ in SHARES}
             column = VALIDATED[self.monitor or "loss"]
@@ -163,11 +172,17 @@ class History:
             )
             where = f"after epoch {self.best_epoch}" if self.best_epoch else "before training: no epoch improved it"
             parts.append(f"best {what} {where}")
+        parts += [f"{name} {value:.3g}" for name, value in self.chosen.items()]
+        parts += [] if self.warm_start is None else [f"after {_epochs(self.warm_start)} on predictions"]
         parts.append(f"{sum(self.seconds):.3g} s")
         if sum(self.skipped):
             parts.append(f"{sum(self.skipped)} skipped")
         parts += ["stopped early"] * self.stopped_early + ["interrupted"] * self.interrupted
         return f"History({', '.join(parts)})"
+
+
+def _epochs(history: History) -> str:
+    return f"{len(history)} epoch{'s' if len(history) != 1 else ''}"
 
 
 def _number(value: float | None) -> float:

@@ -29,13 +29,19 @@ class TrainingLoop:
     valid: scored after each epoch.
     file: where the state is kept; `None` for nowhere.
     history: without epochs; where a run is resumed, its own takes the place.
+    name: what progress says is being done.
     """
 
     def __init__(
-        self, trainer: Trainer, valid: DecisionDataset | None, file: Checkpoint | None, history: History
+        self,
+        trainer: Trainer,
+        valid: DecisionDataset | None,
+        file: Checkpoint | None,
+        history: History,
+        name: str = "training",
     ) -> None:
         self.trainer, self.options, self.valid = trainer, trainer.options, valid
-        self.file, self.history = file, history
+        self.file, self.history, self.name = file, history, name
         self.best, self.best_state = math.inf, None
 
     def start(self) -> None:
@@ -46,9 +52,7 @@ class TrainingLoop:
             self.trainer.group.wait()  # no process may look for the file after another has written it
             self._save()
             return
-        if not self.options.resume:
-            remedy = "Pass `resume=True` to continue from it, or delete it to start over"
-            raise checks.fail("checkpoint", "a new path", f"{self.file.path}, which exists", remedy)
+        self.file.check_new(self.options.resume)
         state = self.file.load()
         try:
             history = History.from_dict(state["history"])
@@ -63,7 +67,7 @@ class TrainingLoop:
     def run(self) -> History:
         """All epochs; Ctrl-C ends them without an error. Where they are validated, the best weights come back."""
         progress, epochs = self.options.progress, self.options.epochs
-        with own_randomness(self.trainer.device), reporting(self.options.bar, "training") as report:
+        with own_randomness(self.trainer.device), reporting(self.options.bar, self.name) as report:
             try:
                 self._validate_start()
                 self._epochs(progress if callable(progress) else lambda history: report(len(history), epochs))
@@ -85,7 +89,7 @@ class TrainingLoop:
         self.best, self.best_state = score, copy.deepcopy(self.trainer.module.state_dict())
 
     def _warn_of_start(self) -> None:
-        monitored = [value for value in self.history._monitored if value is not None]
+        monitored = [value for value in self.history.monitored if value is not None]
         checks.warn(
             f"none of {len(self.history)} epochs validated better than the weights before training "
             f"({self.options.monitor} {self.best:.4g}, at best {min(monitored):.4g} after an epoch): "

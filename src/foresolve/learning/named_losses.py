@@ -21,7 +21,7 @@ from foresolve.losses.directional import PerturbationGradient
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.imitation import Imitation
 from foresolve.losses.lodl import LODL
-from foresolve.losses.prediction import MSE, CrossEntropy
+from foresolve.losses.prediction import MSE, CrossEntropy, LogMSE
 from foresolve.losses.ranking import ListwiseRanking, PairwiseRanking, PointwiseRanking
 from foresolve.losses.score_function import ScoreFunction
 from foresolve.losses.spo import SPOPlus
@@ -69,6 +69,7 @@ NAMES: dict[str, Callable[[Problem], Loss]] = {
     "pairwise": lambda _: PairwiseRanking(),
     "listwise": lambda _: ListwiseRanking(),
     "mse": lambda _: MSE(),
+    "log_mse": lambda _: LogMSE(),
     "cross_entropy": lambda _: CrossEntropy(),
 }
 _ALIASES = {"spo": "spo+", "spo_plus": "spo+", "spoplus": "spo+", "fy": "fenchel_young", "pg": "perturbation_gradient"}

@@ -28,11 +28,13 @@ class Options:
     """The keyword arguments of `fit`, which documents them, with its defaults and in its order."""
 
     epochs: int = 100
-    batch_size: int = 32
-    lr: float = 1e-2
+    batch_size: int | Literal["auto"] = 32
+    lr: float | Literal["auto"] = 1e-2
     optimizer: torch.optim.Optimizer | Callable[..., torch.optim.Optimizer] | None = None
     scheduler: Any = "auto"
     anneal: Schedule | Mapping[str, Schedule] | None = None
+    gamma: Literal["auto"] | None = None
+    warm_start: Loss | Literal["two-stage"] | None = None
     patience: int | Literal["auto"] | None = "auto"
     monitor: Monitor | None = None
     clip: float | None = None
@@ -59,11 +61,12 @@ class Options:
             _check_maker("scheduler", self.scheduler, object, "lambda optimizer: CosineAnnealingLR(optimizer, 20)")
         if not (self.progress is None or isinstance(self.progress, bool | int) or callable(self.progress)):
             raise checks.fail("progress", "True, False, None or a function of the History", repr(self.progress))
+        self._check_search(valid)
         return replace(
             self,
             epochs=checks.positive_int("epochs", self.epochs, zero=True),
             patience=self._patience(valid),
-            batch_size=checks.positive_int("batch_size", self.batch_size),
+            batch_size="auto" if self.batch_size == "auto" else checks.positive_int("batch_size", self.batch_size),
             lr=self._checked_lr(),
             anneal=_schedules(self.anneal),
             monitor=self._checked_monitor(valid, loss),
@@ -98,9 +101,35 @@ class Options:
 
     def _checked_lr(self) -> Any:
         """A number where an optimizer is made with it; `torch.optim` has no use for a negative one, some for 0."""
+        if self.lr == "auto":
+            return self.lr
         if self.optimizer is None:
             return checks.positive("lr", self.lr)
         return checks.between("lr", self.lr, "[0, inf)") if isinstance(self.optimizer, type) else self.lr
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """What is left to choose, in the order in which it is."""
+        return tuple(name for name in ("lr", "batch_size", "gamma") if getattr(self, name) == "auto")
+
+    def _check_search(self, valid: DecisionDataset | None) -> None:
+        """Refuse "auto" where candidates cannot be trained from the same start, or not be judged."""
+        if self.gamma not in (None, "auto"):
+            remedy = "A number goes to the layer, `QuadraticRelaxation(gamma=0.1)`"
+            raise checks.fail("gamma", 'None or "auto"', repr(self.gamma), remedy)
+        if not self.searched:
+            return
+        names = "`, `".join(self.searched)
+        if valid is None:
+            raise checks.fail("valid", f'given where `{names}` is "auto"', "None", "Candidates are judged on it")
+        for name, value in (("optimizer", self.optimizer), ("scheduler", self.scheduler)):
+            if _steps(value):
+                expected = f'a class or a function that makes one, where `{names}` is "auto"'
+                remedy = "Each candidate is trained with one of its own"
+                raise checks.fail(name, expected, f"an instance of {type(value).__name__}", remedy)
+        if self.lr == "auto" and self.optimizer is not None and not isinstance(self.optimizer, type):
+            remedy = "A function of the parameters has a learning rate of its own"
+            raise checks.fail("optimizer", 'None or a class, where `lr` is "auto"', "a function", remedy)
 
     @property
     def schedules(self) -> Mapping[str, Schedule]:
@@ -158,6 +187,10 @@ class Options:
         """What a run must have in common with the one that it resumes; the optimiser's state brings its own `lr`."""
         names: dict[str, Any] = {"seed": self.seed, "batch_size": self.batch_size, "instances": instances}
         names |= {"monitor": self.monitor, "weights": None if weights is None else fingerprint(weights)[:16]}
+        if self.warm_start is not None:
+            names["warm_start"] = (
+                self.warm_start if isinstance(self.warm_start, str) else type(self.warm_start).__name__
+            )
         return names if self.optimizer is not None else names | {"lr": self.lr}
 
 

@@ -13,8 +13,10 @@ from torch import Tensor, nn
 from foresolve._base import files
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
-from foresolve.learning.registry import REFERENCE, build, describe_problem, restore_problem
+from foresolve.learning.registry import build, describe_model, describe_problem, restore_problem
 from foresolve.learning.transformed import Transformed
+from foresolve.models.open_scaling import make_room
+from foresolve.models.reference import Reference
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.problems.base import Problem
 
@@ -74,11 +76,11 @@ def _problem_section(problem: Problem) -> dict[str, Any]:
 def _model_section(model: Any, tensors: dict[str, Tensor]) -> dict[str, Any]:
     if isinstance(model, Transformed):
         return {"class": "Transformed", "model": _model_section(model.model, tensors)}
-    name, known = type(model).__name__, REFERENCE.get(type(model).__name__)
+    name, config = type(model).__name__, describe_model(model)
     state = dict(model.state_dict()) if isinstance(model, nn.Module) else {}
     described: dict[str, Any] = {"class": name, "state": files.pack(state, tensors, "model")}
-    if known is not None and type(model) is known:
-        return described | {"reference": True, "config": model.config()}  # type: ignore[union-attr]
+    if config is not None:
+        return described | {"reference": True, "config": config}
     fitted = model._fitted if isinstance(model, ScikitLearn) else None
     return described | {"reference": False, "config": fitted}
 
@@ -89,11 +91,21 @@ def _estimators(model: Any) -> dict[str, tuple[bytes, str]]:
     if isinstance(model, Transformed):
         contents["transformer"] = (_skops(model.transformer), "skops")
         model = model.model
-    if isinstance(model, ScikitLearn):
-        if model._fitted is None:
+    for part in _regressors(model):
+        if part._fitted is None:
             raise ForesolveError("the ScikitLearn baseline has not been fitted: there is nothing to save")
-        contents["estimator"] = (_skops(model.fitted), "skops")
+        if "estimator" in contents:
+            raise ForesolveError(f"{type(model).__name__} has several regressors of scikit-learn; a policy holds one")
+        contents["estimator"] = (_skops(part.fitted), "skops")
     return contents
+
+
+def _regressors(model: Any) -> list[ScikitLearn]:
+    """The model itself, or those in a model of ours that wraps them."""
+    if isinstance(model, ScikitLearn):
+        return [model]
+    parts = [getattr(model, name) for name in model.wraps] if isinstance(model, Reference) else []
+    return [regressor for part in parts for regressor in _regressors(part)]
 
 
 def _skops(estimator: Any) -> bytes:
@@ -169,16 +181,19 @@ def _load_model(section: Any, tensors: dict[str, Tensor], model: Any, folder: Pa
         inner = _load_model(files.field(section, "model", dict, path), tensors, model, folder, document, path)
         return Transformed(_load_estimator("transformer", folder, document, path), inner)
     state = files.unpack(files.field(section, "state", dict, path), tensors, path)
-    if model is None and "estimator" in files.field(document, "files", dict, path):
+    ours, reference = model is None, files.field(section, "reference", bool, path)
+    if ours and not reference and "estimator" in files.field(document, "files", dict, path):
         return _load_scikit_learn(section, folder, document, path)
-    ours = model is None
     if ours:
-        if not files.field(section, "reference", bool, path):
+        if not reference:
             raise ForesolveError(
                 f"{path} holds the weights of a {name}, which is none of foresolve's models: pass one with "
                 "`Policy.load(..., model=...)`"
             )
-        model = build(name, files.field(section, "config", dict, path), device="meta")
+        model = build(
+            name, files.field(section, "config", dict, path), device="meta",
+            estimator=lambda config: _load_scikit_learn({"config": config}, folder, document, path),
+        )  # fmt: skip
     if not isinstance(model, nn.Module):
         return model
     _fill(model, state, name, path, assign=ours)
@@ -191,6 +206,7 @@ def _fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> 
     def shapes(state: Any) -> dict[str, Any]:
         return {key: tuple(value.shape) for key, value in state.items() if isinstance(value, Tensor)}
 
+    make_room(model, state)
     expected, saved = shapes(model.state_dict()), shapes(state)
     for key in [*expected, *saved]:
         if expected.get(key) != saved.get(key):

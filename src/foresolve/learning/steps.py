@@ -45,7 +45,7 @@ class Trainer:
         self._unit: Tensor | None = None  # of the validation decisions' entries
         self._mean_weight = _mean_weight(train)
         self.annealed: dict[str, Any] = {}
-        self._holders = {name: _holders(loss, name) for name in options.schedules}
+        self._holders = {name: holders(loss, name) for name in options.schedules}
 
     # -- training ----------------------------------------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ def _mean_weight(train: DecisionDataset) -> float:
     return 1.0 if train.weights is None else float(train.weights.double().mean())
 
 
-def _holders(loss: nn.Module, name: str) -> list[nn.Module]:
+def holders(loss: nn.Module, name: str) -> list[nn.Module]:
     """The layers in a loss whose `name` can be set."""
     holders = [module for module in loss.modules() if hasattr(module, name)]
     if not holders:

@@ -9,7 +9,7 @@ from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.imitation import Imitation
 from foresolve.losses.lodl import LODL
 from foresolve.losses.pool import SolutionPool
-from foresolve.losses.prediction import MSE, CrossEntropy, PredictionLoss
+from foresolve.losses.prediction import MSE, CrossEntropy, LogMSE, PredictionLoss
 from foresolve.losses.ranking import ListwiseRanking, PairwiseRanking, PointwiseRanking
 from foresolve.losses.score_function import ScoreFunction
 from foresolve.losses.spo import SPOPlus
@@ -22,6 +22,7 @@ __all__ = [
     "Imitation",
     "LODL",
     "ListwiseRanking",
+    "LogMSE",
     "Loss",
     "MAP",
     "MSE",

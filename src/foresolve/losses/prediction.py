@@ -37,6 +37,44 @@ class MSE(Loss):
         return _each((theta_hat - batch.theta.to(theta_hat.dtype)).square())
 
 
+class LogMSE(Loss):
+    r"""The mean squared error of the logarithms of an instance's parameters: for positive, skewed ones.
+
+    .. math:: L = \frac{1}{n} \sum_j (\log \hat\theta_j - \log \theta_j)^2
+
+    An error of a tenth counts the same for small parameters as for large ones. Minimized, it predicts the geometric
+    mean: of a lognormal the median, which is less than its mean.
+
+    Works with: any problem whose parameters are positive, and a model whose predictions are: the heads "positive" and
+    "non_negative" of ours, or `Standardized(module, head="positive")`.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.losses import LogMSE
+    >>> batch = foresolve.Batch(None, torch.tensor([[1.0, 10.0]]), foresolve.TopK(2, 1))
+    >>> LogMSE()(torch.tensor([[1.0, 10.0]]) * torch.e, batch).round(decimals=4)
+    tensor([1.])
+    """
+
+    def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """Losses `(B,)`."""
+        theta = batch.theta.to(theta_hat.dtype)
+        _check_logarithm("theta", theta, "Leave those instances out, or take `MSE()`")
+        _check_logarithm(
+            "theta_hat", theta_hat, 'Take a model with positive outputs, such as `MLP(..., head="positive")`'
+        )
+        return _each((theta_hat.log() - theta.log()).square())
+
+
+def _check_logarithm(name: str, value: Tensor, remedy: str) -> None:
+    """Refuse numbers without a logarithm; those that are not finite are the caller's to find."""
+    bad = int((value <= 0).sum())
+    if bad:
+        got = f"{bad} of {value.numel()} numbers that are not, the least {float(value.min()):g}"
+        raise checks.fail(name, "positive for LogMSE", got, remedy)
+
+
 class CrossEntropy(Loss):
     r"""The mean binary cross-entropy of an instance's parameters, which are probabilities.
 
@@ -106,3 +144,6 @@ class PredictionLoss(Loss):
             expected = f"a function that gives a number, or several, for each of the {len(theta_hat)} instances"
             raise checks.fail("torch_loss", expected, shape, 'With a torch loss, pass reduction="none"')
         return _each(values)
+
+
+OF_PREDICTION = (MSE, LogMSE, CrossEntropy, PredictionLoss)  # what two-stage learning minimizes

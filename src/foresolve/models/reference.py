@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from foresolve._base import checks
 from foresolve.data.inputs import check_some_weight
 from foresolve.errors import ForesolveError
+from foresolve.models.heads import Head
 
 
 class Reference(nn.Module):
@@ -19,10 +20,16 @@ class Reference(nn.Module):
 
     Attributes
     ----------
+    head: the range of its predictions.
     takes_frames: whether tables come as the caller has them (frames with names, arrays), not as tensors.
+    keeps_precision: whether floating features keep their dtype, and are not given that of the first parameter.
+    wraps: the arguments that are modules, attributes of the same name: a file describes them one by one.
     """
 
     takes_frames: bool = False
+    keeps_precision: bool = False
+    wraps: tuple[str, ...] = ()
+    head: Head = "free"
     _config: dict[str, Any]
 
     def known_columns(self) -> tuple[str, ...] | None:
@@ -30,7 +37,7 @@ class Reference(nn.Module):
         return None
 
     def config(self) -> dict[str, Any]:
-        """The arguments that make the same model, fit for JSON."""
+        """The arguments that make the same model, fit for JSON, but for the modules of `wraps`."""
         return dict(self._config)
 
     def standardize(self, train: Any) -> None:
