@@ -10,7 +10,7 @@ from torch import nn
 
 import foresolve
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.layers.smoothing import RelativeGamma
+from foresolve.layers.gamma_rules import RelativeGamma
 from foresolve.learning import search
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History

@@ -11,7 +11,7 @@ from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError, SolverError
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import RelativeGamma
+from foresolve.layers.gamma_rules import RelativeGamma
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
 from foresolve.losses.decision import DecisionLoss

@@ -15,7 +15,8 @@ from foresolve.errors import InvalidInputError
 from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
 from foresolve.layers.identity import IdentityProjection
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
-from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.gamma_rules import RelativeGamma
+from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.problems.top_k import TopK
 from foresolve.sets.matroids.laminar import UniformMatroid

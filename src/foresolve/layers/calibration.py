@@ -14,8 +14,8 @@ it :math:`f(x_\gamma) \ge f(x_\delta)`. It does not change with the unit of `the
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -28,8 +28,6 @@ SHARP, FLAT = 1e-5, 1e5  # in units of the closed-form rule: as good as 0, and a
 HALVINGS = 16
 GRID = 13  # where the share need not fall
 
-Decide = Callable[[float], Tensor]
-
 
 @dataclass(frozen=True)
 class Calibration:
@@ -37,62 +35,104 @@ class Calibration:
 
     Attributes
     ----------
-    gamma: the smoothing.
-    kept: the share of the way from the point of smallest norm to the best decision that it keeps, the mean over
+    first, last: the smoothing in the first and in the last epoch of a training.
+    kept: the shares of the way from the point of smallest norm to the best decision that these two keep, the means over
         instances.
     instances: how many were looked at.
     """
 
-    gamma: float
-    kept: float
+    first: float
+    last: float
+    kept: tuple[float, float]
     instances: int
 
+    @property
+    def gamma(self) -> float:
+        """The smoothing outside of a training: the one half-way."""
+        return self.at(0.5)
 
-def calibrate(
-    decide: Decide, value: Callable[[Tensor], Tensor], unit: float, keep: float, *, falls: bool
-) -> Calibration:
-    """The largest smoothing that keeps a share of what there is to gain.
+    @property
+    def anneals(self) -> bool:
+        """Whether the smoothing changes during training."""
+        return self.first != self.last
+
+    def at(self, progress: float) -> float:
+        """The smoothing for a progress from 0 to 1, on a geometric path."""
+        return self.first ** (1 - progress) * self.last**progress if self.anneals else self.first
+
+    def times(self, factor: float) -> Calibration:
+        """Another smoothing: that many times as strong. What it keeps is not looked at again."""
+        nan = float("nan")
+        return replace(self, first=self.first * factor, last=self.last * factor, kept=(nan, nan))
+
+
+class Shares:
+    """Which share of what there is to gain decisions keep.
 
     Parameters
     ----------
-    decide: decisions of a sample of instances for a `gamma`.
-    value: what they are worth under the truth.
+    flat, sharp: what the decisions of some instances are worth at the point of smallest norm, and at best.
+    """
+
+    def __init__(self, flat: Tensor, sharp: Tensor) -> None:
+        self.flat, self.range = flat.double(), (sharp - flat).double()
+        self.counted = self.range > 1e-9 * torch.maximum(flat.abs(), sharp.abs())
+
+    def __call__(self, value: Tensor) -> Tensor:
+        """For each instance; 1 where there is nothing to gain."""
+        share = (value.double() - self.flat) / torch.where(self.counted, self.range, 1.0)
+        return torch.where(self.counted, share.clamp(0, 1), 1.0)
+
+    def mean(self, value: Tensor) -> float:
+        """Over the instances in which there is something to gain; 1 where there are none."""
+        return float(self(value)[self.counted].mean()) if bool(self.counted.any()) else 1.0
+
+
+def calibrate(
+    value: Callable[[float], Tensor], shares: Shares, unit: float, keep: Sequence[float], *, falls: bool
+) -> Calibration:
+    """The largest smoothings that keep given shares of what there is to gain.
+
+    Parameters
+    ----------
+    value: what the decisions of a sample of instances are worth, for a `gamma`.
+    shares: of the same instances.
     unit: a `gamma` of the right order of magnitude.
+    keep: the shares at first and at last.
     falls: whether the share falls with `gamma`, so that halving an interval finds it; otherwise a grid is tried.
     """
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore", ForesolveWarning)  # of a smoothing that nobody asked for
-        flat, sharp = value(decide(FLAT * unit)).double(), value(decide(SHARP * unit)).double()
-        share = _Shares(flat, sharp, lambda gamma: value(decide(gamma)).double())
-        gamma = _by_halving(share, unit, keep) if falls else _by_grid(share, unit, keep)
-        return Calibration(gamma, share(gamma), len(flat))
+        search = _by_halving if falls else _by_grid
+        found = {share: search(lambda gamma: shares.mean(value(gamma)), unit, share) for share in dict.fromkeys(keep)}
+    (first, kept), (last, kept_last) = found[keep[0]], found[keep[-1]]
+    return Calibration(first, last, (kept, kept_last), len(shares.flat))
 
 
-class _Shares:
-    def __init__(self, flat: Tensor, sharp: Tensor, value: Callable[[float], Tensor]) -> None:
-        self.flat, self.range, self.value = flat, sharp - flat, value
-        self.counted = self.range > 1e-9 * torch.maximum(flat.abs(), sharp.abs())
-
-    def __call__(self, gamma: float) -> float:
-        """The mean share over instances in which there is something to gain; 1 where there are none."""
-        if not bool(self.counted.any()):
-            return 1.0
-        share = (self.value(gamma) - self.flat)[self.counted] / self.range[self.counted]
-        return float(share.clamp(0, 1).mean())
+Share = Callable[[float], float]
 
 
-def _by_halving(share: _Shares, unit: float, keep: float) -> float:
-    low, high = SHARP * unit, FLAT * unit
+def _by_halving(share: Share, unit: float, keep: float) -> tuple[float, float]:
+    low, high, kept = SHARP * unit, FLAT * unit, 1.0
     for _ in range(HALVINGS):
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if share(middle) >= keep else (low, middle)
-    return low
+        reached = share(middle)
+        if reached >= keep:
+            low, kept = middle, reached
+        else:
+            high = middle
+    return low, kept
 
 
-def _by_grid(share: _Shares, unit: float, keep: float) -> float:
-    """The largest of a grid above which none keeps more; the sharpest where none keeps enough."""
-    grid = [unit * 10 ** (1 - 0.25 * i) for i in range(GRID)]
-    return next((gamma for gamma in grid if share(gamma) >= keep), grid[-1])
+def _by_grid(share: Share, unit: float, keep: float) -> tuple[float, float]:
+    """The largest of a grid that keeps enough; the sharpest where none does."""
+    gamma = kept = 0.0
+    for i in range(GRID):
+        gamma = unit * 10 ** (1 - 0.25 * i)
+        kept = share(gamma)
+        if kept >= keep:
+            break
+    return gamma, kept
 
 
 def sample(problem: Problem, theta: Tensor) -> tuple[Problem, Tensor]:

@@ -26,8 +26,9 @@ from foresolve._base import checks
 from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning
 from foresolve.layers.base import expanded
+from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma
 from foresolve.layers.regularizers import Given, Quadratic, Regularizer
-from foresolve.layers.smoothing import CalibratedGamma, RelativeGamma, SmoothedLayer
+from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.layers.solutions import Combination
 from foresolve.layers.vertex_span import spanning
 from foresolve.problems.base import Problem
@@ -125,7 +126,9 @@ class RegularizedFrankWolfe(SmoothedLayer):
         if torch.is_grad_enabled() and (c.requires_grad or gamma.requires_grad):
             x = apply(_Attached, c, gamma, search)
         parts = (part.reshape(*batch, *part.shape[1:]).to(theta.dtype) for part in (x, search.vertices, search.weights))
-        return Combination(*parts, gap=search.gap.reshape(batch), iterations=search.taken.reshape(batch))
+        x, vertices, weights = parts
+        gap, taken = search.gap.reshape(batch), search.taken.reshape(batch)
+        return Combination(x, vertices, weights, gap, taken, self._kept(full, problem, x))
 
     def _omega(self) -> Quadratic:
         return Quadratic() if isinstance(self.regularizer, str) else Given(self.regularizer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, cast, get_args
 
 import torch
@@ -12,7 +13,8 @@ from foresolve._base import checks
 from foresolve._base.autograd import apply
 from foresolve.errors import ConvergenceWarning, SolverError
 from foresolve.layers.base import Layer, Shortfall
-from foresolve.layers.smoothing import CalibratedGamma, RelativeGamma, SmoothedLayer
+from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma
+from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.layers.solutions import MultilinearSolution
 from foresolve.layers.unrolled import unroll
 from foresolve.problems.base import Problem
@@ -122,7 +124,7 @@ class MultilinearRelaxation(SmoothedLayer):
         self._report(solved, batch)
         if solved.x.requires_grad and not self._warned and solved.free.numel() and not bool(solved.free.any()):
             self._warn_of_vertices()
-        return solved.solution(batch, theta.dtype)
+        return solved.solution(batch, theta.dtype, lambda x: self._kept(theta, problem, x))
 
     def _relative(self, rule: RelativeGamma, theta: Tensor, problem: Problem) -> Tensor:
         flat, batch = problem.flatten(theta)
@@ -205,7 +207,9 @@ class _MaximizedBatch:
         self.free = _joined([part.system.movable for _, part in self.parts])
         self.tol = layer.tol
 
-    def solution(self, batch: torch.Size, dtype: torch.dtype) -> MultilinearSolution:
+    def solution(
+        self, batch: torch.Size, dtype: torch.dtype, kept: Callable[[Tensor], Callable[[], Tensor]]
+    ) -> MultilinearSolution:
         price, iterations, value, slope = (
             _joined(parts)
             for parts in zip(
@@ -220,9 +224,14 @@ class _MaximizedBatch:
         late = (self.residual > self.tol) & (not self.problem.function.sampled)
         status = torch.where(late, int(Status.MAX_ITER), int(Status.CONVERGED))
         shaped = (part.reshape(*batch, self.problem.n).to(dtype) for part in (self.x, price, lower, upper))
-        counts = (part.reshape(batch) for part in (status, self.residual, iterations, self.free))
+        status, residual, iterations, free = (
+            part.reshape(batch) for part in (status, self.residual, iterations, self.free)
+        )
         x, price, lower, upper = shaped
-        return MultilinearSolution(x, value.reshape(batch).to(dtype), price, lower, upper, *counts)
+        value = value.reshape(batch).to(dtype)
+        return MultilinearSolution(
+            x, value, price, lower, upper, status, residual, iterations, free, kept(x)
+        )  # fmt: skip
 
 
 class _Maximizer(torch.autograd.Function):

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.layers.base import expanded
+from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma
 from foresolve.layers.implicit import Derivative, attach
-from foresolve.layers.smoothing import CalibratedGamma, RelativeGamma, SmoothedLayer
+from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.layers.solutions import Duals, Solution
 from foresolve.layers.verdicts import report
 from foresolve.problems.base import Problem
@@ -47,6 +48,9 @@ class QuadraticRelaxation(SmoothedLayer):
 
     An instance that was not solved to the end, or that rounding of its data alone moves, gives a `ConvergenceWarning`;
     so does a gradient that fails its own check. `solve` has the status and the figures of every instance.
+
+    Where the problem is `parametrized`, variables whose coefficients are known and whose values follow from the others
+    by the equality rows (states, balances) are left out of :math:`\|x\|^2`: `problem.smoothed_columns`.
 
     Parameters
     ----------
@@ -94,7 +98,13 @@ class QuadraticRelaxation(SmoothedLayer):
         the next. Without it every call starts from scratch, so a batch equals a loop wherever it converged.
         """
         self.check_problem(problem)
-        return self._solve(checks.as_tensor("theta", theta), problem, start).solution()
+        theta = checks.as_tensor("theta", theta)
+        solved = self._solve(theta, problem, start)
+        return solved.solution(self._kept(theta, problem, solved.decisions()))
+
+    def _penalty(self, x: Tensor, problem: Problem) -> Tensor:
+        columns = cast(LinearProgram, problem).smoothed_columns
+        return self.penalty(x if columns is None else x * columns.to(x))
 
     def extra_repr(self) -> str:
         return f"gamma={self.gamma}, tol={self.tol:g}, max_iter={self.max_iter}"
@@ -219,12 +229,10 @@ class _ProjectedBatch:
         parts = (y[:, equality], y[:, ~equality], (-rest).clamp_min(0.0) + 0.0, rest.clamp_min(0.0) + 0.0)  # no -0.0
         return Duals(*(self._shaped(part, self.dtype) for part in parts))
 
-    def solution(self) -> Solution:
+    def solution(self, kept: Callable[[], Tensor]) -> Solution:
         result = self.result
         status, residual, iterations, free = (
             self._shaped(part) for part in (result.status, result.residual, result.iterations, result.tangent.movable())
         )
-        multipliers = to_tensor(result.face.y)
-        return Solution(
-            self.decisions(), self.duals(), status, residual, iterations, free, multipliers, self.derivative.error
-        )
+        multipliers, error = to_tensor(result.face.y), self.derivative.error
+        return Solution(self.decisions(), self.duals(), status, residual, iterations, free, multipliers, error, kept)

@@ -3,78 +3,19 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from foresolve._base import checks
-from foresolve.errors import NoGradientWarning
+from foresolve.errors import ForesolveWarning, NoGradientWarning
 from foresolve.layers.base import Layer, Shortfall, expanded
-from foresolve.layers.calibration import Calibration, calibrate, sample
+from foresolve.layers.calibration import FLAT, SHARP, Calibration, Shares, calibrate, sample
+from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma, as_shares, in_units_of_gains
 from foresolve.problems.base import Problem
-
-
-@dataclass(frozen=True)
-class RelativeGamma:
-    r"""A `gamma` in units of the data, so that rescaling `theta` or `x` leaves the decision as it is.
-
-    .. math:: \gamma = \text{factor} \cdot \frac{\text{spread}(\theta)}{\text{size}(x)}, \quad
-        \text{spread}(\theta)^2 = \mathrm{Var}(\theta) + 0.01 \, \mathrm{mean}(\theta^2)
-
-    per instance, with `size` the mean width of the finite boxes; where there are none, or the rows imply the upper
-    bounds (matchings), the largest right-hand side over the norm of its row. Where the problem is `parametrized` the
-    spread is that of the parameters, in units of the coefficients which they move, and only the boxes of those
-    variables count: what is known, or tied to a parameter a second time, is no spread of the prediction. It is part of
-    the differentiated map: gradients are those of the layer as it is called, and finite differences agree with them.
-    """
-
-    factor: float = 0.3
-
-    def __post_init__(self) -> None:
-        checks.positive("factor", self.factor)
-
-    def __call__(self, theta: Tensor, size: Tensor) -> Tensor:
-        """`gamma` for each instance: `theta` `(B, n)`, `size` `(1 or B,)`, result `(B,)`."""
-        # In units of a power of two, so that squares neither vanish nor overflow, and no digit changes.
-        most = theta.detach().abs().amax(-1)
-        unit = torch.ldexp(torch.ones_like(most), torch.frexp(most).exponent - 1)
-        theta = theta / unit.unsqueeze(-1)
-        variance = (theta - theta.mean(-1, keepdim=True)).square().mean(-1)
-        square = variance + 0.01 * theta.square().mean(-1)
-        flat = square <= 0  # theta = 0: any gamma gives the same decision
-        spread = torch.where(flat, 1.0, unit) * torch.where(flat, 1.0, square).sqrt()
-        return self.factor * spread / size
-
-
-@dataclass(frozen=True)
-class CalibratedGamma(RelativeGamma):
-    r"""A `gamma` that is worked out on decisions: the default of layers in a loss.
-
-    Before training, `Loss.prepare` looks for the largest number at which smoothed decisions under the true parameters
-    still keep a share of the way from the point of smallest norm to the best decision,
-
-    .. math:: \frac{f(x_\gamma) - f(x_\infty)}{f(x_0) - f(x_\infty)} \ge \text{keep},
-
-    the mean over some training instances; `layer.calibration` says what it found. That number stays as it is: a model
-    can make its decisions sharper by larger predictions. A layer that is used alone, or learns from decisions alone,
-    follows the closed-form rule of `RelativeGamma(factor)`.
-
-    Parameters
-    ----------
-    keep: the share, in (0, 1); by default that of the loss, `loss.keep`: 0.97 in `DecisionLoss`, whose gradient
-        vanishes at vertices, 0.99 in `FenchelYoung`, whose gradient does not. Smaller ones pass more gradient and train
-        for decisions that nobody takes.
-    """
-
-    keep: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.keep is not None:
-            checks.between("keep", self.keep, "(0, 1)")
 
 
 class SmoothedLayer(Layer):
@@ -86,6 +27,7 @@ class SmoothedLayer(Layer):
     _may_vanish = False  # whether `gamma` may be 0
     _concave = True  # whether what is smoothed has no local maximum but the best
     calibration: Calibration | None = None
+    progress: float | None = None  # of the training that the layer is a part of, from 0 to 1
 
     def __init__(self, gamma: float | Tensor | RelativeGamma) -> None:
         super().__init__()
@@ -114,15 +56,14 @@ class SmoothedLayer(Layer):
         else:
             super().__setattr__(name, value)
 
-    def calibrate(self, problem: Problem, theta: Tensor, keep: float = 0.97) -> Calibration | None:
+    def calibrate(self, problem: Problem, theta: Tensor, keep: float | tuple[float, float] = 0.9) -> Calibration | None:
         """Work out a `CalibratedGamma` for true parameters `(N, *shape)`; `None` for any other `gamma`.
 
-        `keep` is the share where the rule says none.
-
-        Afterwards `calibration.gamma` is what the layer smooths by, until it is calibrated again or `gamma` is set.
+        `keep` is what the rule leaves open. Afterwards `calibration.gamma` is what the layer smooths by, and in a
+        training `calibration.at(progress)`, until it is calibrated again or `gamma` is set.
         """
         rule = self._gamma
-        self.calibration = None
+        self._keep(rule)
         if not isinstance(rule, CalibratedGamma) or not len(theta):
             return None
         self.check_problem(problem)
@@ -130,17 +71,37 @@ class SmoothedLayer(Layer):
         usual = self.smoothing(theta, problem)
         if not bool((usual > 0).all()):  # some instances are strictly concave without, and need none
             return None
-        unit = float(usual.mean()) / rule.factor
         self.calibration = calibrate(
-            lambda gamma: self.with_gamma(gamma)(theta, problem), lambda x: problem.objective(x, theta), unit,
-            rule.keep or keep, falls=self._concave,
+            lambda gamma: problem.objective(self.with_gamma(gamma)(theta, problem), theta),
+            self._shares(theta, problem), float(usual.mean()) / rule.factor,
+            as_shares(keep if rule.keep is None else rule.keep), falls=self._concave,
         )  # fmt: skip
         return self.calibration
 
+    def _shares(self, theta: Tensor, problem: Problem) -> Shares:
+        """What smoothed decisions can be worth at least and at most."""
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore", ForesolveWarning)  # nobody asked for these decisions
+            ends = (self.with_gamma(RelativeGamma(factor))(theta, problem) for factor in (FLAT, SHARP))
+            flat, sharp = (problem.objective(x, theta) for x in ends)
+        return Shares(flat, sharp)
+
+    def _kept(self, theta: Tensor, problem: Problem, x: Tensor) -> Callable[[], Tensor]:
+        """A function that works out the share of the way to the best decision that each of `x` keeps."""
+        theta, x = theta.detach(), x.detach()
+        return lambda: self._shares(theta, problem)(problem.objective(x, theta))
+
     def _keep(self, gamma: float | Tensor | RelativeGamma) -> None:
-        self.calibration = None
+        self.calibration, self.progress = None, None
         self._parameters.pop("_gamma", None)  # torch refuses to put anything else in the place of a parameter
         self._gamma = gamma
+
+    @property
+    def calibrated(self) -> float | None:
+        """What a layer that is calibrated smooths by, at this point of a training; `None` for others."""
+        if self.calibration is None:
+            return None
+        return self.calibration.gamma if self.progress is None else self.calibration.at(self.progress)
 
     def _twin(self) -> Self:
         twin = copy.copy(self)
@@ -163,10 +124,14 @@ class SmoothedLayer(Layer):
         """What `gamma` multiplies, `(*batch,)`: `|x|^2`."""
         return x.square().sum(-1)
 
+    def _penalty(self, x: Tensor, problem: Problem) -> Tensor:
+        """The same, where a problem has a say in it."""
+        return self.penalty(x)
+
     def smoothing(self, theta: Tensor, problem: Problem) -> Tensor:
         """`gamma` for parameters `theta`: `()`, or `(*batch,)` where it differs between instances."""
         self.check_problem(problem)
-        fixed = self._gamma if self.calibration is None else self.calibration.gamma
+        fixed = self._gamma if self.calibration is None else self.calibrated
         if isinstance(fixed, float):
             return torch.tensor(fixed, dtype=torch.float64, device=problem.device)
         full = expanded(theta, problem)
@@ -196,7 +161,7 @@ class SmoothedLayer(Layer):
     def _gammas(self, like: Tensor, batch: torch.Size, relative: Callable[[RelativeGamma], Tensor]) -> Tensor:
         """`gamma` for each instance, `(1 or B,)`; `relative` works out one that follows the data."""
         if self.calibration is not None:
-            return torch.tensor([self.calibration.gamma], dtype=like.dtype, device=like.device)
+            return torch.tensor([self.calibrated], dtype=like.dtype, device=like.device)
         if isinstance(self._gamma, RelativeGamma):
             return relative(self._gamma)
         if isinstance(self._gamma, Tensor):
@@ -221,7 +186,7 @@ class SmoothedLayer(Layer):
         with torch.no_grad():
             x = self._with_checked(gamma.detach())(theta, problem)
         # x is best, so that by the envelope theorem it need not be differentiated.
-        return problem.advantage(x, y, theta) - gamma * (self.penalty(x) - self.penalty(y))
+        return problem.advantage(x, y, theta) - gamma * (self._penalty(x, problem) - self._penalty(y, problem))
 
     def _warn_of_vertices(self) -> None:
         """Once for each layer."""
@@ -229,20 +194,11 @@ class SmoothedLayer(Layer):
             self._warned = True
             checks.warn(
                 "no coordinate is free in any instance of this batch: every decision sits on a vertex and no gradient "
-                "reaches theta. Raise gamma (said once per layer; `layer.solve(...).free` counts the free coordinates)",
+                "reaches theta (`layer.solve(...).passing` is 0). Raise gamma as long as `layer.solve(...).kept` stays "
+                "near 1, start from a smoother one (`fit(..., anneal=...)`), or take a loss that needs no free "
+                "coordinates, such as FenchelYoung; docs/choosing.md. Said once per layer",
                 NoGradientWarning,
             )
-
-
-def in_units_of_gains(theta: Tensor, problem: Problem) -> Tensor:
-    """What of the gains `(B, n)` of a linear problem is predicted: where it is `parametrized`, the parameters `(B, p)`.
-
-    They are of the size of the coefficients that they move. What is known, or follows a parameter a second time, is no
-    spread of the prediction; where all coefficients are known, theirs is the only one.
-    """
-    maps = None if problem.parameters is None else problem.parameters.moving
-    numbers = problem.gain(theta) if maps is None else theta[..., maps.used] * maps.unit
-    return numbers.reshape(-1, numbers.shape[-1])
 
 
 def _check_positive(gamma: Tensor, remedy: str, *, or_zero: bool = False) -> None:

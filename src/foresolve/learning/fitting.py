@@ -40,7 +40,7 @@ def fit(
     *,
     epochs: int = 100,
     batch_size: int | Literal["auto"] = 32,
-    lr: float | Literal["auto"] = 1e-2,
+    lr: float | Literal["auto"] | None = None,
     optimizer: torch.optim.Optimizer | Callable[..., torch.optim.Optimizer] | None = None,
     scheduler: Any = "auto",
     anneal: Schedule | Mapping[str, Schedule] | None = None,
@@ -73,7 +73,8 @@ def fit(
     valid: scored before training and after each epoch, by `monitor`. The model ends with the weights that scored best:
         those that it came with, and a `NoImprovementWarning`, where no epoch was better.
     epochs, batch_size: `batch_size` is that of each process, where there are several. "auto" tries 8, 32 and 128.
-    lr, optimizer: Adam by default; an instance, a class (made with `lr`), or a function of the parameters. `lr="auto"`
+    lr, optimizer: by default Adam, with the learning rate of the loss, `loss.lr`: 0.01 for predictions, 0.001 for
+        decisions. An optimizer is an instance, a class (made with `lr`), or a function of the parameters. `lr="auto"`
         tries 0.0001, 0.0003, ..., 0.1. What is "auto" is chosen by short trainings of copies, which cost about half of
         a whole one, by what `monitor` says on `valid`; `History.chosen` has the numbers.
     scheduler: an instance, or a function of the optimiser; one step an epoch. By default half a cosine from `lr` to 0

@@ -126,8 +126,7 @@ class TrainingLoop:
             report(history)
 
     def _out_of_patience(self) -> bool:
-        best, patience = self.history.best_epoch, self.options.patience
-        assert patience != "auto"  # `Options.checked` made it a number
+        best, patience = self.history.best_epoch, self.options.patience_for(self.valid, self.trainer.anneals)
         return patience is not None and best is not None and len(self.history) - best >= patience
 
     def _step_scheduler(self, metric: float) -> None:

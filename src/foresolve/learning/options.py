@@ -29,7 +29,7 @@ class Options:
 
     epochs: int = 100
     batch_size: int | Literal["auto"] = 32
-    lr: float | Literal["auto"] = 1e-2
+    lr: float | Literal["auto"] | None = None
     optimizer: torch.optim.Optimizer | Callable[..., torch.optim.Optimizer] | None = None
     scheduler: Any = "auto"
     anneal: Schedule | Mapping[str, Schedule] | None = None
@@ -65,9 +65,8 @@ class Options:
         return replace(
             self,
             epochs=checks.positive_int("epochs", self.epochs, zero=True),
-            patience=self._patience(valid),
             batch_size="auto" if self.batch_size == "auto" else checks.positive_int("batch_size", self.batch_size),
-            lr=self._checked_lr(),
+            lr=self._checked_lr(loss),
             anneal=_schedules(self.anneal),
             monitor=self._checked_monitor(valid, loss),
             clip=None if self.clip is None else checks.positive("clip", self.clip),
@@ -75,11 +74,11 @@ class Options:
             on_failure=checks.one_of("on_failure", self.on_failure, get_args(Failure)),
         )
 
-    def _patience(self, valid: DecisionDataset | None) -> int | None:
-        """By default a quarter of the epochs, where there is validation data."""
+    def patience_for(self, valid: DecisionDataset | None, anneals: bool) -> int | None:
+        """By default a quarter of the epochs, where there is validation data, and nothing that is yet to change."""
         if self.patience != "auto":
             return self.patience
-        return None if valid is None else max(LEAST_PATIENCE, self.epochs // 4)
+        return None if valid is None or anneals else max(LEAST_PATIENCE, self.epochs // 4)
 
     def _checked_monitor(self, valid: DecisionDataset | None, loss: Loss | None) -> Monitor:
         """By default regret; where the truth is not known, the distance to the decisions on record ("agreement").
@@ -99,10 +98,12 @@ class Options:
             raise checks.fail("monitor", '"agreement" or "loss" for such validation data', "'regret'", remedy)
         return checks.one_of("monitor", self.monitor, get_args(Monitor))
 
-    def _checked_lr(self) -> Any:
+    def _checked_lr(self, loss: Loss | None) -> Any:
         """A number where an optimizer is made with it; `torch.optim` has no use for a negative one, some for 0."""
         if self.lr == "auto":
             return self.lr
+        if self.lr is None:
+            return Loss.lr if loss is None else loss.lr
         if self.optimizer is None:
             return checks.positive("lr", self.lr)
         return checks.between("lr", self.lr, "[0, inf)") if isinstance(self.optimizer, type) else self.lr

@@ -13,7 +13,8 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.progress import reporting
 from foresolve.errors import ForesolveError, ForesolveWarning
-from foresolve.layers.smoothing import RelativeGamma, SmoothedLayer
+from foresolve.layers.gamma_rules import RelativeGamma
+from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.learning.checkpoint import Checkpoint
 from foresolve.learning.history import History
 from foresolve.learning.options import Options
@@ -35,7 +36,7 @@ def check_search(options: Options, loss: Loss) -> None:
     if "gamma" in options.schedules:
         remedy = "Leave one of the two out"
         raise checks.fail("gamma", "None where `anneal` sets it", repr(options.gamma), remedy)
-    layers = smoothed_layers(loss)
+    layers = loss.smoothed_layers
     if not layers:
         got = f"{type(loss).__name__}, which has none"
         raise checks.fail("gamma", "left out for a loss without a smoothed layer", got, "Nothing is smoothed there")
@@ -62,11 +63,11 @@ def choose(ready: Preparation, options: Options) -> tuple[Options, dict[str, Any
         return options, recorded
     chosen: dict[str, Any] = {}
     budget = SHARE * options.epochs / len(options.searched)
-    usual = Options()
+    usual = {"lr": ready.loss.lr, "batch_size": Options().batch_size}
     trial = replace(options, checkpoint=None, resume=False, progress=False, patience=None, gamma=None)
     for name in ("lr", "batch_size"):
         if name in options.searched:
-            trial = replace(trial, **{name: getattr(usual, name)})
+            trial = replace(trial, **{name: usual[name]})
     for name in options.searched:
         candidates, default = _candidates(ready, name)
         score = _trial(ready, trial, name)
@@ -80,11 +81,11 @@ def choose(ready: Preparation, options: Options) -> tuple[Options, dict[str, Any
 def _candidates(ready: Preparation, name: str) -> tuple[list[Any], float]:
     """What may be chosen, and the default, which wins a tie."""
     if name == "lr":
-        return list(RATES), Options().lr  # type: ignore[return-value]
+        return list(RATES), ready.loss.lr
     if name == "batch_size":
         total = len(ready.train)
         return [size for size in BATCH_SIZES if size <= total] or [total], float(Options().batch_size)
-    base = smoothing_of(smoothed_layers(ready.loss)[0])
+    base = smoothing_of(ready.loss.smoothed_layers[0])
     return [base * multiple for multiple in MULTIPLES], base
 
 
@@ -157,11 +158,6 @@ def _recorded(options: Options) -> dict[str, Any] | None:
 # -- smoothing -------------------------------------------------------------------------------------------------------
 
 
-def smoothed_layers(loss: Loss) -> list[SmoothedLayer]:
-    """The layers of a loss that have a `gamma`."""
-    return [module for module in loss.modules() if isinstance(module, SmoothedLayer)]
-
-
 def smoothing_of(layer: SmoothedLayer) -> float:
     """What a layer smooths by: what was calibrated, the factor of a rule, or the number; of several, their mean."""
     if layer.calibration is not None:
@@ -174,11 +170,13 @@ def smoothing_of(layer: SmoothedLayer) -> float:
 
 def smooth_by(loss: Loss, number: float) -> None:
     """Let the first layer smooth by `number` (the factor of its rule), and others by as many times what they did."""
-    first, *others = smoothed_layers(loss)
+    first, *others = loss.smoothed_layers
     numbers = {layer: smoothing_of(layer) * (number / smoothing_of(first)) for layer in others}
     for layer, gamma in {first: number, **numbers}.items():
         rule = layer.gamma
-        if layer.calibration is None and isinstance(rule, RelativeGamma):
+        if layer.calibration is not None:
+            layer.calibration = layer.calibration.times(gamma / layer.calibration.gamma)
+        elif isinstance(rule, RelativeGamma):
             layer.gamma = replace(rule, factor=gamma)
         elif isinstance(rule, Tensor):
             layer.gamma = rule.detach() * (gamma / smoothing_of(layer))

@@ -142,15 +142,24 @@ class Trainer:
 
     def _anneal(self, epoch: int) -> None:
         progress = epoch / max(self.options.epochs - 1, 1)
+        for layer in self.loss.smoothed_layers:
+            layer.progress = progress
         for name, schedule in self.options.schedules.items():
             self.annealed[name] = schedule(progress)
             for module in self._holders[name]:
                 setattr(module, name, self.annealed[name])
 
     @property
+    def anneals(self) -> bool:
+        """Whether something about the loss changes from epoch to epoch."""
+        calibrations = [layer.calibration for layer in self.loss.smoothed_layers]
+        return bool(self.options.schedules) or any(known is not None and known.anneals for known in calibrations)
+
+    @property
     def gamma(self) -> float | None:
-        """What `anneal` has set it to; `None` where it is not annealed, or follows the data."""
-        value = self.annealed.get("gamma")
+        """What it was calibrated or annealed to; `None` where it is the caller's, or follows the data."""
+        layers = self.loss.smoothed_layers
+        value = layers[0].calibrated if layers and "gamma" not in self.annealed else self.annealed.get("gamma")
         if isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1):
             return float(value)
         return None

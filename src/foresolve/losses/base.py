@@ -39,8 +39,9 @@ class Loss(nn.Module):
         out beforehand.
     repair: `repair(x, problem) -> x`, what is carried out of a decision under the true constraints, for problems whose
         constraints `theta` makes; validation on regret goes by it too.
-    keep: the share of the way to the best decision that smoothed layers keep where nothing is said of their `gamma`
-        (`CalibratedGamma`).
+    keep: the share of the way to the best decision that smoothed layers keep where nothing is said of their `gamma`, or
+        two, at the beginning of a training and at its end (`CalibratedGamma`).
+    lr: the learning rate that `fit` begins with where it is given none.
     uses_theta: whether it looks at the true parameters; without, it learns from decisions alone (`batch.target()`).
     """
 
@@ -48,7 +49,8 @@ class Loss(nn.Module):
     uses_best: bool = False
     uses_theta: bool = True
     repair: Repair | None = None
-    keep: float = 0.97
+    keep: float | tuple[float, float] = 0.9
+    lr: float = 1e-3
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -92,11 +94,15 @@ class Loss(nn.Module):
         if self.uses_best:
             data = data.solve(on_failure=on_failure, progress=progress)
         if not valid and data.has_theta:
-            for layer in self.modules():
-                if isinstance(layer, SmoothedLayer):
-                    layer.calibrate(data.problem, data.theta, self.keep)
+            for layer in self.smoothed_layers:
+                layer.calibrate(data.problem, data.theta, self.keep)
         self._prepare(data, valid, progress)
         return data
+
+    @property
+    def smoothed_layers(self) -> list[SmoothedLayer]:
+        """The layers with a `gamma`."""
+        return [module for module in self.modules() if isinstance(module, SmoothedLayer)]
 
     def _prepare(self, data: DecisionDataset, valid: bool, progress: bool | Progress | None) -> None:
         """What else a loss has to do once with the data, whose best decisions are known by then."""

@@ -48,6 +48,8 @@ class DecisionLoss(Loss):
     tensor([-0.7500])
     """
 
+    keep = (0.6, 0.97)
+
     def __init__(self, layer: Layer, normalize: bool = False, *, repair: Repair | None = None) -> None:
         super().__init__()
         if not isinstance(layer, Layer):

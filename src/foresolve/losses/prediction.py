@@ -17,6 +17,9 @@ def _each(values: Tensor) -> Tensor:
     return values.flatten(1).mean(-1) if values.ndim > 1 else values
 
 
+PREDICTION_RATE = 1e-2  # in units of the data; decisions jump, and want smaller steps
+
+
 class MSE(Loss):
     r"""The mean squared error of an instance's parameters.
 
@@ -31,6 +34,8 @@ class MSE(Loss):
     >>> MSE()(torch.tensor([[1.0, 2.0]]), foresolve.Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
     tensor([2.])
     """
+
+    lr = PREDICTION_RATE
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""
@@ -56,6 +61,8 @@ class LogMSE(Loss):
     >>> LogMSE()(torch.tensor([[1.0, 10.0]]) * torch.e, batch).round(decimals=4)
     tensor([1.])
     """
+
+    lr = PREDICTION_RATE
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`."""
@@ -89,6 +96,8 @@ class CrossEntropy(Loss):
     logits: the model's output is the log-odds of `theta` (more accurate near 0 and 1), to be put through a sigmoid
         before a problem takes it.
     """
+
+    lr = PREDICTION_RATE
 
     def __init__(self, *, logits: bool = False) -> None:
         super().__init__()
@@ -125,6 +134,8 @@ class PredictionLoss(Loss):
     >>> loss(torch.tensor([[1.0, 2.0]]), foresolve.Batch(None, torch.tensor([[1.0, 4.0]]), foresolve.TopK(2, 1)))
     tensor([1.])
     """
+
+    lr = PREDICTION_RATE
 
     def __init__(self, torch_loss: Callable[[Tensor, Tensor], Tensor]) -> None:
         super().__init__()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import scipy.linalg
 import torch
 from torch import Tensor
 
-# Of the largest pivot: a column that adds less to the span of the others counts as one of them.
+# Of its norm: a column that adds less to the span of the others counts as one of them.
 DEPENDENT = 1e-6
 # With more variables all are smoothed: without some, every system has as many unknowns as there are variables.
 MOST_VARIABLES = 3_000
@@ -17,9 +19,9 @@ def smoothed_columns(moved: Tensor, equalities: Tensor) -> Tensor | None:
 
     Those whose coefficients are predicted are smoothed, so that they move with the prediction. The others (states,
     slacks, flows in between) need it only as far as the equality rows leave them open: :math:`\sum_{j \in S} x_j^2` is
-    strictly convex on :math:`A_{eq} d = 0` if and only if no :math:`d \ne 0` there is zero on :math:`S`, that is, if the
-    columns of :math:`A_{eq}` outside :math:`S` are independent. A pivoted QR decomposition finds as many of those as
-    there are; the rest is smoothed too.
+    strictly convex on :math:`A_{eq} d = 0` if and only if no :math:`d \ne 0` there is zero on :math:`S`, that is, if
+    the columns of :math:`A_{eq}` outside :math:`S` are independent. A pivoted QR decomposition finds as many of those
+    as there are; the rest is smoothed too.
 
     Parameters
     ----------
@@ -43,9 +45,9 @@ def smoothed_columns(moved: Tensor, equalities: Tensor) -> Tensor | None:
         return None
     columns = equalities[:, others].double()
     columns = columns / columns.norm(dim=0).clamp_min(torch.finfo(columns.dtype).tiny)
-    _, upper, order = scipy.linalg.qr(columns.numpy(), mode="economic", pivoting=True)
+    upper, order = cast(tuple[Any, Any], scipy.linalg.qr(columns.numpy(), mode="r", pivoting=True))
     pivots = abs(upper.diagonal())
-    rank = int((pivots > DEPENDENT * max(pivots.max(initial=0.0), DEPENDENT)).sum())
+    rank = int((pivots > DEPENDENT).sum())  # columns have norm 1, and so has the first pivot
     weights = torch.ones(len(moved), dtype=torch.float64)
     weights[others[torch.from_numpy(order[:rank].copy()).long()]] = 0.0
     return weights if rank else None

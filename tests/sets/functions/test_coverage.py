@@ -14,7 +14,7 @@ from torch import Tensor
 
 from foresolve.errors import InvalidInputError
 from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.layers.smoothing import RelativeGamma
+from foresolve.layers.gamma_rules import RelativeGamma
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation

@@ -91,7 +91,7 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
         *,
         hidden: Sequence[int] = (),
         epochs: int = 50,
-        lr: float = 0.01,
+        lr: float | None = None,
         batch_size: int = 32,
         patience: int | None = None,
         validation_fraction: float = 0.2,

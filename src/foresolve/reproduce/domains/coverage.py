@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
+from foresolve.layers.gamma_rules import RelativeGamma
 from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.layers.smoothing import RelativeGamma
 from foresolve.layers.wilder_multilinear import WilderMultilinear
 from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss

@@ -13,9 +13,9 @@ from foresolve.data.generated.facility_location import facility_location_data
 from foresolve.data.generated.knapsack import knapsack_data
 from foresolve.data.generated.shortest_path import shortest_path_data
 from foresolve.layers.base import Layer
+from foresolve.layers.gamma_rules import RelativeGamma
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import RelativeGamma
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.prediction import MSE

@@ -18,8 +18,8 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.data.generated.citations import citation_data
 from foresolve.data.real.cora import cora_data, load_cora
 from foresolve.data.real.registry import locate
+from foresolve.layers.gamma_rules import RelativeGamma
 from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.smoothing import RelativeGamma
 from foresolve.layers.wilder_quadratic import WilderQuadratic
 from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
