@@ -26,7 +26,7 @@ from foresolve.learning.loop import TrainingLoop
 from foresolve.learning.metrics import distance, ranges
 from foresolve.learning.named_losses import as_loss
 from foresolve.learning.options import Monitor, Options, Schedule
-from foresolve.learning.prediction import is_estimator
+from foresolve.learning.prediction import inference, is_estimator, predict
 from foresolve.learning.steps import Trainer
 from foresolve.learning.subsets import as_dataset
 from foresolve.losses.base import FROM_DECISIONS, Loss
@@ -63,7 +63,8 @@ def fit(
     Parameters
     ----------
     model: any module from features to `theta`; those of `foresolve.models` take the units of features and targets from
-        `train`, once, unless they were made with `standardize=False`. Or a `Baseline`, which is fitted in one go by its
+        `train`, once, unless they were made with `standardize=False` or their weights have been changed since. Or a
+        `Baseline`, which is fitted in one go by its
         own rule: then `loss` is `None` or one of prediction (and not used), and of the keyword arguments only
         `progress` has a meaning; any other that is not at its default is refused by name. A regressor or pipeline of
         scikit-learn is fitted as one.
@@ -145,8 +146,6 @@ def _prepared(
         remedy = "For a model on 'meta', `model.to_empty(device=...)` makes room for numbers"
         raise checks.fail("device", "one that holds numbers", "meta", remedy)
     loss.check_data(train)
-    if isinstance(unwrap(model), Reference):
-        unwrap(model).standardize(train)  # type: ignore[operator]
     model.to(where)
     loss.to(where)
     total = len(train)
@@ -159,12 +158,24 @@ def _prepared(
     train, valid = train.to(where), None if valid is None else valid.to(where)
     optimizer = options.optimizer_for(model)
     trainer = Trainer(model, loss, train, optimizer, options.scheduler_for(optimizer), options, where)
-    history = History(planned=options.epochs, left_out=total - len(train))
-    history.monitor = None if valid is None else options.monitor
+    _standardize(trainer)
+    history = History(planned=options.epochs, left_out=total - len(train), monitor=options.monitor)
     if options.checkpoint is None:
         return TrainingLoop(trainer, valid, None, history)
     identity = identity_of(unwrap(model), loss, optimizer, options.identity(len(train), train.weights))
     return TrainingLoop(trainer, valid, Checkpoint(options.checkpoint, identity), history)
+
+
+def _standardize(trainer: Trainer) -> None:
+    """Let a model of ours take the units of the training data, which it is known to fit: a refused one is as it was."""
+    model = getattr(trainer.module, "_orig_mod", trainer.module)  # of `torch.compile`
+    if not isinstance(model, Reference):
+        return
+    batch = trainer.train[: trainer.options.batch_size]
+    with inference(model):
+        batch.check_prediction(predict(model, batch.features))
+    model.standardize(trainer.train)
+    trainer.group.share_buffers(model)
 
 
 def _fit_baseline(

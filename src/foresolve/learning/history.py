@@ -70,11 +70,11 @@ class History:
         """The smallest monitored number, that of `best_epoch`; `None` without validation."""
         if self.best_epoch is None:
             return None
-        return self.start if self.best_epoch == 0 else self._monitored[self.best_epoch - 1]
+        return self.start if self.best_epoch == 0 else self.monitored[self.best_epoch - 1]
 
     @property
-    def _monitored(self) -> list[float | None]:
-        """What was monitored after each epoch."""
+    def monitored(self) -> list[float | None]:
+        """The monitored number of each epoch from 1 on; nothing without validation."""
         return [] if self.monitor is None else getattr(self, VALIDATED[self.monitor])
 
     def append(self, **row: Any) -> None:

@@ -34,7 +34,7 @@ class Reference(nn.Module):
         return dict(self._config)
 
     def standardize(self, train: Any) -> None:
-        """Take the units of features and targets from training data, unless they are known: `fit` calls it."""
+        """Take the units of features and targets from training data, where the model has units; `fit` calls it."""
 
 
 class Baseline(Reference):
