@@ -154,14 +154,8 @@ def test_subsets_of_torch_are_data_sets() -> None:
     first, second = random_split(data, [0.75, 0.25], generator=torch.Generator().manual_seed(0))
     inner = Subset(first, range(0, 30, 2))
     whole, parts = model(), model()
-    fit(
-        whole,
-        MSE(),
-        data.subset([first.indices[i] for i in inner.indices]),
-        data.subset(second.indices),
-        epochs=2,
-        lr=0.1,
-    )
+    indices = [first.indices[i] for i in inner.indices]
+    fit(whole, MSE(), data.subset(indices), data.subset(second.indices), epochs=2, lr=0.1)
     history = fit(parts, MSE(), inner, second, epochs=2, lr=0.1)
     assert same(whole, parts)
     assert len(history.valid_regret) == 2
