@@ -51,11 +51,11 @@ class Scaling(nn.Module):
         self.scale.copy_(scale.reshape(self.scale.shape))
         self.known.fill_(True)
 
-    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any, **more: Any) -> None:
         """Weights that were saved without units belong to those of before `measure`."""
         for name, buffer in Scaling(*self.center.shape).named_buffers():
             state_dict.setdefault(prefix + name, buffer)
-        super()._load_from_state_dict(state_dict, prefix, *rest)
+        super()._load_from_state_dict(state_dict, prefix, *rest, **more)
 
     def extra_repr(self) -> str:
         return f"{tuple(self.center.shape)}, {'known' if bool(self.known) else 'not yet known'}"
