@@ -265,6 +265,12 @@ class TestWhen:
             fit(net, MSE(), skewed(), epochs=1)
         assert same(net, before)
 
+    def test_weights_that_are_all_zero_are_refused_and_leave_no_units(self) -> None:
+        data, net = skewed(weights=[1.0] + [0.0] * 63).subset(range(1, 64)), MLP(3, 4, seed=0)
+        with pytest.raises(InvalidInputError, match="weight"):
+            fit(net, MSE(), data, epochs=1)
+        assert same(net, MLP(3, 4, seed=0))
+
     def test_within_a_model_of_ones_own_nothing_is_taken(self) -> None:
         """Nobody knows the units in between."""
         net = nn.Sequential(MLP(3, 6, seed=0), nn.ReLU(), MLP(6, 4, seed=1))

@@ -16,9 +16,10 @@ from foresolve._base import checks
 from foresolve._base.devices import find_device
 from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.inputs import check_some_weight
 from foresolve.data.solutions import Failure
 from foresolve.learning.checkpoint import Checkpoint, identity_of
-from foresolve.learning.distributed import unwrap
+from foresolve.learning.distributed import TrainingGroup, unwrap
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.features import arranged
 from foresolve.learning.history import History
@@ -156,9 +157,9 @@ def _prepared(
         by_loss = options.monitor == "loss"
         valid = loss.prepare(valid, valid=True, **effort) if by_loss else valid.solve(**effort)
     train, valid = train.to(where), None if valid is None else valid.to(where)
+    _standardize(model, train, options.batch_size)
     optimizer = options.optimizer_for(model)
     trainer = Trainer(model, loss, train, optimizer, options.scheduler_for(optimizer), options, where)
-    _standardize(trainer)
     history = History(planned=options.epochs, left_out=total - len(train), monitor=options.monitor)
     if options.checkpoint is None:
         return TrainingLoop(trainer, valid, None, history)
@@ -166,16 +167,17 @@ def _prepared(
     return TrainingLoop(trainer, valid, Checkpoint(options.checkpoint, identity), history)
 
 
-def _standardize(trainer: Trainer) -> None:
-    """Let a model of ours take the units of the training data, which it is known to fit: a refused one is as it was."""
-    model = getattr(trainer.module, "_orig_mod", trainer.module)  # of `torch.compile`
-    if not isinstance(model, Reference):
+def _standardize(model: nn.Module, train: DecisionDataset, batch_size: int) -> None:
+    """Let a model of ours take the units of data that it is known to fit: one that is refused is as it was."""
+    reference = getattr(unwrap(model), "_orig_mod", unwrap(model))  # `torch.compile` keeps it there
+    if not isinstance(reference, Reference):
         return
-    batch = trainer.train[: trainer.options.batch_size]
-    with inference(model):
-        batch.check_prediction(predict(model, batch.features))
-    model.standardize(trainer.train)
-    trainer.group.share_buffers(model)
+    check_some_weight("train", train.weights)
+    batch = train[:batch_size]
+    with inference(reference):
+        batch.check_prediction(predict(reference, batch.features))
+    reference.standardize(train)
+    TrainingGroup.here().share_buffers(reference)
 
 
 def _fit_baseline(
