@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -74,7 +75,9 @@ def trained(
     yield "as it started", start
     for setting, make, lr in candidates:
         model = copy.deepcopy(start)
-        foresolve.fit(model, make(), train, valid, epochs=epochs, lr=lr, patience=epochs, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", foresolve.NoImprovementWarning)  # one candidate of several
+            foresolve.fit(model, make(), train, valid, epochs=epochs, lr=lr, patience=epochs, **options)
         yield f"{setting}, learning rate {lr:g}", model
 
 

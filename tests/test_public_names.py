@@ -37,6 +37,7 @@ NAMES = [
     "MissingExtraError",
     "MultilinearRelaxation",
     "NoGradientWarning",
+    "NoImprovementWarning",
     "Policy",
     "ProbabilisticCoverage",
     "Problem",

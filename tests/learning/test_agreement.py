@@ -116,7 +116,7 @@ class TestFit:
         assert history.valid_regret == [None] * len(history)
         assert history.valid_loss == [None] * len(history)
         assert history.best_epoch is not None
-        best = history.valid_distance[history.best_epoch]
+        best = history.valid_distance[history.best_epoch - 1]
         assert best == min(value for value in history.valid_distance if value is not None)
         assert evaluate(net, valid, bootstrap=0).hamming == pytest.approx(best)  # the best weights are back
         assert before is not None
@@ -125,6 +125,7 @@ class TestFit:
         assert f"best validation distance {best:.2%}" in repr(history)
         assert history.plot().figure.axes[1].get_ylabel() == "distance to decisions on record (%)"
 
+    @pytest.mark.filterwarnings("ignore::foresolve.NoImprovementWarning")
     def test_other_monitors(self) -> None:
         train, known = recorded(), top_k_data(seed=1)
         loss = FenchelYoung(PerturbedAdditive(4))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import errno
 import json
 import os
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from foresolve._base import extras
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError, MissingExtraError
+from foresolve.errors import ForesolveError, InvalidInputError, MissingExtraError, NoImprovementWarning
 from foresolve.layers.perturbed import PerturbedAdditive
 from foresolve.learning.fitting import fit
 from foresolve.losses.base import Loss
@@ -22,7 +23,7 @@ from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.pool import SolutionPool
 from foresolve.losses.prediction import MSE
 from foresolve.models.mlp import MLP
-from learning.instances import NoisySquares, Squares, same, top_k_data
+from learning.instances import NoisySquares, Squares, model, same, top_k_data
 
 pytest.importorskip("safetensors")
 
@@ -67,11 +68,13 @@ def test_resumes_to_the_same_weights_bit_for_bit(make: Any, optimizer: Any, tmp_
     assert expected.valid_regret == history.valid_regret
     assert expected.lr == history.lr
     assert expected.best_epoch == history.best_epoch
+    assert expected.start == history.start
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint.safetensors"]
 
 
 def test_early_stopping_is_resumed_too(tmp_path: Path) -> None:
     settings = {"train": top_k_data(16), "valid": top_k_data(16, seed=1), "lr": 0.3, "patience": 4, "monitor": "loss"}
+    settings["scheduler"] = None  # the default one depends on `epochs`
     unbroken, paused = net(), net()
     expected = fit(unbroken, MSE(), epochs=100, **settings)
     assert expected.best_epoch is not None
@@ -84,6 +87,30 @@ def test_early_stopping_is_resumed_too(tmp_path: Path) -> None:
     assert len(finished) == len(expected)
     assert finished.stopped_early
     assert same(repeated, unbroken)
+
+
+def test_the_start_is_a_candidate_after_a_break_too(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"train": top_k_data(16), "valid": top_k_data(16, seed=1), "patience": None}
+    trained = model()
+    fit(trained, MSE(), **settings)
+    spoiled = copy.deepcopy(trained)
+    settings |= {"checkpoint": tmp_path, "lr": 10.0}
+    with pytest.warns(NoImprovementWarning):
+        first = fit(spoiled, MSE(), epochs=2, **settings)
+    with pytest.warns(NoImprovementWarning, match="none of 4 epochs"):
+        history = fit(model(seed=7), MSE(), epochs=4, resume=True, **settings)
+    assert history.start == first.start == history.best
+    assert history.best_epoch == 0
+    with pytest.warns(NoImprovementWarning):
+        fit(resumed := model(seed=7), MSE(), epochs=5, resume=True, **settings)
+    assert same(resumed, trained)
+
+
+def test_a_run_that_was_stopped_in_its_first_epoch_has_its_start(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"train": top_k_data(30), "valid": top_k_data(10, seed=1), "epochs": 3, "batch_size": 8}
+    expected = fit(net(), NoisySquares(), **settings)
+    stopped = fit(net(), Impatient(1), checkpoint=tmp_path, **settings)
+    assert (len(stopped), stopped.start, stopped.interrupted) == (0, expected.start, True)
 
 
 class Impatient(NoisySquares):
@@ -203,6 +230,7 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore::foresolve.NoImprovementWarning")
 def test_other_weights_and_monitors_are_other_runs(tmp_path: Path) -> None:
     data = top_k_data()
     weights = torch.linspace(1.0, 2.0, len(data))
@@ -213,7 +241,8 @@ def test_other_weights_and_monitors_are_other_runs(tmp_path: Path) -> None:
         (data, {}, "weights = nothing"),
         (DecisionDataset(data.features, data.theta, data.problem, weights=weights.flip(0)), {}, "weights = "),
         (weighted, {"monitor": "loss"}, "monitor = 'loss'"),
+        (weighted, {"valid": None}, "monitor = nothing"),
     ):
         with pytest.raises(InvalidInputError, match=f"one of the same settings, with {what}"):
-            fit(net(), MSE(), train, data, **run, **options)
+            fit(net(), MSE(), train, **{"valid": data} | run | options)
     assert len(fit(net(), MSE(), weighted, data, **run)) == 2

@@ -37,14 +37,15 @@ history = fit(net, SPOPlus(), epochs=3, **settings)
 torch.save((net.state_dict(), history.train_loss, history.valid_regret), out / f"spo{rank}.pt")
 
 unbroken, paused, resumed = model(0), model(0), model(7)
-fit(unbroken, NoisySquares(rank), epochs=4, **settings)
-fit(paused, NoisySquares(rank), epochs=2, checkpoint=out / "run", **settings)
-fit(resumed, NoisySquares(rank), epochs=4, checkpoint=out / "run", resume=True, **settings)
+constant = settings | {"scheduler": None}  # the default one depends on `epochs`
+fit(unbroken, NoisySquares(rank), epochs=4, **constant)
+fit(paused, NoisySquares(rank), epochs=2, checkpoint=out / "run", **constant)
+fit(resumed, NoisySquares(rank), epochs=4, checkpoint=out / "run", resume=True, **constant)
 same = all(torch.equal(a, b) for a, b in zip(unbroken.parameters(), resumed.parameters()))
 
-wrapped = torch.nn.parallel.DistributedDataParallel(model(0))
+wrapped = torch.nn.parallel.DistributedDataParallel(model(rank))
 fit(wrapped, SPOPlus(), epochs=3, **settings)
-ddp = all(torch.equal(a, b) for a, b in zip(wrapped.module.parameters(), net.parameters()))
+ddp = all(torch.equal(a, b) for a, b in zip(wrapped.module.state_dict().values(), net.state_dict().values()))
 
 skips = fit(model(0), Squares(fails=tuple(range(16))), epochs=2, on_failure="skip", **settings).skipped
 (out / f"checks{rank}.txt").write_text(f"{same} {ddp} {skips}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ def test_learns(loss: Any) -> None:
     before = evaluate(net, valid, bootstrap=0).normalized_regret
     history = fit(net, loss, train, valid, epochs=15, lr=0.05)
     assert history.train_loss[-1] < history.train_loss[0]
-    assert history.valid_regret[-1] < before / 2  # type: ignore[operator]
-    assert history.valid_regret[-1] == pytest.approx(evaluate(net, valid, bootstrap=0).normalized_regret, abs=1e-6)
+    assert history.best is not None
+    assert history.best < before / 2
+    assert history.best == pytest.approx(evaluate(net, valid, bootstrap=0).normalized_regret, abs=1e-6)
 
 
 def test_the_run_is_that_of_its_seed_and_leaves_the_global_generator_alone() -> None:
@@ -59,15 +61,23 @@ def test_optimizers_and_schedulers() -> None:
     fit(by_function, MSE(), top_k_data(), epochs=2, optimizer=lambda p: torch.optim.SGD(p, lr=0.2))
     assert same(by_class, by_function)
     history = fit(
-        model(), MSE(), top_k_data(), top_k_data(seed=1), epochs=4, lr=1.0, monitor="loss",
+        model(), MSE(), top_k_data(), top_k_data(seed=1), epochs=4, lr=0.1, monitor="loss",
         scheduler=lambda o: torch.optim.lr_scheduler.ReduceLROnPlateau(o, factor=0.1, patience=0, threshold=10.0),
     )  # fmt: skip
-    assert history.lr[-1] < 1.0  # type: ignore[operator]
+    assert history.lr[-1] < 0.1  # type: ignore[operator]
+
+
+def test_the_rate_falls_along_half_a_cosine_unless_told_otherwise() -> None:
+    data = top_k_data()
+    falling = [0.02 * (1 + math.cos(math.pi * done / 8)) / 2 for done in range(8)]
+    assert fit(model(), MSE(), data, epochs=8, lr=0.02).lr == pytest.approx(falling)
+    assert fit(model(), MSE(), data, epochs=3, lr=0.02, scheduler=None).lr == [0.02] * 3
+    assert fit(model(), MSE(), data, epochs=3, lr=0.02, optimizer=torch.optim.SGD).lr == [0.02] * 3
 
 
 def test_decisions_are_worked_out_once() -> None:
     train, valid = top_k_data(), top_k_data(seed=1)
-    fit(model(), SPOPlus(), train, valid, epochs=1)
+    fit(model(), SPOPlus(), train, valid, epochs=5)
     assert train.solved
     assert valid.solved
 
@@ -144,8 +154,9 @@ def test_subsets_of_torch_are_data_sets() -> None:
     first, second = random_split(data, [0.75, 0.25], generator=torch.Generator().manual_seed(0))
     inner = Subset(first, range(0, 30, 2))
     whole, parts = model(), model()
-    fit(whole, MSE(), data.subset([first.indices[i] for i in inner.indices]), data.subset(second.indices), epochs=2)
-    history = fit(parts, MSE(), inner, second, epochs=2)
+    indices = [first.indices[i] for i in inner.indices]
+    fit(whole, MSE(), data.subset(indices), data.subset(second.indices), epochs=2, lr=0.1)
+    history = fit(parts, MSE(), inner, second, epochs=2, lr=0.1)
     assert same(whole, parts)
     assert len(history.valid_regret) == 2
 
@@ -156,7 +167,7 @@ def test_a_regressor_is_fitted_itself() -> None:
     history = fit(ridge, None, data, data)
     expected = linear.Ridge().fit(data.features.double().numpy(), data.theta.double().numpy())
     np.testing.assert_allclose(ridge.coef_, expected.coef_)
-    assert (len(history), history.best_epoch) == (1, 0)
+    assert (len(history), history.start, history.best_epoch) == (1, None, 1)
     assert fit(linear.Ridge(), "mse", data).train_loss == history.train_loss
     with pytest.raises(InvalidInputError, match="`epochs` must be left out for a baseline; got epochs=3"):
         fit(ridge, None, data, epochs=3)
@@ -207,9 +218,10 @@ def test_every_argument_of_training_is_meaningless_or_progress() -> None:
 def test_a_baseline_takes_validation_progress_and_defaults() -> None:
     lengths: list[int] = []
     train, valid = top_k_data(), top_k_data(seed=1)
-    history = fit(ConstantMean(), None, train, valid, epochs=20, progress=lambda history: lengths.append(len(history)))
+    history = fit(ConstantMean(), None, train, valid, epochs=100, progress=lambda history: lengths.append(len(history)))
     assert lengths == [1]
-    assert history.valid_regret[0] == evaluate(ConstantMean().fit(train), valid, bootstrap=0).normalized_regret
+    assert history.best == evaluate(ConstantMean().fit(train), valid, bootstrap=0).normalized_regret
+    assert history.valid_regret == [history.best]
     assert len(fit(ConstantMean(), None, train, progress=False)) == 1
 
 

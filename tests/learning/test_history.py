@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -36,10 +37,19 @@ def test_as_table_and_plot() -> None:
     history = fit(model(), MSE(), top_k_data(), top_k_data(seed=1), epochs=3)
     pytest.importorskip("pandas")
     frame = history.to_frame()
-    assert list(frame.index) == [0, 1, 2]
-    assert frame["train_loss"].tolist() == history.train_loss
+    assert list(frame.index) == [0, 1, 2, 3]
+    assert math.isnan(frame["train_loss"][0])
+    assert frame["train_loss"].tolist()[1:] == history.train_loss
+    assert frame["valid_regret"].tolist() == [history.start, *history.valid_regret]
+    unvalidated = fit(model(), MSE(), top_k_data(), epochs=2).to_frame()
+    assert list(unvalidated.index) == [1, 2]
     pytest.importorskip("matplotlib")
-    assert history.plot().get_xlabel() == "epoch"
+    axes = history.plot()
+    assert axes.get_xlabel() == "epoch"
+    losses, regrets = (axis.get_lines()[0] for axis in axes.figure.axes)
+    assert losses.get_xdata().tolist() == [1, 2, 3]
+    assert regrets.get_xdata().tolist() == [0, 1, 2, 3]
+    assert regrets.get_ydata()[0] == pytest.approx(100 * history.start)  # type: ignore[operator]
     image = history._repr_png_()
     assert image is not None
     assert image[:4] == b"\x89PNG"
@@ -48,12 +58,18 @@ def test_as_table_and_plot() -> None:
 def test_every_column_grows_with_an_epoch() -> None:
     history = History(planned=3)
     assert repr(history) == "History(no epochs)"
+    assert history.best is None
     history.append(train_loss=2.0, valid_loss=0.5, seconds=0.25, skipped=1)
-    history.best_epoch = 0
+    history.monitor, history.start, history.best_epoch = "loss", 0.75, 1
     assert len(history) == 1
+    assert history.monitored == [0.5]
+    assert history.best == 0.5
     assert {len(getattr(history, name)) for name in COLUMNS} == {1}
     assert history.gamma == history.lr == history.valid_regret == [None]
     assert repr(history) == "History(1 epoch, loss 2, best validation loss 0.5 after epoch 1, 0.25 s, 1 skipped)"
+    history.start, history.best_epoch = 0.25, 0
+    assert history.best == 0.25
+    assert "best validation loss 0.25 before training: no epoch improved it" in repr(history)
     history.stopped_early = history.interrupted = True
     assert repr(history).endswith("stopped early, interrupted)")
 
@@ -78,9 +94,12 @@ def test_damaged_documents_are_refused(change: dict[str, object], message: str) 
 
 def test_the_plot_shows_what_was_monitored() -> None:
     pytest.importorskip("matplotlib")
-    history = History()
+    history = History(monitor="loss", start=2.5, best_epoch=1)
     for epoch in range(3):
         history.append(train_loss=3.0 - epoch, valid_loss=2.0 + epoch, seconds=0.1, skipped=0)
-    history.best_epoch = 0
-    labels = [text.get_text() for text in history.plot().get_legend().get_texts()]
+    axes = history.plot()
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == ["training loss", "validation loss", "best epoch"]
+    _, validation, best = axes.get_lines()
+    assert validation.get_xydata().tolist() == [[0, 2.5], [1, 2.0], [2, 3.0], [3, 4.0]]
+    assert set(best.get_xdata()) == {1}

@@ -8,9 +8,11 @@ import pytest
 import torch
 from torch import nn
 
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
 from foresolve.learning.fitting import fit
 from foresolve.learning.options import Options
+from learning.instances import top_k_data
 
 
 def test_they_are_the_arguments_of_fit_in_order_and_with_its_defaults() -> None:
@@ -20,7 +22,7 @@ def test_they_are_the_arguments_of_fit_in_order_and_with_its_defaults() -> None:
 
 def test_what_was_changed() -> None:
     assert Options().changed() == {}
-    assert Options(epochs=20, lr=1e-3, progress=None).changed() == {}
+    assert Options(epochs=100, lr=1e-2, patience="auto", progress=None).changed() == {}
     assert Options(lr=0.1, resume=True, progress=False).changed() == {"lr": 0.1, "resume": True, "progress": False}
 
 
@@ -28,6 +30,24 @@ def test_checked_options_have_their_types() -> None:
     options = Options(epochs=torch.tensor(3), clip=1, anneal=lambda p: p).checked(None)  # type: ignore[arg-type]
     assert (options.epochs, options.clip, list(options.schedules)) == (3, 1.0, ["gamma"])
     assert Options(anneal={"sigma": lambda p: 2 * p}).checked(None).schedules["sigma"](3.0) == 6.0
+
+
+@pytest.mark.parametrize(("epochs", "patience"), [(0, 5), (3, 5), (20, 5), (40, 10), (100, 25)])
+def test_patience_is_a_quarter_of_the_epochs_where_there_is_validation(epochs: int, patience: int) -> None:
+    data = top_k_data(4)
+    assert Options(epochs=epochs).checked(data).patience == patience
+    assert Options(epochs=epochs).checked(None).patience is None
+    assert Options(epochs=epochs, patience=None).checked(data).patience is None
+    assert Options(epochs=epochs, patience=7).checked(data).patience == 7
+
+
+def test_what_is_monitored() -> None:
+    data = top_k_data(4)
+    decisions = DecisionDataset(data.features, decisions=data.decisions, problem=data.problem)
+    assert Options().checked(data).monitor == "regret"
+    assert Options().checked(decisions).monitor == "agreement"
+    assert Options(monitor="loss").checked(data).monitor == "loss"
+    assert Options(monitor="loss").checked(None).monitor is None  # nothing to validate on
 
 
 def test_a_bar_is_shown_unless_a_function_gets_the_progress() -> None:

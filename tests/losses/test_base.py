@@ -51,6 +51,7 @@ def test_losses_of_the_truth_refuse_decisions_alone_before_any_work(name: str, m
 
 
 @pytest.mark.filterwarnings("ignore::foresolve.NoGradientWarning")
+@pytest.mark.filterwarnings("ignore::foresolve.NoImprovementWarning")
 @pytest.mark.parametrize("name", NEED_DECISIONS)
 def test_losses_of_decisions_need_nothing_else(name: str) -> None:
     loss, data = methods()[name], recorded()

@@ -13,9 +13,9 @@ import foresolve
 from foresolve.data.batch import Batch
 from foresolve.errors import InvalidInputError
 from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
+from foresolve.layers.gamma_rules import RelativeGamma
 from foresolve.layers.identity import IdentityProjection
 from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
-from foresolve.layers.gamma_rules import RelativeGamma
 from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.problems.top_k import TopK

@@ -89,6 +89,7 @@ def test_decisions_are_the_best_of_all(sense: Sense) -> None:
     assert torch.equal(problem.argmax(-problem.gain(theta)).sum(-1), torch.full((len(theta),), 2.0))
 
 
+@pytest.mark.filterwarnings("ignore::foresolve.NoImprovementWarning")
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_method_trains_where_parameters_are_fewer_than_variables(name: str, sense: Sense) -> None:

@@ -11,7 +11,7 @@ from foresolve._base import checks, files
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
 
-KIND, SCHEMA = "foresolve checkpoint", 2
+KIND, SCHEMA = "foresolve checkpoint", 3
 NAME = "checkpoint.safetensors"
 
 

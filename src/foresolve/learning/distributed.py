@@ -49,6 +49,12 @@ class TrainingGroup:
         distributed.gather_object(value, values if self.rank == 0 else None)
         return values
 
+    def share_buffers(self, module: nn.Module) -> None:
+        """Those of the first process, for all."""
+        if self.world > 1:
+            for buffer in module.buffers():
+                distributed.broadcast(buffer, 0)
+
     def wait(self) -> None:
         """Until all are here."""
         if self.world > 1:

@@ -61,11 +61,11 @@ def fit(
     Parameters
     ----------
     model: any module from features to `theta`; those of `foresolve.models` take the units of features and targets from
-        `train`, once, unless they were made with `standardize=False`. `Standardized(module)` gives them to any other,
-        `Correction(forecaster, network)` learns what a forecaster gets wrong. Or a `Baseline`, which is fitted in one
-        go by its own rule: then `loss` is `None` or one of prediction (and not used), and of the keyword arguments only
-        `progress` has a meaning; any other that is not at its default is refused by name. A regressor or pipeline of
-        scikit-learn is fitted as one.
+        `train`, once, unless they were made with `standardize=False` or their weights have been changed since.
+        `Standardized(module)` gives them to any other, `Correction(forecaster, network)` learns what a forecaster gets
+        wrong. Or a `Baseline`, which is fitted in one go by its own rule: then `loss` is `None` or one of prediction
+        (and not used), and of the keyword arguments only `progress` has a meaning; any other that is not at its default
+        is refused by name. A regressor or pipeline of scikit-learn is fitted as one.
     loss: a `Loss`, or its name: "spo+", "decision", "fenchel_young", "mse", ... (a wrong one gets the list). Its layers
         and generators are part of what a checkpoint remembers. Only the model is trained.
     train: with the best decisions under the truth, which are worked out first where the loss needs them; or a `Subset`

@@ -80,7 +80,7 @@ class History:
 
     @property
     def monitored(self) -> list[float | None]:
-        """What was monitored after each epoch."""
+        """The monitored number of each epoch from 1 on; nothing without validation."""
         return [] if self.monitor is None else getattr(self, VALIDATED[self.monitor])
 
     def append(self, **row: Any) -> None:

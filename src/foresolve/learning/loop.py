@@ -14,10 +14,12 @@ from foresolve._base import checks
 from foresolve._base.progress import reporting
 from foresolve._base.randomness import own_randomness
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, NoImprovementWarning
+from foresolve.errors import ForesolveError, NoImprovementWarning, SolverError
 from foresolve.learning.checkpoint import Checkpoint
 from foresolve.learning.history import History
 from foresolve.learning.steps import Trainer
+
+NEGLIGIBLE = 1e-6  # a regret, or a share of entries, that no training need lower: the rounding of single precision
 
 
 class TrainingLoop:
@@ -26,7 +28,7 @@ class TrainingLoop:
     Parameters
     ----------
     trainer: of the steps; its options are those of the loop.
-    valid: scored after each epoch.
+    valid: scored before the first epoch and after each.
     file: where the state is kept; `None` for nowhere.
     history: without epochs; where a run is resumed, its own takes the place.
     name: what progress says is being done.
@@ -75,23 +77,35 @@ class TrainingLoop:
                 self.history.interrupted = True
         if self.best_state is not None:
             self.trainer.module.load_state_dict(self.best_state)
-        perfect = self.options.monitor != "loss" and self.best <= 0
-        if self.history.best_epoch == 0 and len(self.history) and not perfect and not self.history.interrupted:
-            self._warn_of_start()
+        self._warn_of_start()
         return self.history
 
     def _validate_start(self) -> None:
         """The weights that training begins with are the first candidate."""
-        if self.valid is None or self.history.start is not None:
+        if self.valid is None or len(self.history):
             return
-        score = self.trainer.validate(self.valid)
-        self.history.start, self.history.best_epoch = score, 0
-        self.best, self.best_state = score, copy.deepcopy(self.trainer.module.state_dict())
+        try:
+            self.history.start = self.trainer.validate(self.valid)
+        except SolverError:
+            if self.options.on_failure == "raise":
+                raise
+            return  # on no instance is there a decision: any epoch is better
+        self._remember(self.history.start, 0)
+
+    def _remember(self, score: float, epoch: int) -> None:
+        """Keep the weights where they validate better than all before."""
+        if score < self.best:
+            self.best, self.history.best_epoch = score, epoch
+            self.best_state = copy.deepcopy(self.trainer.module.state_dict())
 
     def _warn_of_start(self) -> None:
-        monitored = [value for value in self.history.monitored if value is not None]
+        """Where training was for nothing, though there was something to gain."""
+        history, shares = self.history, self.options.monitor != "loss"
+        if history.best_epoch != 0 or history.interrupted or not len(history) or (shares and self.best <= NEGLIGIBLE):
+            return
+        monitored = [value for value in history.monitored if value is not None]
         checks.warn(
-            f"none of {len(self.history)} epochs validated better than the weights before training "
+            f"none of {len(history)} epochs validated better than the weights before training "
             f"({self.options.monitor} {self.best:.4g}, at best {min(monitored):.4g} after an epoch): "
             "the model has the weights it came with. Lower `lr`, or take another loss; docs/choosing.md",
             NoImprovementWarning,
@@ -118,9 +132,8 @@ class TrainingLoop:
                 lr=lr,
                 skipped=trainer.skipped,
             )
-            if score is not None and score < self.best:
-                self.best, history.best_epoch = score, epoch + 1
-                self.best_state = copy.deepcopy(trainer.module.state_dict())
+            if score is not None:
+                self._remember(score, epoch + 1)
             history.stopped_early = self._out_of_patience() and len(history) < self.options.epochs
             self._save()
             report(history)

@@ -80,14 +80,20 @@ class Options:
             return self.patience
         return None if valid is None or anneals else max(LEAST_PATIENCE, self.epochs // 4)
 
-    def _checked_monitor(self, valid: DecisionDataset | None, loss: Loss | None) -> Monitor:
+    def _checked_monitor(self, valid: DecisionDataset | None, loss: Loss | None) -> Monitor | None:
         """By default regret; where the truth is not known, the distance to the decisions on record ("agreement").
+
+        Nothing without validation data: a run that is resumed is validated as it was before, or not at all.
 
         Where `theta` makes constraints, decisions under a prediction may be infeasible: without a `repair` of the loss
         their regret means nothing, and the loss is watched.
         """
-        known = valid is None or valid.has_theta
-        feasible = valid is None or "fixed" in valid.problem.traits or (loss is not None and loss.repair is not None)
+        if self.monitor is not None:
+            checks.one_of("monitor", self.monitor, get_args(Monitor))
+        if valid is None:
+            return None
+        known = valid.has_theta
+        feasible = "fixed" in valid.problem.traits or (loss is not None and loss.repair is not None)
         if self.monitor is None:
             return ("regret" if feasible else "loss") if known else "agreement"
         if self.monitor == "regret" and not feasible:
@@ -96,7 +102,7 @@ class Options:
         if self.monitor == "regret" and not known:
             remedy = 'Of decisions alone no regret is known; leave `monitor` out for "agreement"'
             raise checks.fail("monitor", '"agreement" or "loss" for such validation data', "'regret'", remedy)
-        return checks.one_of("monitor", self.monitor, get_args(Monitor))
+        return self.monitor
 
     def _checked_lr(self, loss: Loss | None) -> Any:
         """A number where an optimizer is made with it; `torch.optim` has no use for a negative one, some for 0."""

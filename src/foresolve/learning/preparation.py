@@ -12,14 +12,18 @@ from torch import nn
 from foresolve._base import checks
 from foresolve._base.devices import find_device
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.inputs import check_some_weight
 from foresolve.learning.checkpoint import Checkpoint, identity_of
-from foresolve.learning.distributed import unwrap
+from foresolve.learning.distributed import TrainingGroup, unwrap
 from foresolve.learning.history import History
 from foresolve.learning.loop import TrainingLoop
 from foresolve.learning.options import Options
+from foresolve.learning.prediction import inference, predict
 from foresolve.learning.steps import Trainer
 from foresolve.losses.base import Loss
 from foresolve.models.reference import Reference
+
+SOME = 32  # instances that a model must fit before it takes the units of all
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,6 @@ class Preparation:
             remedy = "For a model on 'meta', `model.to_empty(device=...)` makes room for numbers"
             raise checks.fail("device", "one that holds numbers", "meta", remedy)
         loss.check_data(train)
-        reference = unwrap(model)
-        if isinstance(reference, Reference):
-            reference.standardize(train)
         model.to(where)
         loss.to(where)
         total = len(train)
@@ -60,8 +61,9 @@ class Preparation:
         if valid is not None:
             by_loss = options.monitor == "loss"
             valid = loss.prepare(valid, valid=True, **effort) if by_loss else valid.solve(**effort)
-        valid = None if valid is None else valid.to(where)
-        return cls(model, loss, train.to(where), valid, where, total - len(train))
+        train, valid = train.to(where), None if valid is None else valid.to(where)
+        _standardize(model, train)
+        return cls(model, loss, train, valid, where, total - len(train))
 
     def copied(self) -> Self:
         """With copies of model and loss, on the same data."""
@@ -73,9 +75,23 @@ class Preparation:
         scheduler = options.scheduler_for(optimizer)
         trainer = Trainer(self.model, self.loss, self.train, optimizer, scheduler, options, self.device)
         history = History(planned=options.epochs, left_out=self.left_out)
-        history.monitor = None if self.valid is None else options.monitor
+        history.monitor = options.monitor
         file = None
         if options.checkpoint is not None:
             settings = options.identity(len(self.train), self.train.weights)
             file = Checkpoint(options.checkpoint, identity_of(unwrap(self.model), self.loss, optimizer, settings))
         return TrainingLoop(trainer, self.valid, file, history, name)
+
+
+def _standardize(model: nn.Module, train: DecisionDataset) -> None:
+    """Let a model of ours take the units of data that it is known to fit: one that is refused is as it was."""
+    reference = getattr(unwrap(model), "_orig_mod", unwrap(model))  # `torch.compile` keeps it there
+    if not isinstance(reference, Reference):
+        return
+    check_some_weight("train", train.weights)
+    if reference.predicts:
+        batch = train[:SOME]
+        with inference(reference):
+            batch.check_prediction(predict(reference, batch.features))
+    reference.standardize(train)
+    TrainingGroup.here().share_buffers(reference)

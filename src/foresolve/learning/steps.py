@@ -64,14 +64,14 @@ class Trainer:
         total, count, skipped = self.group.total([total, count, self.skipped], self.device)
         self.skipped = int(skipped)
         if not count:
-            raise SolverError(f"a solver failed on every training instance of epoch {epoch}")
+            raise SolverError(f"a solver failed on every training instance of epoch {epoch + 1}")
         return total / count
 
     def _step(self, batch: Batch, epoch: int, number: int) -> tuple[float, int]:
         """One batch: the sum of its losses, and how many instances have one."""
         self.optimizer.zero_grad()
         theta_hat = predict(self.model, batch.features)
-        place = _Place(epoch, number, batch.index)
+        place = _Place(epoch + 1, number, batch.index)  # epoch 0 are the weights before training
         try:
             losses = self._losses(theta_hat, batch)
         except Exception:

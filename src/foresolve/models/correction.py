@@ -111,6 +111,14 @@ class Correction(Reference):
         """Those of the forecaster."""
         return self.forecaster.known_columns() if isinstance(self.forecaster, Reference) else None
 
+    @property
+    def predicts(self) -> bool:
+        """Not before its forecaster is fitted."""
+        forecaster = self.forecaster
+        if isinstance(forecaster, Baseline):
+            return forecaster._fitted is not None
+        return not isinstance(forecaster, Reference) or forecaster.predicts
+
     def standardize(self, train: Any) -> None:
         if bool(self.units.known):
             return

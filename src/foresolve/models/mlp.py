@@ -14,11 +14,10 @@ from torch.nn import functional
 from foresolve._base import checks
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.models.heads import Head, apply_head, check_head
-from foresolve.models.reference import Reference
-from foresolve.models.scaling import Scaling, TargetScaling, weights_of_rows
+from foresolve.models.scaling import ScaledReference, Scaling, TargetScaling, rows_of, weights_of_rows
 
 
-class MLP(Reference):
+class MLP(ScaledReference):
     r"""A linear model or a network of ReLU layers, with an output that suits the domain.
 
     .. math::
@@ -38,8 +37,9 @@ class MLP(Reference):
     head: `h`: "free" (nothing), "probability" (sigmoid), "non_negative" (softplus) or "positive" (exponential, for
         skewed targets).
     standardize: the first `fit` takes the units of features and targets from its training data: buffers `units_in` and
-        `units_out`, saved with the weights. Features are standardized; outputs are in units of the targets, and start
-        at their mean (`TargetScaling` has the formulas). Later calls of `fit` leave them as they are.
+        `units_out`, saved with the weights. Features are standardized; outputs are in units of the targets, around
+        their mean (`TargetScaling` has the formulas). Later calls of `fit` leave them as they are, and the first one
+        does so too where weights have been changed since they were drawn.
     seed: of the initial weights, which follow the rule of `nn.Linear`: an integer, a `torch.Generator` to draw from, or
         `None` for torch's global one.
 
@@ -81,6 +81,7 @@ class MLP(Reference):
         self.units_in = Scaling(inputs) if standardize else None
         columns = shape if shape is not None else () if outputs is None else (widths[-1],)
         self.units_out = TargetScaling(self.head, *columns) if standardize else None
+        self._drawn = self._digest() if standardize else None
 
     def forward(self, features: Tensor) -> Tensor:
         a = features.flatten(1) if self._shape is not None else features
@@ -95,10 +96,10 @@ class MLP(Reference):
             theta = theta.squeeze(-1)
         return apply_head(self.head, theta) if self.units_out is None else self.units_out(theta)
 
-    def standardize(self, train: Any) -> None:
-        if self.units_in is None or self.units_out is None or bool(self.units_in.known):
-            return
-        rows = train.features.reshape(-1, len(self.units_in.center))
+    def _measure(self, train: Any) -> None:
+        assert self.units_in is not None
+        assert self.units_out is not None
+        rows = rows_of(train.features, len(self.units_in.center))
         self.units_in.measure(rows, weights_of_rows(train.weights, len(rows)))
         if train.has_theta:
             targets = train.theta.reshape(-1, *self.units_out.center.shape)

@@ -12,13 +12,12 @@ from foresolve._base import checks
 from foresolve._base.randomness import Seed
 from foresolve.models.heads import Head, apply_head, check_head
 from foresolve.models.mlp import MLP, linear, weights_from
-from foresolve.models.reference import Reference
-from foresolve.models.scaling import Scaling, TargetScaling, rows_of, weights_of_rows
+from foresolve.models.scaling import ScaledReference, Scaling, TargetScaling, rows_of, weights_of_rows
 
 _PAIR = 'a tuple of two tensors (B, nodes, d), or a dict with "left" and "right"'
 
 
-class PairReference(Reference):
+class PairReference(ScaledReference):
     """A network on pairs, with units of both sides' features and of the targets."""
 
     def _make_units(self, left: int, right: int, head: Head, standardize: bool, siamese: bool = False) -> None:
@@ -28,6 +27,7 @@ class PairReference(Reference):
         self.units_out = TargetScaling(self.head) if standardize else None
         if not standardize:
             self._config["standardize"] = False
+        self._drawn = self._digest() if standardize else None
 
     def _scaled(self, nodes: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         a, b = nodes
@@ -38,14 +38,15 @@ class PairReference(Reference):
     def _out(self, theta: Tensor) -> Tensor:
         return apply_head(self.head, theta) if self.units_out is None else self.units_out(theta)
 
-    def standardize(self, train: Any) -> None:
-        if self.units_left is None or self.units_right is None or self.units_out is None or bool(self.units_left.known):
-            return
-        a, b = pair(train.features)
-        for side, units in ((a, self.units_left), (b, self.units_right)):
-            if self.units_left is self.units_right:
-                side = torch.cat([a, b], 1)
-            rows = rows_of(side, len(units.center))
+    def _measure(self, train: Any) -> None:
+        assert self.units_left is not None
+        assert self.units_right is not None
+        assert self.units_out is not None
+        sides = [(self.units_left, pair(train.features)[0]), (self.units_right, pair(train.features)[1])]
+        if self.units_left is self.units_right:
+            sides = [(self.units_left, torch.cat(pair(train.features), 1))]
+        for units, nodes in sides:
+            rows = rows_of(nodes, len(units.center))
             units.measure(rows, weights_of_rows(train.weights, len(rows)))
         if train.has_theta:
             targets = train.theta.flatten()

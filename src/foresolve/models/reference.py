@@ -40,8 +40,13 @@ class Reference(nn.Module):
         """The arguments that make the same model, fit for JSON, but for the modules of `wraps`."""
         return dict(self._config)
 
+    @property
+    def predicts(self) -> bool:
+        """Whether it predicts before it has seen data."""
+        return True
+
     def standardize(self, train: Any) -> None:
-        """Take the units of features and targets from training data, unless they are known: `fit` calls it."""
+        """Take the units of features and targets from training data, where the model has units; `fit` calls it."""
 
 
 class Baseline(Reference):

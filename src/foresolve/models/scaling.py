@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from foresolve.data.fingerprint import fingerprint
 from foresolve.models.heads import Head
+from foresolve.models.reference import Reference
 
 UNIT_SOFTPLUS = math.log(math.e - 1)  # softplus of it is 1
 LEAST_SHARE = 1e-3  # how near 0 and 1 a mean probability is taken to be at most
 FLAT = 1e-6  # a column that varies by less than this share of its size is constant
+TINY = torch.finfo(torch.float32).tiny  # a deviation below it is 0 in the numbers of most models
 
 
 class Scaling(nn.Module):
-    """Standardized columns, `(a - center) / scale`; nothing before `measure` and where a column is constant.
+    """Standardized columns, `(a - center) / scale`; as they are before `measure`, and in units of 1 where constant.
 
     Parameters
     ----------
@@ -46,6 +50,12 @@ class Scaling(nn.Module):
         self.center.copy_(center.reshape(self.center.shape))
         self.scale.copy_(scale.reshape(self.scale.shape))
         self.known.fill_(True)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any, **more: Any) -> None:
+        """Weights that were saved without units belong to those of before `measure`."""
+        for name, buffer in Scaling(*self.center.shape).named_buffers():
+            state_dict.setdefault(prefix + name, buffer)
+        super()._load_from_state_dict(state_dict, prefix, *rest, **more)
 
     def extra_repr(self) -> str:
         return f"{tuple(self.center.shape)}, {'known' if bool(self.known) else 'not yet known'}"
@@ -88,11 +98,37 @@ class TargetScaling(Scaling):
             return
         mean = moments(table, weights)[0]
         if self.head == "probability":
+            if bool(((table < 0) | (table > 1)).any()):
+                return
             share = mean.clamp(LEAST_SHARE, 1 - LEAST_SHARE)
             self._set((share / (1 - share)).log(), torch.ones_like(mean))
         elif bool((mean > 0).any()):
             mean = torch.where(mean > 0, mean, mean[mean > 0].mean())
             self._set(torch.full_like(mean, UNIT_SOFTPLUS), mean)
+
+
+class ScaledReference(Reference):
+    """A network in the units of the data that it is first trained on; a subclass gives `_measure`."""
+
+    _drawn: str | None = None  # a digest of the weights as they were drawn; `None` for a network without units
+
+    def standardize(self, train: Any) -> None:
+        """Take the units of features and targets from training data, unless they are known; `fit` calls it.
+
+        Weights that have been changed since they were drawn (trained, loaded, set) belong to the units they were
+        changed in: then nothing is done.
+        """
+        units = [module for module in self.modules() if isinstance(module, Scaling)]
+        if units and not any(bool(unit.known) for unit in units) and self._drawn == self._digest():
+            self._measure(train)
+
+    @abstractmethod
+    def _measure(self, train: Any) -> None:
+        """Let each `Scaling` take its units."""
+
+    def _digest(self) -> str | None:
+        weights = [parameter.detach() for parameter in self.parameters()]
+        return None if any(w.is_meta for w in weights) else fingerprint(*(w.float().cpu() for w in weights))
 
 
 def moments(table: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -102,7 +138,7 @@ def moments(table: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tenso
     share = (share / share.sum()).to(table.device)
     center = torch.tensordot(share, table, 1)
     deviation = torch.tensordot(share, (table - center).square(), 1).sqrt()
-    return center, torch.where(deviation > FLAT * center.abs(), deviation, 0.0)
+    return center, torch.where(deviation > (FLAT * center.abs()).clamp_min(TINY), deviation, 0.0)
 
 
 def weights_of_rows(weights: Tensor | None, rows: int) -> Tensor | None:

@@ -9,11 +9,10 @@ from torch import Tensor, nn
 from foresolve._base import checks
 from foresolve.models.heads import Head, check_head
 from foresolve.models.open_scaling import OpenTargetScaling, TableScaling, beside, target_shape
-from foresolve.models.reference import Reference
-from foresolve.models.scaling import weights_of_rows
+from foresolve.models.scaling import ScaledReference, weights_of_rows
 
 
-class Standardized(Reference):
+class Standardized(ScaledReference):
     r"""Any module, with standardized features and outputs in the units of the targets.
 
     .. math::
@@ -76,14 +75,13 @@ class Standardized(Reference):
         self.units_out = OpenTargetScaling(self.head, *known.get("targets", ()))
         beside(self.units_in, module)
         beside(self.units_out, module)
+        self._drawn = self._digest()
 
     def forward(self, features: Any) -> Tensor:
         """Predicted parameters `(B, ...)`."""
         return self.units_out(self.module(self.units_in(features)))
 
-    def standardize(self, train: Any) -> None:
-        if len(self.units_in) or bool(self.units_out.known):
-            return
+    def _measure(self, train: Any) -> None:
         if self._scales_features:
             self.units_in.measure(train.features, train.weights)
         if train.has_theta:

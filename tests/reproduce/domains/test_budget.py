@@ -7,8 +7,8 @@ import torch
 
 from foresolve.data.generated.budget import read_edges
 from foresolve.errors import InvalidInputError
-from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.gamma_rules import RelativeGamma
+from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.losses.decision import DecisionLoss
 from foresolve.report.records import Config
 from foresolve.reproduce.domains import budget

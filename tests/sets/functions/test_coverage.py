@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from foresolve.errors import InvalidInputError
-from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.gamma_rules import RelativeGamma
+from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.functions.facility import FacilityLocation
