@@ -37,6 +37,7 @@ class Setting:
     train, valid: how many.
     model: made anew for a data set and a seed.
     misspecified: whether the model cannot represent the mean of the parameters.
+    network: a larger model, for a two-stage reference.
     dated: whether instances follow each other in time.
     """
 
@@ -47,6 +48,7 @@ class Setting:
     valid: int
     model: Callable[[DecisionDataset, int], nn.Module]
     misspecified: bool
+    network: Callable[[DecisionDataset, int], nn.Module]
     test: int = TEST
     dated: bool = False
 
@@ -68,9 +70,14 @@ def rows(head: str = "free", hidden: tuple[int, ...] = ()) -> Callable[[Decision
     return make
 
 
-def pairs(data: DecisionDataset, seed: int) -> nn.Module:
-    left, right = (data.features[side].shape[-1] for side in ("left", "right"))
-    return BilinearPairs(left, right, 4, head="free", seed=seed)
+def pairs(hidden: int | None) -> Callable[[DecisionDataset, int], nn.Module]:
+    """Inner products of embeddings, linear or not."""
+
+    def make(data: DecisionDataset, seed: int) -> nn.Module:
+        left, right = (data.features[side].shape[-1] for side in ("left", "right"))
+        return BilinearPairs(left, right, 4, hidden, head="free", seed=seed)
+
+    return make
 
 
 def paths(degree: int, grid: int) -> Callable[[int, int], DecisionDataset]:
@@ -155,20 +162,28 @@ def plans(count: int, seed: int) -> DecisionDataset:
     return price_data(count, problem=battery(), seed=seed)
 
 
+LINEAR, LARGER = rows(), rows(hidden=(64,))
+
 SETTINGS = (
-    Setting("path 5x5, linear", "costs linear in the features", paths(1, 5), 1000, 250, rows(), False),
-    Setting("path 5x5, degree 6", "much data", paths(6, 5), 1000, 250, rows(), True),
-    Setting("path 5x5, little data", "degree 6, 100 instances", paths(6, 5), 100, 50, rows(), True),
-    Setting("path 5x5, skewed noise", "logarithms linear", skewed_paths, 500, 150, rows(), True),
-    Setting("path 12x12, degree 6", "", paths(6, 12), 300, 100, rows(), True, test=300),
-    Setting("cells 12x12", "terrain, linear in colors", cells, 200, 60, rows(), True, test=200),
-    Setting("knapsack 1-D", "degree 4", knapsacks(1, 4), 400, 100, rows(), True, test=300),
-    Setting("knapsack 2-D", "degree 4", knapsacks(2, 4), 400, 100, rows(), True, test=300),
-    Setting("matching 12x12", "worth is exp of products", matches, 200, 60, pairs, True, test=300),
-    Setting("top 10 of 50, linear", "little data", chosen(False), 50, 25, rows(), False),
-    Setting("top 10 of 50, skewed", "fourth power", chosen(True), 200, 60, rows(), True),
-    Setting("budget", "coverage, 40 x 100", budgets, 80, 20, rows("probability"), True, test=100),
-    Setting("facility location", "20 sites, 40 customers", facilities, 100, 30, rows("non_negative"), True, test=150),
-    Setting("battery", "24 prices, 72 columns", plans, 700, 150, rows(), True, test=350, dated=True),
-    Setting("portfolio", "20 assets, degree 4", portfolios, 400, 100, rows(), True, test=300),
-)
+    Setting("path 5x5, linear", "costs linear in the features", paths(1, 5), 1000, 250, LINEAR, False, LARGER),
+    Setting("path 5x5, degree 6", "much data", paths(6, 5), 1000, 250, LINEAR, True, LARGER),
+    Setting("path 5x5, little data", "degree 6, 100 instances", paths(6, 5), 100, 50, LINEAR, True, LARGER),
+    Setting("path 5x5, skewed noise", "lognormal costs", skewed_paths, 500, 150, LINEAR, True, LARGER),
+    Setting("path 12x12, degree 6", "300 instances", paths(6, 12), 300, 100, LINEAR, True, LARGER, test=300),
+    Setting("cells 12x12", "terrain, costs linear in colors", cells, 200, 60, LINEAR, True, LARGER, test=200),
+    Setting("knapsack 1-D", "degree 4, 32 items", knapsacks(1, 4), 300, 80, LINEAR, True, LARGER, test=200),
+    Setting("knapsack 2-D", "degree 4, 32 items", knapsacks(2, 4), 300, 80, LINEAR, True, LARGER, test=200),
+    Setting("matching 12x12", "lognormal, bilinear", matches, 200, 60, pairs(None), True, pairs(32), test=300),
+    Setting("top 10 of 50, linear", "50 instances", chosen(False), 50, 25, LINEAR, False, LARGER),
+    Setting("top 10 of 50, skewed", "fourth power, lognormal noise", chosen(True), 200, 60, LINEAR, True, LARGER),
+    Setting(
+        "budget", "coverage, 40 channels, 100 customers", budgets, 80, 20,
+        rows("probability"), True, rows("probability", (64,)), test=100,
+    ),
+    Setting(
+        "facility location", "20 sites, 40 customers", facilities, 100, 30,
+        rows("non_negative"), True, rows("non_negative", (64,)), test=150,
+    ),
+    Setting("battery", "24 prices, 72 columns", plans, 700, 150, LINEAR, True, LARGER, test=350, dated=True),
+    Setting("portfolio", "20 assets, degree 4", portfolios, 400, 100, LINEAR, True, LARGER, test=300),
+)  # fmt: skip

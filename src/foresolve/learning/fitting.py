@@ -87,7 +87,7 @@ def fit(
         and goes on with `loss` from there: the same as two calls of `fit` with these arguments, where the first takes
         no `anneal` and `gamma`. Or a loss of prediction of your own, such as `LogMSE()`. `History.warm_start` is the
         first stage, whose checkpoint is a file of its own beside the other, "warm_start-...".
-    patience: stop after this many epochs without a better validation. By default a quarter of `epochs` (at least 5)
+    patience: stop after this many epochs without a better validation. By default half of `epochs` (at least 5)
         where there is validation data; `None` for never.
     monitor: "regret" (normalised, of exact decisions), the default where the truth is known; "agreement", the default
         where only decisions are: the mean distance of their entries to those on record, each in units of its range

@@ -75,10 +75,13 @@ class Options:
         )
 
     def patience_for(self, valid: DecisionDataset | None, anneals: bool) -> int | None:
-        """By default a quarter of the epochs, where there is validation data, and nothing that is yet to change."""
+        """By default half of the epochs, where there is validation data and nothing that is yet to change.
+
+        Fewer would stop before the learning rate has fallen, whose last steps are worth a percent or two.
+        """
         if self.patience != "auto":
             return self.patience
-        return None if valid is None or anneals else max(LEAST_PATIENCE, self.epochs // 4)
+        return None if valid is None or anneals else max(LEAST_PATIENCE, self.epochs // 2)
 
     def _checked_monitor(self, valid: DecisionDataset | None, loss: Loss | None) -> Monitor | None:
         """By default regret; where the truth is not known, the distance to the decisions on record ("agreement").

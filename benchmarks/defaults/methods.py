@@ -1,0 +1,110 @@
+"""What is compared: training on decisions from a two-stage start, and references that predict; all with defaults."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import foresolve
+from benchmarks.defaults.settings import Setting
+from foresolve import DecisionDataset, DecisionLoss, Loss, SPOPlus
+from foresolve.errors import ForesolveWarning
+from foresolve.layers import PerturbedAdditive
+from foresolve.losses import MSE, CrossEntropy, FenchelYoung, why_not
+from foresolve.models import ConstantMean, LinearRegression, NearestNeighbors, RandomForest
+
+START, AGAIN = "two-stage start", "its own loss again"
+DECISION, FENCHEL_YOUNG, SPO, PERTURBED = "DecisionLoss", "FenchelYoung", "SPO+", "FenchelYoung, perturbed"
+
+
+def own_layer(data: DecisionDataset) -> Any:
+    """The default layer of a problem."""
+    linear = foresolve.QuadraticRelaxation()
+    return foresolve.MultilinearRelaxation() if why_not(linear, data.problem) else linear
+
+
+def prediction_loss(model: nn.Module) -> Loss:
+    return CrossEntropy() if model.head == "probability" else MSE()  # type: ignore[union-attr]
+
+
+def losses(data: DecisionDataset, model: nn.Module) -> dict[str, Callable[[], Loss]]:
+    """By name, as far as they apply to the problem."""
+    made: dict[str, Callable[[], Loss]] = {AGAIN: lambda: prediction_loss(model)}
+    made[DECISION] = lambda: DecisionLoss(own_layer(data))
+    for name, make in {
+        FENCHEL_YOUNG: lambda: FenchelYoung(own_layer(data)),
+        SPO: SPOPlus,
+        PERTURBED: lambda: FenchelYoung(PerturbedAdditive()),
+    }.items():
+        try:
+            if not why_not(make(), data.problem):
+                made[name] = make
+        except foresolve.InvalidInputError:  # the layer has no such loss
+            continue
+    return made
+
+
+def references(train: DecisionDataset) -> dict[str, Any]:
+    """Baselines that predict, with what they choose for themselves."""
+    made = {
+        "mean": ConstantMean(),
+        "ridge": LinearRegression("cv"),
+        "nearest neighbors": NearestNeighbors("cv"),
+        "forest": RandomForest(seed=0),
+    }
+    if bool((train.theta > 0).all()):
+        made["ridge of logarithms"] = LinearRegression("cv", transform="log")
+    return made
+
+
+def scored(model: Any, valid: DecisionDataset, test: DecisionDataset) -> dict[str, Any]:
+    """Normalized regret on validation data, and what each test instance loses."""
+    report = foresolve.evaluate(model, test, metrics=False, bootstrap=0)
+    chosen_by = foresolve.evaluate(model, valid, metrics=False, bootstrap=0).normalized_regret
+    columns = {name: np.round(report.instances[name], 6).tolist() for name in ("regret", "optimum")}
+    return {"valid": chosen_by, **columns}
+
+
+def study(setting: Setting, seed: int) -> list[dict[str, Any]]:
+    """A record for each method."""
+    torch.set_num_threads(1)
+    train, valid, test = setting.split(seed)
+    records: list[dict[str, Any]] = []
+
+    def add(name: str, model: Any, seconds: float, **more: Any) -> None:
+        more |= {"setting": setting.name, "seed": seed, "method": name, "seconds": round(seconds, 2)}
+        records.append(more | scored(model, valid, test))
+
+    def trained(model: nn.Module, loss: Loss) -> tuple[float, dict[str, Any]]:
+        began = time.perf_counter()
+        history = foresolve.fit(model, loss, train, valid, seed=seed, progress=False)
+        more: dict[str, Any] = {"epochs": len(history), "best_epoch": history.best_epoch}
+        for layer in loss.smoothed_layers:
+            if layer.calibration is not None:
+                more["gamma"] = [layer.calibration.first, layer.calibration.last]
+        return time.perf_counter() - began, more
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ForesolveWarning)  # "no epoch was better" is one of the results
+        start = setting.model(train, seed)
+        seconds, more = trained(start, prediction_loss(start))
+        add(START, start, seconds, **more)
+        for name, make in losses(train, start).items():
+            model = copy.deepcopy(start)
+            seconds, more = trained(model, make())
+            add(name, model, seconds, **more)
+        for name, model in references(train).items():
+            began = time.perf_counter()
+            foresolve.fit(model, None, train)
+            add(name, model, time.perf_counter() - began)
+        network = setting.network(train, seed)
+        seconds, more = trained(network, prediction_loss(network))
+        add("network", network, seconds, **more)
+    return records
