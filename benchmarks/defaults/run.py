@@ -15,6 +15,7 @@ from benchmarks.defaults.settings import SETTINGS, Setting
 from benchmarks.defaults.tables import write
 
 RECORDS = "records.jsonl"
+FIRST_SEED = 10  # the defaults were chosen on the first four seeds of these settings
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
     known = {(r["setting"], r["seed"]) for r in read(path)}
     jobs = [
         (setting, seed)
-        for seed in range(given.seeds)
+        for seed in range(FIRST_SEED, FIRST_SEED + given.seeds)
         for setting in SETTINGS
         if (setting.name, seed) not in known and any(part in setting.name for part in given.settings or [""])
     ]

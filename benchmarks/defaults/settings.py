@@ -95,7 +95,7 @@ def skewed_paths(count: int, seed: int) -> DecisionDataset:
 
 
 def knapsacks(dimensions: int, degree: int) -> Callable[[int, int], DecisionDataset]:
-    return lambda count, seed: knapsack_data(count, dimensions=dimensions, degree=degree, seed=seed)
+    return lambda count, seed: knapsack_data(count, items=20, dimensions=dimensions, degree=degree, seed=seed)
 
 
 def cells(count: int, seed: int) -> DecisionDataset:
@@ -171,8 +171,8 @@ SETTINGS = (
     Setting("path 5x5, skewed noise", "lognormal costs", skewed_paths, 500, 150, LINEAR, True, LARGER),
     Setting("path 12x12, degree 6", "300 instances", paths(6, 12), 300, 100, LINEAR, True, LARGER, test=300),
     Setting("cells 12x12", "terrain, costs linear in colors", cells, 200, 60, LINEAR, True, LARGER, test=200),
-    Setting("knapsack 1-D", "degree 4, 32 items", knapsacks(1, 4), 300, 80, LINEAR, True, LARGER, test=200),
-    Setting("knapsack 2-D", "degree 4, 32 items", knapsacks(2, 4), 300, 80, LINEAR, True, LARGER, test=200),
+    Setting("knapsack 1-D", "degree 4, 20 items", knapsacks(1, 4), 300, 60, LINEAR, True, LARGER, test=200),
+    Setting("knapsack 2-D", "degree 4, 20 items", knapsacks(2, 4), 300, 60, LINEAR, True, LARGER, test=200),
     Setting("matching 12x12", "lognormal, bilinear", matches, 200, 60, pairs(None), True, pairs(32), test=300),
     Setting("top 10 of 50, linear", "50 instances", chosen(False), 50, 25, LINEAR, False, LARGER),
     Setting("top 10 of 50, skewed", "fourth power, lognormal noise", chosen(True), 200, 60, LINEAR, True, LARGER),

@@ -77,22 +77,22 @@ def test_the_rate_falls_along_half_a_cosine_unless_told_otherwise() -> None:
 
 def test_decisions_are_worked_out_once() -> None:
     train, valid = top_k_data(), top_k_data(seed=1)
-    fit(model(), SPOPlus(), train, valid, epochs=5)
+    fit(model(), SPOPlus(), train, valid, epochs=5, lr=0.01)
     assert train.solved
     assert valid.solved
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    fit(model(), SPOPlus(), top_k_data(), top_k_data(seed=1), epochs=2)
+    fit(model(), SPOPlus(), top_k_data(), top_k_data(seed=1), epochs=2, lr=0.01)
     assert capfd.readouterr() == ("", "")
 
 
 def test_features_take_the_dtype_of_the_model() -> None:
     data = top_k_data()
     wide = DecisionDataset(data.features.double(), data.theta.double(), data.problem)
-    assert len(fit(model(), SPOPlus(), wide, wide, epochs=1).train_loss) == 1
+    assert len(fit(model(), SPOPlus(), wide, wide, epochs=1, lr=0.01).train_loss) == 1
     double = model().double()
-    assert len(fit(double, SPOPlus(), data, data, epochs=1).train_loss) == 1
+    assert len(fit(double, SPOPlus(), data, data, epochs=1, lr=0.01).train_loss) == 1
     assert next(double.parameters()).dtype == torch.float64
 
 
@@ -253,7 +253,7 @@ def test_columns_of_validation_are_those_of_training() -> None:
     frame = pandas.DataFrame(data.features.numpy(), columns=["u", "v", "w"])
     train = DecisionDataset(frame, data.theta, data.problem)
     shuffled = DecisionDataset(frame[["w", "u", "v"]], data.theta, data.problem)
-    scores = [fit(model(), "spo+", train, valid, epochs=2).valid_regret for valid in (train, shuffled)]
+    scores = [fit(model(), "spo+", train, valid, epochs=2, lr=0.01).valid_regret for valid in (train, shuffled)]
     assert scores[0] == scores[1]
     with pytest.raises(InvalidInputError, match="`valid` must be of the 3 columns"):
         fit(model(), "spo+", train, train.with_features(frame.rename(columns={"u": "z"})), epochs=1)

@@ -12,6 +12,8 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
 from foresolve.learning.fitting import fit
 from foresolve.learning.options import Options
+from foresolve.losses.prediction import MSE, PredictionLoss
+from foresolve.losses.spo import SPOPlus
 from learning.instances import top_k_data
 
 
@@ -22,7 +24,7 @@ def test_they_are_the_arguments_of_fit_in_order_and_with_its_defaults() -> None:
 
 def test_what_was_changed() -> None:
     assert Options().changed() == {}
-    assert Options(epochs=100, lr=1e-2, patience="auto", progress=None).changed() == {}
+    assert Options(epochs=100, lr=None, patience="auto", progress=None).changed() == {}
     assert Options(lr=0.1, resume=True, progress=False).changed() == {"lr": 0.1, "resume": True, "progress": False}
 
 
@@ -32,13 +34,22 @@ def test_checked_options_have_their_types() -> None:
     assert Options(anneal={"sigma": lambda p: 2 * p}).checked(None).schedules["sigma"](3.0) == 6.0
 
 
-@pytest.mark.parametrize(("epochs", "patience"), [(0, 5), (3, 5), (20, 5), (40, 10), (100, 25)])
-def test_patience_is_a_quarter_of_the_epochs_where_there_is_validation(epochs: int, patience: int) -> None:
-    data = top_k_data(4)
-    assert Options(epochs=epochs).checked(data).patience == patience
-    assert Options(epochs=epochs).checked(None).patience is None
-    assert Options(epochs=epochs, patience=None).checked(data).patience is None
-    assert Options(epochs=epochs, patience=7).checked(data).patience == 7
+@pytest.mark.parametrize(("epochs", "patience"), [(0, 5), (3, 5), (20, 10), (40, 20), (100, 50)])
+def test_patience_is_half_of_the_epochs_where_there_is_validation(epochs: int, patience: int) -> None:
+    data, options = top_k_data(4), Options(epochs=epochs)
+    assert options.patience_for(data, anneals=False) == patience
+    assert options.patience_for(None, anneals=False) is None
+    assert options.patience_for(data, anneals=True) is None
+    assert Options(epochs=epochs, patience=None).patience_for(data, anneals=False) is None
+    assert Options(epochs=epochs, patience=7).patience_for(data, anneals=True) == 7
+
+
+def test_the_learning_rate_is_that_of_the_loss_unless_told_otherwise() -> None:
+    for loss in (MSE(), SPOPlus()):
+        assert Options().checked(None, loss).lr == loss.lr
+        assert Options(optimizer=torch.optim.SGD).checked(None, loss).lr == loss.lr
+        assert Options(lr=0.5).checked(None, loss).lr == 0.5
+    assert MSE.lr == PredictionLoss.lr > SPOPlus.lr
 
 
 def test_what_is_monitored() -> None:
@@ -59,7 +70,7 @@ def test_an_optimizer_for_the_parameters_that_train() -> None:
     model[0].requires_grad_(False)
     group = Options(lr=0.5).optimizer_for(model).param_groups[0]
     assert (group["lr"], len(group["params"])) == (0.5, 2)
-    assert isinstance(Options(optimizer=torch.optim.SGD).optimizer_for(model), torch.optim.SGD)
+    assert isinstance(Options(lr=0.1, optimizer=torch.optim.SGD).optimizer_for(model), torch.optim.SGD)
     with pytest.raises(InvalidInputError, match="`model` must be one with parameters to train"):
         Options().optimizer_for(model.requires_grad_(False))
 
@@ -92,7 +103,6 @@ STEP = torch.optim.lr_scheduler.StepLR
     ("arguments", "message"),
     [
         ({"lr": "x"}, "`lr` must be a finite number > 0; got 'x'"),
-        ({"lr": None}, "`lr` must be a finite number > 0; got None"),
         ({"lr": True}, "`lr` must be a finite number > 0; got True"),
         ({"lr": "x", "optimizer": torch.optim.SGD}, r"`lr` must be in \[0, inf\); got 'x'"),
         ({"lr": -1, "optimizer": torch.optim.SGD}, r"`lr` must be in \[0, inf\); got -1"),

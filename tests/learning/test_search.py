@@ -10,11 +10,11 @@ from torch import nn
 
 import foresolve
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.layers.gamma_rules import RelativeGamma
+from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma
 from foresolve.learning import search
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
-from foresolve.learning.search import BATCH_SIZES, MULTIPLES, RATES, smooth_by, smoothed_layers, smoothing_of
+from foresolve.learning.search import BATCH_SIZES, MULTIPLES, RATES, smooth_by, smoothing_of
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
@@ -120,23 +120,27 @@ def test_small_data_has_one_batch_size() -> None:
     assert BATCH_SIZES == (8, 32, 128)
 
 
-def test_a_calibrated_smoothing_becomes_a_number() -> None:
-    loss = decision(foresolve.layers.CalibratedGamma())
-    history = fit(model(), loss, TRAIN, VALID, gamma="auto", epochs=2)
-    assert loss.layer.gamma == history.chosen["gamma"]
-    assert isinstance(loss.layer.gamma, float)
+def test_a_calibrated_smoothing_is_chosen_as_a_whole() -> None:
+    loss, plain = decision(CalibratedGamma()), decision(CalibratedGamma())
+    plain.prepare(TRAIN)
+    history = fit(model(), loss, TRAIN, VALID, gamma="auto", epochs=2, lr=0.01)
+    known, usual = loss.layer.calibration, plain.layer.calibration
+    assert known.gamma == pytest.approx(history.chosen["gamma"])
+    assert known.first / known.last == pytest.approx(usual.first / usual.last)
+    assert known.gamma / usual.gamma == pytest.approx(min(MULTIPLES, key=lambda m: abs(m - known.gamma / usual.gamma)))
 
 
 def test_smoothing_of_every_kind() -> None:
     for gamma, number in ((2.0, 2.0), (RelativeGamma(0.5), 0.5), (torch.tensor([1.0, 3.0]), 2.0)):
         loss = decision(gamma)
-        (layer,) = smoothed_layers(loss)
+        (layer,) = loss.smoothed_layers
         assert smoothing_of(layer) == number
         smooth_by(loss, 3 * number)
         assert smoothing_of(layer) == 3 * number
-    loss = nn.ModuleList([decision(1.0), decision(RelativeGamma(0.2))])
-    smooth_by(loss, 0.5)  # type: ignore[arg-type]
-    assert [smoothing_of(layer) for layer in smoothed_layers(loss)] == [0.5, 0.1]  # type: ignore[arg-type]
+    loss = decision(1.0)
+    loss.second = decision(RelativeGamma(0.2))
+    smooth_by(loss, 0.5)
+    assert [smoothing_of(layer) for layer in loss.smoothed_layers] == [0.5, 0.1]
 
 
 def test_candidates_that_diverge_are_no_error() -> None:

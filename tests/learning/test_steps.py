@@ -224,8 +224,10 @@ def test_a_part_without_weight_is_no_training_set() -> None:
 def test_validation_does_not_touch_the_loss() -> None:
     nets = model(), model()
     losses = NoisySquares(), NoisySquares()
-    fit(nets[0], losses[0], top_k_data(), top_k_data(seed=1), epochs=3, monitor="loss")
-    fit(nets[1], losses[1], top_k_data(), epochs=3)
+    watched = fit(nets[0], losses[0], top_k_data(), top_k_data(seed=1), epochs=3, lr=0.01, monitor="loss")
+    plain = fit(nets[1], losses[1], top_k_data(), epochs=3, lr=0.01)
+    assert watched.train_loss == plain.train_loss
+    assert watched.best_epoch == 3  # so that both end with the same weights
     assert same(*nets)
     assert losses[0].calls == losses[1].calls == 3
 

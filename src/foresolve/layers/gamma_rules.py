@@ -61,7 +61,7 @@ class CalibratedGamma(RelativeGamma):
     Parameters
     ----------
     keep: a share in (0, 1), or two, at the beginning of a training and at its end; by default those of the loss,
-        `loss.keep`: (0.6, 0.97) in `DecisionLoss`, whose gradient vanishes at vertices, 0.9 in `FenchelYoung`, whose
+        `loss.keep`: (0.85, 0.98) in `DecisionLoss`, whose gradient vanishes at vertices, 0.95 in `FenchelYoung`, whose
         gradient does not. docs/smoothing.md has what they are measured on.
     """
 

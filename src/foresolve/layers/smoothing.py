@@ -189,8 +189,8 @@ class SmoothedLayer(Layer):
         return problem.advantage(x, y, theta) - gamma * (self._penalty(x, problem) - self._penalty(y, problem))
 
     def _warn_of_vertices(self) -> None:
-        """Once for each layer."""
-        if not self._warned:
+        """Once for each layer; not where a training has made it sharper on purpose."""
+        if not self._warned and not self.progress:
             self._warned = True
             checks.warn(
                 "no coordinate is free in any instance of this batch: every decision sits on a vertex and no gradient "

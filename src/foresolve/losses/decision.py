@@ -48,7 +48,7 @@ class DecisionLoss(Loss):
     tensor([-0.7500])
     """
 
-    keep = (0.6, 0.97)
+    keep = (0.85, 0.98)
 
     def __init__(self, layer: Layer, normalize: bool = False, *, repair: Repair | None = None) -> None:
         super().__init__()

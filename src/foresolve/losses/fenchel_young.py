@@ -73,7 +73,7 @@ class FenchelYoung(Loss):
 
     uses_best = True
     uses_theta = False
-    keep = 0.9
+    keep = 0.95
 
     def __init__(self, layer: Layer) -> None:
         super().__init__()
