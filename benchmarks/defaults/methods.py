@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from foresolve.layers import PerturbedAdditive
 from foresolve.losses import MSE, CrossEntropy, FenchelYoung, why_not
 from foresolve.models import ConstantMean, LinearRegression, NearestNeighbors, RandomForest
 
-START, AGAIN = "two-stage start", "its own loss again"
+START, AGAIN, REFERENCES = "two-stage start", "its own loss again", "references"
 DECISION, FENCHEL_YOUNG, SPO, PERTURBED = "DecisionLoss", "FenchelYoung", "SPO+", "FenchelYoung, perturbed"
 
 
@@ -34,8 +33,8 @@ def prediction_loss(model: nn.Module) -> Loss:
     return CrossEntropy() if model.head == "probability" else MSE()  # type: ignore[union-attr]
 
 
-def losses(data: DecisionDataset, model: nn.Module) -> dict[str, Callable[[], Loss]]:
-    """By name, as far as they apply to the problem."""
+def losses(data: DecisionDataset, model: nn.Module, slow: bool = False) -> dict[str, Callable[[], Loss]]:
+    """By name, as far as they apply to the problem; where solving is slow, without those that solve ten times."""
     made: dict[str, Callable[[], Loss]] = {AGAIN: lambda: prediction_loss(model)}
     made[DECISION] = lambda: DecisionLoss(own_layer(data))
     for name, make in {
@@ -44,7 +43,7 @@ def losses(data: DecisionDataset, model: nn.Module) -> dict[str, Callable[[], Lo
         PERTURBED: lambda: FenchelYoung(PerturbedAdditive()),
     }.items():
         try:
-            if not why_not(make(), data.problem):
+            if not why_not(make(), data.problem) and not (slow and name == PERTURBED):
                 made[name] = make
         except foresolve.InvalidInputError:  # the layer has no such loss
             continue
@@ -72,14 +71,20 @@ def scored(model: Any, valid: DecisionDataset, test: DecisionDataset) -> dict[st
     return {"valid": chosen_by, **columns}
 
 
-def study(setting: Setting, seed: int) -> list[dict[str, Any]]:
-    """A record for each method."""
+def units(setting: Setting) -> list[str]:
+    """What can be worked out by itself: the start, each loss from there, and all references."""
+    data = setting.data(1, 0)
+    return [START, *losses(data, setting.model(data, 0), setting.slow), REFERENCES]
+
+
+def study(setting: Setting, seed: int, unit: str) -> list[dict[str, Any]]:
+    """A record for each method of a unit."""
     torch.set_num_threads(1)
     train, valid, test = setting.split(seed)
     records: list[dict[str, Any]] = []
 
     def add(name: str, model: Any, seconds: float, **more: Any) -> None:
-        more |= {"setting": setting.name, "seed": seed, "method": name, "seconds": round(seconds, 2)}
+        more |= {"setting": setting.name, "seed": seed, "method": name, "unit": unit, "seconds": round(seconds, 2)}
         records.append(more | scored(model, valid, test))
 
     def trained(model: nn.Module, loss: Loss) -> tuple[float, dict[str, Any]]:
@@ -93,18 +98,18 @@ def study(setting: Setting, seed: int) -> list[dict[str, Any]]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ForesolveWarning)  # "no epoch was better" is one of the results
-        start = setting.model(train, seed)
-        seconds, more = trained(start, prediction_loss(start))
-        add(START, start, seconds, **more)
-        for name, make in losses(train, start).items():
-            model = copy.deepcopy(start)
-            seconds, more = trained(model, make())
-            add(name, model, seconds, **more)
-        for name, model in references(train).items():
-            began = time.perf_counter()
-            foresolve.fit(model, None, train)
-            add(name, model, time.perf_counter() - began)
-        network = setting.network(train, seed)
-        seconds, more = trained(network, prediction_loss(network))
-        add("network", network, seconds, **more)
+        if unit == REFERENCES:
+            for name, model in references(train).items():
+                began = time.perf_counter()
+                foresolve.fit(model, None, train)
+                add(name, model, time.perf_counter() - began)
+            network = setting.network(train, seed)
+            seconds, more = trained(network, prediction_loss(network))
+            add("network", network, seconds, **more)
+            return records
+        model = setting.model(train, seed)
+        seconds, more = trained(model, prediction_loss(model))
+        if unit != START:
+            seconds, more = trained(model, losses(train, model, setting.slow)[unit]())
+        add(unit, model, seconds, **more)
     return records

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from benchmarks._harness import places
-from benchmarks.defaults.methods import study
+from benchmarks.defaults.methods import study, units
 from benchmarks.defaults.settings import SETTINGS, Setting
 from benchmarks.defaults.tables import write
 
@@ -29,22 +29,23 @@ def main() -> None:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     path = given.out / RECORDS
-    known = {(r["setting"], r["seed"]) for r in read(path)}
-    jobs = [
-        (setting, seed)
+    known = {(r["setting"], r["seed"], r["unit"]) for r in read(path)}
+    chosen = [setting for setting in SETTINGS if any(part in setting.name for part in given.settings or [""])]
+    every = [
+        (setting.name, seed, unit)
         for seed in range(FIRST_SEED, FIRST_SEED + given.seeds)
-        for setting in SETTINGS
-        if (setting.name, seed) not in known and any(part in setting.name for part in given.settings or [""])
+        for setting in chosen
+        for unit in units(setting)
     ]
+    jobs = [job for job in every if job not in known]
     deadline = time.time() + given.seconds
     with ProcessPoolExecutor(given.jobs, initializer=single_thread) as pool:
-        futures = {pool.submit(work, setting.name, seed, deadline): (setting.name, seed) for setting, seed in jobs}
+        futures = {pool.submit(work, *job, deadline): job for job in jobs}
         for done, future in enumerate(as_completed(futures), 1):
             records = future.result()
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(json.dumps(record) + "\n" for record in records)
-            name, seed = futures[future]
-            print(f"{done} of {len(jobs)}: {name}, seed {seed}{'' if records else ' left out'}", flush=True)
+            print(f"{done} of {len(jobs)}: {', '.join(map(str, futures[future]))}{'' if records else ': left out'}")
     if records := read(path):
         write(records, given.out, given.page)
 
@@ -53,10 +54,8 @@ def single_thread() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
 
 
-def work(name: str, seed: int, deadline: float) -> list[dict]:
-    if time.time() > deadline:
-        return []
-    return study(find(name), seed)
+def work(name: str, seed: int, unit: str, deadline: float) -> list[dict]:
+    return [] if time.time() > deadline else study(find(name), seed, unit)
 
 
 def find(name: str) -> Setting:

@@ -39,6 +39,7 @@ class Setting:
     misspecified: whether the model cannot represent the mean of the parameters.
     network: a larger model, for a two-stage reference.
     dated: whether instances follow each other in time.
+    slow: whether an exact decision takes milliseconds.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Setting:
     network: Callable[[DecisionDataset, int], nn.Module]
     test: int = TEST
     dated: bool = False
+    slow: bool = False
 
     def split(self, seed: int) -> tuple[DecisionDataset, ...]:
         """Training, validation and test data."""
@@ -170,9 +172,9 @@ SETTINGS = (
     Setting("path 5x5, little data", "degree 6, 100 instances", paths(6, 5), 100, 50, LINEAR, True, LARGER),
     Setting("path 5x5, skewed noise", "lognormal costs", skewed_paths, 500, 150, LINEAR, True, LARGER),
     Setting("path 12x12, degree 6", "300 instances", paths(6, 12), 300, 100, LINEAR, True, LARGER, test=300),
-    Setting("cells 12x12", "terrain, costs linear in colors", cells, 200, 60, LINEAR, True, LARGER, test=200),
-    Setting("knapsack 1-D", "degree 4, 20 items", knapsacks(1, 4), 300, 60, LINEAR, True, LARGER, test=200),
-    Setting("knapsack 2-D", "degree 4, 20 items", knapsacks(2, 4), 300, 60, LINEAR, True, LARGER, test=200),
+    Setting("cells 12x12", "terrain, costs linear in colors", cells, 200, 60, LINEAR, True, LARGER, test=200, slow=True),
+    Setting("knapsack 1-D", "degree 4, 20 items", knapsacks(1, 4), 300, 60, LINEAR, True, LARGER, test=200, slow=True),
+    Setting("knapsack 2-D", "degree 4, 20 items", knapsacks(2, 4), 300, 60, LINEAR, True, LARGER, test=200, slow=True),
     Setting("matching 12x12", "lognormal, bilinear", matches, 200, 60, pairs(None), True, pairs(32), test=300),
     Setting("top 10 of 50, linear", "50 instances", chosen(False), 50, 25, LINEAR, False, LARGER),
     Setting("top 10 of 50, skewed", "fourth power, lognormal noise", chosen(True), 200, 60, LINEAR, True, LARGER),

@@ -130,7 +130,7 @@ def test_frank_wolfe_is_calibrated_too() -> None:
 
 
 def test_a_sample_of_large_data() -> None:
-    problem, theta = sample(foresolve.TopK(2, 1), torch.arange(400.0).reshape(200, 2))
+    _, theta = sample(foresolve.TopK(2, 1), torch.arange(400.0).reshape(200, 2))
     assert theta.shape == (MOST_INSTANCES, 2)
     assert theta[0].tolist() == [0.0, 1.0]
     assert theta[-1].tolist() == [398.0, 399.0]
