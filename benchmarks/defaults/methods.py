@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -54,13 +55,19 @@ def references(train: DecisionDataset) -> dict[str, Any]:
     """Baselines that predict, with what they choose for themselves."""
     made = {
         "mean": ConstantMean(),
-        "ridge": LinearRegression("cv"),
+        "ridge": LinearRegression("cv", bounds=_finite(train.problem.theta_bounds)),
         "nearest neighbors": NearestNeighbors("cv"),
         "forest": RandomForest(seed=0),
     }
     if bool((train.theta > 0).all()):
         made["ridge of logarithms"] = LinearRegression("cv", transform="log")
     return made
+
+
+def _finite(bounds: tuple[float, float] | None) -> tuple[float | None, float | None]:
+    """As `LinearRegression` has them: `None` for none."""
+    low, high = (-math.inf, math.inf) if bounds is None else bounds
+    return (low if math.isfinite(low) else None, high if math.isfinite(high) else None)
 
 
 def scored(model: Any, valid: DecisionDataset, test: DecisionDataset) -> dict[str, Any]:
