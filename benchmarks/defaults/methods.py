@@ -64,10 +64,9 @@ def references(train: DecisionDataset) -> dict[str, Any]:
     return made
 
 
-def _finite(bounds: tuple[float, float] | None) -> tuple[float | None, float | None]:
+def _finite(bounds: tuple[float, float]) -> tuple[float | None, ...]:
     """As `LinearRegression` has them: `None` for none."""
-    low, high = (-math.inf, math.inf) if bounds is None else bounds
-    return (low if math.isfinite(low) else None, high if math.isfinite(high) else None)
+    return tuple(bound if math.isfinite(bound) else None for bound in bounds)
 
 
 def scored(model: Any, valid: DecisionDataset, test: DecisionDataset) -> dict[str, Any]:

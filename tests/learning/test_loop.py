@@ -32,7 +32,7 @@ def test_early_stopping_goes_back_to_the_best_weights() -> None:
     assert evaluate(net, valid, bootstrap=0).mse == pytest.approx(history.best, rel=1e-5)
 
 
-def test_patience_is_a_quarter_of_the_epochs_or_none_and_the_best_weights_come_back() -> None:
+def test_patience_is_half_of_the_epochs_or_none_and_the_best_weights_come_back() -> None:
     settings: dict[str, Any] = {
         "train": top_k_data(16),
         "valid": top_k_data(16, seed=1),
@@ -43,7 +43,7 @@ def test_patience_is_a_quarter_of_the_epochs_or_none_and_the_best_weights_come_b
     usual, patient, unvalidated = (model(hidden=(32,)) for _ in range(3))
     stopped = fit(usual, MSE(), **settings)
     assert stopped.stopped_early
-    assert stopped.best_epoch == len(stopped) - 10
+    assert stopped.best_epoch == len(stopped) - 20
     history = fit(patient, MSE(), patience=None, **settings)
     assert len(history) == 40
     assert not history.stopped_early
@@ -77,7 +77,7 @@ def test_where_no_epoch_is_better_a_warning_says_so() -> None:
     net = model()
     fit(net, MSE(), train, valid)
     before, score = copy.deepcopy(net), evaluate(net, valid, bootstrap=0).normalized_regret
-    message = rf"none of 5 epochs validated better .*\(regret {score:.4g}, at best 0\.\d+ after an epoch\)"
+    message = rf"none of 10 epochs validated better .*\(regret {score:.4g}, at best 0\.\d+ after an epoch\)"
     with pytest.warns(NoImprovementWarning, match=message):
         history = fit(net, MSE(), train, valid, epochs=20, lr=30.0)
     assert same(net, before)

@@ -123,6 +123,7 @@ def test_methods_agree_with_the_problem_written_out(seed: int) -> None:
     maps = tied.parameters.coefficients
     assert maps is not None
     plain = foresolve.LinearProgram(constraints=tied.constraints)
+    plain.smoothed_columns = tied.smoothed_columns  # all of it is predicted, and would be smoothed
     theta, theta_hat = (torch.from_numpy(rng.uniform(1, 9, (5, HOURS))) for _ in range(2))
     leaf, spread = theta_hat.clone().requires_grad_(), maps(theta_hat).requires_grad_()
     tied_batch, plain_batch = foresolve.Batch(None, theta, tied), foresolve.Batch(None, maps(theta), plain)
