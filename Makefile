@@ -8,7 +8,7 @@ JOBS ?= 2
 DURATIONS ?= 25
 
 .PHONY: help demo test test-slow test-durations test-cuda test-lowest stress coverage check lint format types
-.PHONY: bench-linear bench-quadratic bench-submodular bench-learning bench-compare house clean
+.PHONY: bench-linear bench-quadratic bench-submodular bench-learning bench-defaults bench-compare house clean
 
 help:
 	@echo "demo          the paper's three domains in small, on embedded data: tables and a report"
@@ -19,6 +19,7 @@ help:
 	@echo "coverage      the test suite, and how much of each floor it runs"
 	@echo "check         ruff, ruff format, pyright, tests"
 	@echo "bench-linear, bench-quadratic, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
+	@echo "bench-defaults   what training on decisions gains with defaults alone, on fifteen settings; over an hour"
 	@echo "bench-compare OLD=FOLDER   this tree and another one (its src), in turns: is anything slower?"
 	@echo "house         files, functions, names and duplicates of the source tree, counted"
 
@@ -96,6 +97,11 @@ bench-submodular: $(STAMP)
 
 bench-learning: $(STAMP)
 	$(BIN)/python -m benchmarks.learning.run --foresolve-python $(BIN)/python $(ARGS)
+
+# Fills docs/defaults.md and docs/smoothing.md. `ARGS="--seeds 1 --settings path"` for less; what is there is not run again.
+bench-defaults: $(STAMP)
+	$(BIN)/python -m benchmarks.defaults.run --jobs $(JOBS) --page docs/defaults.md $(ARGS)
+	$(BIN)/python -m benchmarks.defaults.smoothing --page docs/smoothing.md
 
 # `make bench-compare OLD=../before/src`: did this change make anything slower?
 bench-compare: $(STAMP)

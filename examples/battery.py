@@ -134,8 +134,8 @@ def main() -> None:
         foresolve.fit(model, None, train)
         return setting, model
 
-    def quadratic(factor: float) -> Callable[[], foresolve.Loss]:
-        return lambda: foresolve.DecisionLoss(foresolve.QuadraticRelaxation(RelativeGamma(factor)))
+    def quadratic(gamma: RelativeGamma | None) -> Callable[[], foresolve.Loss]:
+        return lambda: foresolve.DecisionLoss(foresolve.QuadraticRelaxation(gamma))
 
     def perturbed(sigma: float) -> Callable[[], foresolve.Loss]:
         return lambda: FenchelYoung(PerturbedAdditive(samples=4, sigma=sigma))
@@ -163,8 +163,8 @@ def main() -> None:
         "SPO+": rates("SPO+", foresolve.SPOPlus, 1e-5, 1e-4, 1e-3),
         "perturbed Fenchel-Young": rates("sigma 2", perturbed(2.0), 1e-4, 1e-3)
         + rates("sigma 5", perturbed(5.0), 1e-3),
-        "decision loss, RelativeGamma(0.01)": rates("decision loss", quadratic(0.01), 1e-5, 1e-4),
-        "decision loss, default gamma": rates("decision loss", quadratic(0.3), 1e-5, 1e-4),
+        "decision loss, RelativeGamma(0.01)": rates("decision loss", quadratic(RelativeGamma(0.01)), 1e-5, 1e-4),
+        "decision loss, default gamma": rates("decision loss", quadratic(None), 1e-5, 1e-4),
     }
     for name, candidates in losses.items():
         models[f"> {name}"] = choose(f"> {name}", trained(start, candidates, train, valid, epochs=10), regret)
