@@ -19,7 +19,7 @@ help:
 	@echo "coverage      the test suite, and how much of each floor it runs"
 	@echo "check         ruff, ruff format, pyright, tests"
 	@echo "bench-linear, bench-quadratic, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
-	@echo "bench-defaults   what training on decisions gains with defaults alone, on fifteen settings; over an hour"
+	@echo "bench-defaults   what training on decisions gains with defaults alone, on sixteen settings; over an hour"
 	@echo "bench-compare OLD=FOLDER   this tree and another one (its src), in turns: is anything slower?"
 	@echo "house         files, functions, names and duplicates of the source tree, counted"
 

@@ -60,7 +60,7 @@ class Difference:
         self.by_seed = np.array([100 * d.sum() / o.sum() for d, o in columns])
         self.mean = float(self.by_seed.mean())
         rng = np.random.default_rng(0)
-        drawn = np.array([[_resampled(d, o, block, rng) for d, o in columns] for _ in range(RESAMPLES)])
+        drawn = np.stack([_resampled(d, o, block, rng) for d, o in columns], 1)
         seeds = rng.integers(len(columns), size=(RESAMPLES, len(columns)))
         self.draws = np.take_along_axis(drawn, seeds, 1).mean(1)
 
@@ -75,11 +75,12 @@ class Difference:
         return f"{mark}{self.mean:+.2f}{mark} [{low:+.2f}, {high:+.2f}]"
 
 
-def _resampled(difference: np.ndarray, optimum: np.ndarray, block: int, rng: np.random.Generator) -> float:
+def _resampled(difference: np.ndarray, optimum: np.ndarray, block: int, rng: np.random.Generator) -> np.ndarray:
+    """Of one seed `(RESAMPLES,)`: so many instances in a row at a time, round the end to the first."""
     size = len(difference)
-    starts = rng.integers(size, size=-(-size // block))
-    index = ((starts[:, None] + np.arange(block)) % size).ravel()[:size]
-    return 100 * difference[index].sum() / optimum[index].sum()
+    starts = rng.integers(size, size=(RESAMPLES, -(-size // block), 1))
+    index = ((starts + np.arange(block)) % size).reshape(RESAMPLES, -1)[:, :size]
+    return 100 * difference[index].sum(1) / optimum[index].sum(1)
 
 
 def differences(study: Records, method: str, reference: Any) -> dict[str, Difference]:
@@ -126,12 +127,14 @@ def means(study: Records) -> Table:
     common = {name: runs for name, runs in study.items() if all(SPO in methods for methods in runs.values())}
     rows = []
     for method in TRAINED:
+        if not all(method in methods for runs in common.values() for methods in runs.values()):
+            continue  # it was left out somewhere
         values = [level(methods[method] for methods in runs.values()) for runs in common.values()]
         ahead = differences(common, method, lambda methods: methods[SPO])
-        draws = np.mean([one.draws for one in ahead.values()], 0)
+        draws = np.mean([difference.draws for difference in ahead.values()], 0)
         low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         seconds = np.mean([m[method]["seconds"] for runs in common.values() for m in runs.values()])
-        mean = np.mean([one.mean for one in ahead.values()])
+        mean = np.mean([difference.mean for difference in ahead.values()])
         cell = "" if method == SPO else f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
         rows.append((method, f"{np.mean(values):.2f}", cell, f"{seconds:.1f}"))
     return Table(("method", f"mean regret over {len(common)} settings, %", "less SPO+", "seconds"), rows)
