@@ -11,6 +11,7 @@ from foresolve.layers import CalibratedGamma, MultilinearRelaxation, QuadraticRe
 from foresolve.layers.calibration import MOST_INSTANCES, Calibration, Shares, sample
 from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.losses import DecisionLoss, FenchelYoung
+from foresolve.problems import Affine
 from foresolve.problems.base import Problem
 
 
@@ -199,3 +200,16 @@ def test_shares_out_of_range_are_refused() -> None:
     for keep in (0.0, 1.0, (0.5, 1.2)):
         with pytest.raises(foresolve.InvalidInputError, match=r"`keep` must be in \(0, 1\)"):
             CalibratedGamma(keep=keep)
+
+
+def test_a_truth_without_decisions_is_an_error_or_said() -> None:
+    plant = foresolve.LinearProgram(A_eq=[[1.0, 1.0]], b_eq=[0.0], bounds=(0, 1), sense="min")
+    problem = plant.parametrized([1.0, 3.0], b_eq=Affine([[1.0]]))
+    theta = torch.tensor([[0.5], [3.0], [1.0]])  # no two units give 3
+    data = foresolve.DecisionDataset(torch.zeros(3, 1), theta, problem)
+    loss = DecisionLoss(QuadraticRelaxation(), repair=lambda x, problem: x)
+    with pytest.raises(foresolve.InfeasibleError):
+        loss.prepare(data)
+    with pytest.warns(foresolve.ForesolveWarning, match="gamma is not calibrated, and follows the rule"):
+        loss.prepare(data, on_failure="skip")
+    assert loss.layer.calibration is None

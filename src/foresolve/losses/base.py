@@ -14,7 +14,7 @@ from foresolve._base.progress import Progress
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.solutions import Failure
-from foresolve.errors import InvalidInputError
+from foresolve.errors import ForesolveWarning, InvalidInputError, SolverError
 from foresolve.layers.base import Layer
 from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.problems.base import Problem
@@ -94,10 +94,20 @@ class Loss(nn.Module):
         if self.uses_best:
             data = data.solve(on_failure=on_failure, progress=progress)
         if not valid and data.has_theta:
-            for layer in self.smoothed_layers:
-                layer.calibrate(data.problem, data.theta, self.keep)
+            self._calibrate(data, on_failure)
         self._prepare(data, valid, progress)
         return data
+
+    def _calibrate(self, data: DecisionDataset, on_failure: Failure) -> None:
+        """Let layers work out their smoothing on the truth, as far as there are decisions under it."""
+        for layer in self.smoothed_layers:
+            try:
+                layer.calibrate(data.problem, data.theta, self.keep)
+            except SolverError as error:
+                if on_failure == "raise":
+                    raise
+                message = f"gamma is not calibrated, and follows the rule {layer.gamma}: under the truth, {error}"
+                checks.warn(message, ForesolveWarning)
 
     @property
     def smoothed_layers(self) -> list[SmoothedLayer]:
