@@ -38,8 +38,10 @@ def tune(
         began, tried = time.perf_counter(), []
         rounds = (more_epochs or {}).get(name, epochs)
         for setting, make, lr in candidates:
-            trained = model()
-            foresolve.fit(trained, make(), train, valid, epochs=rounds, batch_size=batch_size, lr=lr, patience=rounds)
+            trained, options = model(), {"epochs": rounds, "batch_size": batch_size, "lr": lr, "patience": rounds}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", foresolve.NoImprovementWarning)  # one of several; the best is taken
+                foresolve.fit(trained, make(), train, valid, **options)
             tried.append((foresolve.evaluate(trained, valid, metrics=False).normalized_regret, setting, lr, trained))
         regret, setting, lr, best = min(tried, key=lambda entry: entry[0])
         reports[name] = foresolve.evaluate(best, test, metrics=False)
