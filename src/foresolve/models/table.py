@@ -26,7 +26,7 @@ class TableBaseline(TargetBaseline):
 
     Parameters
     ----------
-    fitted: as of `Baseline`.
+    fitted: as in `Baseline`.
     transform: of the parameters, before they are fitted: `None`, "log" or "scale" (of each output of a row).
 
     Attributes

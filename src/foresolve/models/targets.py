@@ -30,7 +30,7 @@ class TargetBaseline(Baseline):
 
     Parameters
     ----------
-    fitted: as of `Baseline`.
+    fitted: as in `Baseline`.
     transform: `None`, "log" (all targets must be positive; so are predictions) or "scale" (for outputs of mixed units,
         where their errors are added up).
     """
