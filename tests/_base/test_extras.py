@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import math
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
+from foresolve._base import extras
 from foresolve._base.extras import need
 from foresolve.errors import MissingExtraError
 
@@ -36,3 +39,37 @@ def test_what_comes_with_foresolve_but_cannot_be_imported_says_why(monkeypatch: 
         MissingExtraError, match=r"needs highspy, which cannot be imported \(.+\)\. .*pip install highspy\. Close it"
     ):
         need("highspy", "solving", note="Close it")
+
+
+PLATFORMS = [
+    ("win32", "AMD64", True),
+    ("win32", "ARM64", True),
+    ("linux", "aarch64", True),
+    ("linux", "x86_64", False),
+    ("darwin", "arm64", False),
+]
+
+
+@pytest.mark.parametrize(("system", "machine", "left_out"), PLATFORMS)
+def test_where_an_extra_leaves_something_out_the_way_out_is_named(
+    system: str, machine: str, left_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    monkeypatch.setattr(extras.sys, "platform", system)
+    monkeypatch.setattr(extras.platform, "machine", lambda: machine)
+    with pytest.raises(MissingExtraError) as caught:
+        need("pymetis", "cutting", "reproduce", "Or do without")
+    message = str(caught.value)
+    assert ("no wheels for it. Build it, which takes a C compiler, with: pip install pymetis" in message) == left_out
+    assert ('pip install "foresolve[reproduce]"' in message) != left_out
+    assert message.endswith(". Or do without")
+
+
+@pytest.mark.parametrize(("system", "machine", "left_out"), PLATFORMS)
+def test_extras_leave_out_what_their_markers_leave_out(system: str, machine: str, left_out: bool) -> None:
+    markers = pytest.importorskip("packaging.requirements")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [markers.Requirement(text) for text in project["optional-dependencies"]["reproduce"]]
+    (pymetis,) = (requirement for requirement in wanted if requirement.name == "pymetis")
+    here = {"sys_platform": system, "platform_machine": machine}
+    assert pymetis.marker.evaluate(here) != left_out

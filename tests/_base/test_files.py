@@ -20,7 +20,7 @@ from foresolve._base import files
 from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError
 from foresolve.models import MLP
-from foresolve.report.page import write_report
+from foresolve.report.pages.reproduction import write_report
 
 
 @pytest.fixture(params=[0o022, 0o077, 0o002], ids=oct)

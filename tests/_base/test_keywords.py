@@ -49,7 +49,7 @@ def test_others_are_left_to_python() -> None:
 
 
 class Own(layers.Layer):
-    """A layer of one's own that takes what it likes."""
+    """A layer of your own that takes what it likes."""
 
     def __init__(self, **options: int) -> None:
         super().__init__()

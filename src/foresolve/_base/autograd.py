@@ -1,11 +1,21 @@
-"""`torch.autograd.Function.apply`, which torch leaves without types."""
+"""`torch.autograd.Function`: `apply`, which torch leaves without types, and a backward pass under `vmap`."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.autograd import Function
+
+from foresolve._base import functorch
+from foresolve.errors import ForesolveError
+
+Backward = Callable[..., Any]
+Tensors = tuple[Tensor, ...]
+Grads = Sequence[Tensor | None]
 
 
 def apply(function: type[Function], *arguments: Any) -> Tensor:
@@ -24,3 +34,97 @@ def apply(function: type[Function], *arguments: Any) -> Tensor:
     """
     result: Any = function.apply(*arguments)
     return result
+
+
+def sliceable(backward: Backward) -> Backward:
+    """A `backward` on numbers that `vmap` may ask for many gradients at once: it answers one after the other.
+
+    So does `torch.vmap` of `torch.autograd.grad`; `torch.autograd.functional.jacobian(vectorize=True)` and
+    `torch.autograd.grad(is_grads_batched=True)` have an older `vmap` of their own, which knows no rules.
+    """
+
+    @functools.wraps(backward)
+    def of_slices(ctx: Any, *grads: Tensor | None) -> Any:
+        if any(g is not None and functorch.in_old_batch(g) for g in grads):
+            return _per_old_slice(lambda *each: backward(ctx, *each), grads)
+        return _per_slice(lambda *each: backward(ctx, *each), grads)
+
+    return of_slices
+
+
+def _per_slice(function: Backward, grads: Grads) -> Any:
+    if not functorch.active():
+        return function(*grads)
+    form = _Form()
+    return _shaped(_Slices.apply(function, form, *grads), form)
+
+
+class _Form:
+    """Whether a `backward` has one result, and which of them are there; a list would be copied on its way."""
+
+    single = True
+    there: tuple[bool, ...] = ()
+
+
+class _Slices(Function):
+    """`function` of gradients; `form` is filled in."""
+
+    @staticmethod
+    def forward(function: Backward, form: _Form, *grads: Tensor | None) -> Tensors:
+        return _flat(function(*grads), form)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Nothing is kept: there is no further derivative."""
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        raise ForesolveError(
+            "gradients that `vmap` has asked for at once cannot be differentiated again. Apply `torch.func` to the "
+            "whole function, as in `torch.func.hessian(f)`, or ask for them one by one"
+        )
+
+    @staticmethod
+    def vmap(  # type: ignore[override]
+        info: Any, in_dims: tuple[Any, ...], function: Backward, form: _Form, *grads: Tensor | None
+    ) -> tuple[Tensors, tuple[int, ...]]:
+        parts = []
+        for i in range(info.batch_size):
+            each = tuple(g if g is None or dim is None else g.select(dim, i) for dim, g in zip(in_dims[2:], grads))
+            parts.append(_flat(_per_slice(function, each), form))
+        return stacked(parts), (0,) * len(parts[0])
+
+
+def _per_old_slice(function: Backward, grads: Grads) -> Any:
+    form = _Form()
+    batched = [g is not None and functorch.in_old_batch(g) for g in grads]
+
+    def work(whole: Callable[[Tensor], Tensor]) -> Tensors:
+        columns = [whole(g) if many and g is not None else g for g, many in zip(grads, batched)]
+        count = next(len(column) for column, many in zip(columns, batched) if many and column is not None)
+        slices = (
+            [column[i] if many and column is not None else column for column, many in zip(columns, batched)]
+            for i in range(count)
+        )
+        return stacked([_flat(function(*each), form) for each in slices])
+
+    return _shaped(functorch.outside_old_vmap(work), form)
+
+
+def _flat(results: Any, form: _Form) -> Tensors:
+    """The tensors among the results of a `backward`."""
+    several = results if isinstance(results, tuple) else (results,)
+    form.single, form.there = not isinstance(results, tuple), tuple(result is not None for result in several)
+    return tuple(result for result in several if result is not None)
+
+
+def _shaped(tensors: Any, form: _Form) -> Any:
+    """The results again that the tensors were among."""
+    remaining = iter(tensors)
+    results = tuple(next(remaining) if there else None for there in form.there)
+    return results[0] if form.single else results
+
+
+def stacked(parts: Sequence[Tensors]) -> Tensors:
+    """The slices of several tensors, as these."""
+    return tuple(torch.stack(tensors) for tensors in zip(*parts))

@@ -38,7 +38,7 @@ def intervals(
     samples: by name `(above, below)`, a number for each instance: the statistic is `mean(above) / mean(below)`, or
         `mean(above)` where `below` is `None`. NaN in `above`: the instance takes no part.
     confidence: the share of the resampled statistics between the two ends.
-    block: what is drawn as one. `None`: an instance. A length: so many instances in a row, from any of them on, round
+    block: what is drawn as one. `None`: an instance. A length: that many instances in a row, from any of them on, round
         the end to the first (the circular block bootstrap; the last block of a resample is cut so that there are as
         many instances as before). Numbers `(N,)` from 0: the instances with the same one (the cluster bootstrap).
 

@@ -15,14 +15,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
+from foresolve._base import functorch
+from foresolve.errors import ForesolveError, InvalidInputError
 
 T = TypeVar("T")
 
 # What torch can add and compare; it stores smaller ones only.
 FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 
-# A misspelt name is compared with each of the options: of very many, none is proposed.
+# A misspelled name is compared with each of the options: of very many, none is proposed.
 MOST_OPTIONS = 10_000
 
 
@@ -79,6 +80,8 @@ def _as_array(name: str, value: Any) -> np.ndarray:
 
 def finite(name: str, value: Tensor, *, allow_infinite: bool = False) -> None:
     """Refuse NaN, and infinities unless they are allowed, naming the first bad entry."""
+    if functorch.batched(value):
+        return  # under `torch.vmap` there are no numbers to look at
     if math.isfinite(float(value.detach().sum())):
         return  # the common case in one pass; a sum that overflows is looked at entry by entry
     bad = torch.isnan(value) if allow_infinite else ~torch.isfinite(value)
@@ -88,7 +91,7 @@ def finite(name: str, value: Tensor, *, allow_infinite: bool = False) -> None:
 
 def unit_interval(name: str, value: Tensor) -> None:
     """Every entry must lie in [0, 1], naming the first that does not."""
-    if value.numel() == 0:
+    if value.numel() == 0 or functorch.batched(value):
         return
     low, high = value.detach().aminmax()  # both NaN where any entry is
     if not (float(low) >= 0 and float(high) <= 1):
@@ -101,6 +104,8 @@ def unit_interval(name: str, value: Tensor) -> None:
 def non_negative(name: str, value: Tensor, remedy: str = "") -> None:
     """Every entry must be finite and >= 0, naming the first that is not."""
     finite(name, value)
+    if functorch.batched(value):
+        return
     if value.numel() and float(value.detach().amin()) < 0:
         raise fail(name, ">= 0", _first(value, value < 0), remedy)
 
@@ -109,6 +114,25 @@ def _first(value: Tensor, bad: Tensor) -> str:
     """The first bad entry, where it is, and how many there are."""
     where = tuple(int(i) for i in bad.nonzero()[0])
     return f"{value.detach()[where].item():g} at {list(where)} ({int(bad.sum())} such entries)"
+
+
+def outside_transforms(what: str) -> None:
+    """Refuse to make a problem where a transform of `torch.func` hands out tensors without numbers."""
+    if functorch.active():
+        raise ForesolveError(
+            f"{what} is made of numbers, not inside of a transform of `torch.func`. Make it outside; gradients of "
+            "constraints come from `torch.autograd.grad` or `backward()`"
+        )
+
+
+def has_numbers(value: Any) -> None:
+    """Refuse a tensor that a transform of `torch.func` has handed out, where a solver is to work with it."""
+    if isinstance(value, Tensor) and functorch.wrapped(value):
+        raise ForesolveError(
+            "a solver needs numbers, and a transform of `torch.func` hands out none here. It can transform layers and "
+            "losses, as functions of predictions and of their own parameters (`gamma`). For a batch, "
+            "`problem.solve(theta)` takes (*batch, n); gradients of constraints come from `backward()`"
+        )
 
 
 def last_dim(name: str, value: Tensor, size: int, what: str = "the problem") -> None:
@@ -201,7 +225,7 @@ def one_of(name: str, value: T, options: Iterable[T], remedy: str = "") -> T:
 
 
 def did_you_mean(value: Any, options: Iterable[Any], *, code: bool = False) -> str:
-    """A question after the option that a misspelt one is nearest to, whatever its case; nothing where none is near.
+    """A question after the option that a misspelled one is nearest to, whatever its case; nothing where none is near.
 
     `code` is for names of arguments, which stand in backticks.
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import platform
+import sys
 from typing import Any
 
 from foresolve.errors import MissingExtraError
 
 # What is not installed under the name that it is imported by.
 _INSTALLED_AS = {"sklearn": "scikit-learn"}
+
+# What an extra leaves out where nobody has built it: platforms, and machines, without wheels.
+_WITHOUT_WHEELS = {"pymetis": (("win32", ""), ("linux", "aarch64"))}
 
 
 def need(module: str, what: str, extra: str = "", note: str = "") -> Any:
@@ -29,4 +34,17 @@ def need(module: str, what: str, extra: str = "", note: str = "") -> Any:
         reason = "" if extra else f", which cannot be imported ({error})"
         command = f'pip install "foresolve[{extra}]"' if extra else f"pip install {package}"
         message = f"{what} needs {package}{reason}. Install it with: {command}"
+        if _left_out(package):
+            message = (
+                f"{what} needs {package}, which the extra `{extra}` leaves out on this platform: there are no wheels "
+                f"for it. Build it, which takes a C compiler, with: pip install {package}"
+            )
         raise MissingExtraError(f"{message}. {note}" if note else message) from error
+
+
+def _left_out(package: str) -> bool:
+    """Whether an extra brings nothing of the name here; as the markers in pyproject.toml have it."""
+    return any(
+        sys.platform == system and machine in ("", platform.machine())
+        for system, machine in _WITHOUT_WHEELS.get(package, ())
+    )

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foresolve._base import leftovers, reading, safetensors
+from foresolve._base.disk import storage_error, storage_errors
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
 
-MOST_JSON = 64 * 2**20
 _TENSOR, _TUPLE, _PAIRS, _COUNTER = "__tensor__", "__tuple__", "__pairs__", "__counter__"
 
 
@@ -30,11 +30,11 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
     Its permissions are those of the file that it replaces, or of any new file. Errors of the disk name `path`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Opened as users do, so that the umask holds: a file of `mkstemp` can be read by nobody else.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary, opened = leftovers.begin(path)
     try:
-        with temporary.open("xb") as file:
+        with opened as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -45,7 +45,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename in (None, str(temporary)) and error.errno is not None:
-            raise OSError(error.errno, error.strerror, str(path)) from error  # a full disk comes without a name
+            raise storage_error(error, path) from error  # a full disk comes without a name
         raise
 
 
@@ -63,8 +63,8 @@ def write_text(path: Path, text: str) -> Path:
 
 def sha256(path: Path) -> str:
     """The checksum of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    with reading.opened(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # pyright: ignore[reportArgumentType]
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], document: Any = None) -> bytes:
@@ -77,29 +77,13 @@ def tensor_bytes(tensors: Mapping[str, Tensor], document: Any = None) -> bytes:
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
     """The tensors of a safetensors file on the CPU, and the document in its header."""
-    library = need("safetensors", "loading", "learn")
-    try:
-        with library.safe_open(str(path), framework="pt", device="cpu") as file:
-            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
-            metadata = file.metadata() or {}
-    except FileNotFoundError as error:
-        raise ForesolveError(f"{path} is not there") from error
-    except (library.SafetensorError, OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
-        raise ForesolveError(f"{path} is damaged or no safetensors file: {error}") from error
-    return tensors, parse_json(metadata["json"], path) if "json" in metadata else None
+    tensors, text = safetensors.read(path)
+    return tensors, None if text is None else parse_json(text, path)
 
 
 def read_json(path: Path) -> Any:
     """The document in a JSON file."""
-    try:
-        if path.stat().st_size > MOST_JSON:
-            raise ForesolveError(f"{path} is too large for a description ({path.stat().st_size} bytes)")
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ForesolveError(f"{path} is not there") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ForesolveError(f"{path} cannot be read: {error}") from error
-    return parse_json(text, path)
+    return parse_json(reading.read_text(path, reading.MOST_DOCUMENT), path)
 
 
 def parse_json(text: str, path: Path) -> Any:

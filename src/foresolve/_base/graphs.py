@@ -7,12 +7,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 
-from foresolve._base import checks, configs
+from foresolve._base import checks, configs, frames
 from foresolve._base.arc_lists import SHAPE, as_pairs, read_arcs
 from foresolve.errors import ForesolveError
 
@@ -25,7 +25,7 @@ class Graph:
     ----------
     tails, heads: node numbers `(n_arcs,)`.
     nodes: the nodes' names; `None` where they are numbers.
-    keys: of the arcs, where they tell parallel ones apart.
+    keys: of the arcs, where they distinguish parallel ones.
     """
 
     tails: np.ndarray
@@ -78,7 +78,7 @@ class Graph:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The arcs' names, "a -> b"; `None` where nodes are numbers. Arcs alike are told apart by their numbers."""
+        """The arcs' names, "a -> b"; `None` where nodes are numbers. Parallel arcs have their numbers."""
         if self.nodes is None:
             return None
         names = [self.arc_name(arc) for arc in range(len(self.tails))]
@@ -225,3 +225,19 @@ def as_node(name: str, node: Any, n_nodes: int) -> int:
     if node >= n_nodes:
         raise checks.fail(name, f"a node number below {n_nodes}", str(node))
     return node
+
+
+class ArcTable(NamedTuple):
+    """A user's table of arcs, one row each: the pairs `(tail, head)`, and the arcs' names, where a column has them."""
+
+    frame: Any
+    arcs: list[tuple[Any, Any]]
+    names: list[str] | None
+
+
+def arc_table(argument: str, table: Any, tail: str, head: str, name: str | None) -> ArcTable:
+    """From the columns `tail`, `head` and `name` of a frame or file, which is the argument `argument`."""
+    frame = frames.as_frame(argument, table)
+    ends = (frames.complete(argument, frame, title, role) for title, role in ((tail, "tail"), (head, "head")))
+    names = None if name is None else frames.texts(argument, frame, name, "name")
+    return ArcTable(frame, list(zip(*(column.to_list() for column in ends), strict=True)), names)

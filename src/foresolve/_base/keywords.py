@@ -28,7 +28,7 @@ HINTS = {
 
 
 def check_keywords(kind: type, given: Iterable[str]) -> None:
-    """Refuse keyword arguments that a class does not take where it can be told what was meant.
+    """Refuse keyword arguments that a class does not take where the intended one is known.
 
     >>> from foresolve.layers import PerturbedAdditive
     >>> PerturbedAdditive(n_samples=3)

@@ -1,4 +1,4 @@
-"""How far something is: told to the caller's function, or drawn as a bar on the terminal."""
+"""Progress: reported to the caller's function, or drawn as a bar on the terminal."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""What pictures are made of: colors for roles, canvases, charts of plain numbers, networks. Matplotlib, no pyplot."""

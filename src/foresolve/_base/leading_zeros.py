@@ -1,0 +1,59 @@
+"""Columns of text files whose entries are names, not numbers, as "00114" is: a number would lose the zeros."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from foresolve._base import reading
+from foresolve._base.extras import need
+
+BYTES, ROWS = 2**22, 50_000
+WHOLE, PADDED = r"[+-]?\d+", r"[+-]?0\d+"
+
+
+def padded_columns(path: Path, options: Mapping[str, Any]) -> list[str]:
+    """Columns of nothing but whole numbers of which some begin with a zero; `options` are those of pandas.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "a.csv")
+    >>> _ = path.write_text("road,minutes,time\\n007,07.5,07:30\\n114,3,08:00\\n")
+    >>> padded_columns(path, {})
+    ['road']
+    """
+    with reading.opened_table(path) as stream:
+        if not _suspicious(stream):
+            return []
+    whole: dict[str, bool] = {}
+    padded: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is wrong with rows is told when they are read
+        for frame in _texts(path, options):
+            for name in frame.columns:
+                texts = frame[name].dropna().str.strip().str
+                whole[name] = whole.get(name, True) and bool(texts.fullmatch(WHOLE).all())
+                if whole[name] and texts.fullmatch(PADDED).any():
+                    padded.add(name)
+    return [name for name, sound in whole.items() if sound and name in padded]
+
+
+def _texts(path: Path, options: Mapping[str, Any]) -> Iterator[Any]:
+    pandas = need("pandas", "reading tables", "learn")
+    with (
+        reading.opened_table(path) as stream,
+        pandas.read_csv(stream, **options, dtype=str, chunksize=ROWS) as reader,
+    ):
+        yield from reader
+
+
+def _suspicious(stream: IO[bytes]) -> bool:
+    """Whether any entry begins with a zero and another digit: most files have none, and are not read twice."""
+    pattern, rest = re.compile(rb'[,;\t"\r\n][ +-]*0\d'), b"\n"
+    while block := stream.read(BYTES):
+        if pattern.search(rest + block):
+            return True
+        rest = (rest + block)[-8:]
+    return False

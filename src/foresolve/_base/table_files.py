@@ -1,0 +1,208 @@
+"""Tables that users keep in files: CSV, Parquet, Arrow, NumPy's archives."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foresolve._base import checks, reading
+from foresolve._base.arrays import read_arrays
+from foresolve._base.extras import need
+from foresolve._base.leading_zeros import padded_columns
+from foresolve.errors import ForesolveError
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+_QUOTED = re.compile(r'"[^"]*"')
+MOST_HEADER = 2**24  # bytes of a first line
+SEPARATORS = {".csv": None, ".tsv": "\t", ".txt": None}
+
+
+def read_table(path: str | Path) -> Any:
+    """A file as a pandas DataFrame: `.csv`, `.tsv` (also `.gz`), `.parquet`, `.arrow`, `.feather` or `.npz`.
+
+    Needs the extra `learn`; Parquet and Arrow need `parquet` too. Text files are UTF-8, separated by commas,
+    semicolons or tabs, whichever their first line has most of; with semicolons, numbers may have decimal commas. A
+    column of whole numbers that are written with leading zeros ("00114") holds names, and is read as text. Read with
+    suspicion: a column named twice, a row longer than the first line, a column without a name are errors (but for a
+    first one that counts 0, 1, 2, ..., which is left out). Of an `.npz`, each array `(N,)` is a column, and an array
+    `(N, p)` is `p` of them, by the names in `<array>_names` or else "<array> 0", ...; nothing in it is run.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from foresolve.data import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "roads.csv")
+    >>> _ = path.write_text("road,from,to\\nr1,A,B\\nr2,B,A\\n")
+    >>> read_table(path).columns.tolist()
+    ['road', 'from', 'to']
+    """
+    path = checks.path("path", path)
+    check_table(path)
+    reader = _reader(path)
+    try:
+        return reader(path)
+    except ForesolveError:
+        raise
+    except Exception as error:  # whatever a damaged file makes these libraries stumble over
+        raise ForesolveError(f"{path} cannot be read: {type(error).__name__}: {reading.one_line(error)}") from error
+
+
+def check_table(path: Path) -> None:
+    """Refuse what is no regular file; where nothing is there, with what is near."""
+    if not path.exists():
+        raise ForesolveError(_absent(path))
+    reading.check_file(path, reading.MOST_TABLE)
+
+
+def suffix_of(path: Path) -> str:
+    """What the name of a file says that it holds; `.gz` says nothing."""
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
+
+
+def _reader(path: Path) -> Callable[[Path], Any]:
+    suffix = suffix_of(path)
+    if suffix in SEPARATORS:
+        return _read_text
+    if suffix == ".npz":
+        return _read_archive
+    if suffix in {".parquet", ".pq", ".arrow", ".feather", ".ipc"}:
+        need("pyarrow", f"reading {suffix} files", "parquet")
+        need("pandas", "reading tables", "learn")
+        return _read_parquet if suffix in {".parquet", ".pq"} else _read_arrow
+    expected = "a .csv, .tsv, .parquet, .arrow, .feather or .npz file"
+    raise checks.fail("path", expected, repr(path.name))
+
+
+def _absent(path: Path) -> str:
+    try:
+        near = checks.did_you_mean(path.name, [other.name for other in path.parent.iterdir()])
+    except OSError:
+        near = ""
+    return f"{path} is not there" + (f". {near}" if near else "")
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def text_options(path: Path) -> dict[str, Any]:
+    """How pandas reads a text file: its separator and the names of its columns, none of them twice."""
+    pandas = need("pandas", "reading tables", "learn")
+    with reading.opened_table(path) as stream:
+        line = stream.readline(MOST_HEADER).decode("utf-8-sig")
+    if not line.strip():
+        raise ForesolveError(f"{path} is empty" if not line else f"{path} begins with an empty line, not with names")
+    bare = _QUOTED.sub("", line)
+    separator = SEPARATORS[suffix_of(path)] or max(",;\t", key=bare.count)  # the first of them where there is none
+    options = {"sep": separator, "encoding": "utf-8-sig"}
+    with reading.opened_table(path) as stream:
+        header = pandas.read_csv(stream, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
+    names = [str(name).strip() for name in header]
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise ForesolveError(f"{path} has two columns {twice!r}")
+    unnamed = [place for place, name in enumerate(names) if not name and place > 0]
+    if unnamed:
+        raise ForesolveError(f"{path} has a column without a name, number {unnamed[0] + 1}")
+    options |= {"header": 0, "names": names, "index_col": False}
+    padded = padded_columns(path, options)
+    return {**options, "dtype": dict.fromkeys(padded, str)} if padded else options
+
+
+def _read_text(path: Path) -> Any:
+    pandas = need("pandas", "reading tables", "learn")
+    options = text_options(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            with reading.opened_table(path) as stream:
+                frame = pandas.read_csv(stream, **options)
+        except pandas.errors.EmptyDataError as error:
+            raise ForesolveError(f"{path} has a first line and nothing else") from error
+        except pandas.errors.ParserWarning as error:
+            raise ForesolveError(f"{path} has rows that are longer than its first line") from error
+        except pandas.errors.DtypeWarning:
+            with reading.opened_table(path) as stream:
+                frame = pandas.read_csv(stream, **options, low_memory=False)
+    if frame.empty:
+        raise ForesolveError(f"{path} has a first line and nothing else")
+    return mended_text(frame, path, options["sep"])
+
+
+def mended_text(frame: Any, path: Path, separator: str) -> Any:
+    """Without row numbers in a first column that has no name, and with decimal commas read where they may stand."""
+    if "" in frame.columns:
+        if not np.array_equal(frame[""].to_numpy(), np.arange(len(frame)) + frame.index[0]):
+            raise ForesolveError(f"{path} has a column without a name, number 1")
+        frame = frame.drop(columns="")
+    if separator != ";":
+        return frame
+    for name in frame.columns:
+        known = frame[name].dropna()
+        if not len(known) or known.dtype.kind in "fiub":
+            continue
+        texts = known.astype(str).str
+        if not texts.fullmatch(_DECIMAL_COMMA).all() or not texts.contains(",", regex=False).any():
+            continue  # digits alone that were left as text are names
+        frame[name] = frame[name].astype("str").str.replace(",", ".", regex=False).astype(float)
+    return frame
+
+
+# -- others ------------------------------------------------------------------------------------------------------------
+
+
+def _read_arrow(path: Path) -> Any:
+    library = need("pyarrow.feather", "reading Arrow files", "parquet")
+    with reading.opened(path, reading.MOST_TABLE) as stream:
+        try:
+            return library.read_table(stream).to_pandas()
+        except Exception:  # a stream, which has another beginning than a file
+            ipc = need("pyarrow.ipc", "reading Arrow files", "parquet")
+            stream.seek(0)
+            return ipc.open_stream(stream).read_all().to_pandas()
+
+
+@contextlib.contextmanager
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """A Parquet file, if what it says that it holds is plausible for its size."""
+    library = need("pyarrow.parquet", "reading Parquet files", "parquet")
+    with reading.opened(path, reading.MOST_TABLE) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        with library.ParquetFile(stream) as file:
+            numbers = file.metadata.num_rows * max(1, file.metadata.num_columns)
+            most = (reading.UNPACKED + 10 * reading.GROWTH * size) // 8
+            if not 0 <= numbers <= most:
+                raise ForesolveError(f"{path} says that it holds {numbers:,} entries; of its size, {most:,} are read")
+            yield file
+
+
+def _read_parquet(path: Path) -> Any:
+    with opened_parquet(path) as file:
+        return file.read().to_pandas()
+
+
+def _read_archive(path: Path) -> Any:
+    pandas = need("pandas", "reading tables", "learn")
+    arrays = read_arrays(path)
+    names = {name: arrays.pop(f"{name}_names") for name in list(arrays) if f"{name}_names" in arrays}
+    columns: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if array.ndim not in (1, 2):
+            raise ForesolveError(f"{path} holds {name!r} of shape {array.shape}; a table has arrays (N,) and (N, p)")
+        if array.ndim == 1:
+            columns[name] = array
+            continue
+        titles = names.get(name, [f"{name} {place}" for place in range(array.shape[1])])
+        if len(titles) != array.shape[1]:
+            raise ForesolveError(f"{path} holds {len(titles)} names for the {array.shape[1]} columns of {name!r}")
+        columns |= {str(title): array[:, place] for place, title in enumerate(titles)}
+    sizes = {len(column) for column in columns.values()}
+    if len(sizes) != 1:
+        raise ForesolveError(f"{path} must hold arrays of one length; their lengths are {sorted(sizes)}")
+    return pandas.DataFrame(columns)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from foresolve._base import reading
+from foresolve._base.arrays import read_arrays
+from foresolve.errors import ForesolveError
+
+
+def archive(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in members.items():
+            target.writestr(name, content)
+    return path
+
+
+def array(content: np.ndarray, allow_pickle: bool = False) -> bytes:
+    target = io.BytesIO()
+    np.save(target, content, allow_pickle=allow_pickle)
+    return target.getvalue()
+
+
+def test_arrays_come_back(tmp_path: Path) -> None:
+    arrays = {
+        "a": np.arange(6.0).reshape(2, 3), "b": np.array("word"), "c": np.zeros((0, 3), dtype=bool),
+        "d": np.asfortranarray(np.arange(6).reshape(2, 3)), "e": np.array(["2026-01-01"], dtype="datetime64[D]"),
+    }  # fmt: skip
+    np.savez_compressed(tmp_path / "a.npz", **arrays)  # pyright: ignore[reportArgumentType]
+    stored = read_arrays(tmp_path / "a.npz")
+    assert list(stored) == list(arrays)
+    assert all(np.array_equal(stored[name], arrays[name]) for name in arrays)
+
+
+def test_claims_are_checked_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = array(np.zeros((2, 3)))
+    for name, content, message in (
+        ("huge", sound.replace(b"(2, 3)", b"(9**9)"), "damaged or no archive"),
+        ("large", sound.replace(b"(2, 3), }", b"(2, 9)"), "damaged or no archive"),
+        ("longer", sound.replace(b"(2, 3)", b"(9, 9)"), "does not fit its size"),
+        ("pickled", array(np.array([{}]), allow_pickle=True), "holds object, not numbers"),
+        ("nothing", b"", "damaged or no archive"),
+        ("magic", b"\x93NUMPY\x09\x00" + sound[8:], "not known"),
+    ):
+        path = archive(tmp_path / f"{name}.npz", {"a.npy": content})
+        with pytest.raises(ForesolveError, match=message) as error:
+            read_arrays(path)
+        assert str(path) in str(error.value)
+    monkeypatch.setattr(reading, "UNPACKED", 1000)
+    bomb = archive(tmp_path / "bomb.npz", {"a.npy": array(np.zeros(10**6))})
+    with pytest.raises(ForesolveError, match=r"says that it holds 1 arrays of 8,000,128 bytes"):
+        read_arrays(bomb)
+
+
+def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 and nothing")
+    with pytest.raises(ForesolveError, match=r"a\.npz is damaged or no archive of arrays: File is not a zip file"):
+        read_arrays(tmp_path / "a.npz")

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from foresolve._base.container import Container, checksum, entry_of, line_of, shown, version
+from foresolve.errors import ForesolveError
+
+THING = Container("a thing", "foresolve thing", 3, older=(2,), remedy="Make it again")
+TENSORS = {"a": torch.arange(3.0), "b": torch.tensor(True), "c": torch.zeros(0, 2, dtype=torch.bfloat16)}
+
+
+def test_documents_come_back(tmp_path: Path) -> None:
+    THING.write(tmp_path / "thing.json", {"x": [1, 2.5, float("inf")], "ä": None})
+    document = THING.read(tmp_path / "thing.json")
+    assert document["x"] == [1, 2.5, float("inf")]
+    assert (document["kind"], document["schema"], document["writer"]) == ("foresolve thing", 3, version())
+
+
+def test_tensors_come_back(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    THING.write_tensors(tmp_path / "thing", {"x": 1}, TENSORS)
+    tensors, document = THING.read_tensors(tmp_path / "thing")
+    assert document["x"] == 1
+    assert all(
+        torch.equal(tensors[name], TENSORS[name]) and tensors[name].dtype == TENSORS[name].dtype for name in TENSORS
+    )
+    content = (tmp_path / "thing").read_bytes()
+    (tmp_path / "thing").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ForesolveError, match="thing is damaged: it is not what was written"):
+        THING.read_tensors(tmp_path / "thing")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "foresolve policy"}, "is not a thing of foresolve"),
+        (
+            {"schema": 4, "writer": "9.9"},
+            r"has the schema 4, written by a version of foresolve \(9\.9\).*reads 2 and 3\. Make it again",
+        ),
+        ({"schema": True}, "has the schema True"),
+        ({"x": 2}, "is not what was written"),
+        ({"y": 1}, "is not what was written"),
+        ({"sha256": None}, "is not what was written"),
+        ({"writer": "0.0.1"}, "is not what was written"),
+    ],
+)
+def test_other_kinds_and_damage_are_told(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "thing.json"
+    path.write_text(json.dumps(THING.sealed({"x": 1}) | change))
+    with pytest.raises(ForesolveError, match=message) as error:
+        THING.read(path)
+    assert str(path) in str(error.value)
+
+
+def test_older_formats_have_no_checksum(tmp_path: Path) -> None:
+    (tmp_path / "thing.json").write_text('{"kind": "foresolve thing", "schema": 2, "x": 1}')
+    assert THING.read(tmp_path / "thing.json")["x"] == 1
+    (tmp_path / "thing.json").write_text('{"kind": "foresolve thing", "schema": 1, "x": 1}')
+    with pytest.raises(ForesolveError, match=r"the schema 1, written by a version of foresolve \(before 0\.1\.0\)"):
+        THING.read(tmp_path / "thing.json")
+
+
+def test_the_order_of_entries_does_not_count() -> None:
+    assert checksum({"a": 1, "b": 2}, {}) == checksum({"b": 2, "a": 1, "sha256": "x"}, {})
+    assert checksum({}, {"a": torch.zeros(2, 3)}) != checksum({}, {"a": torch.zeros(3, 2)})
+    assert checksum({}, {"a": torch.zeros(2)}) != checksum({}, {"b": torch.zeros(2)})
+
+
+def test_lines_have_a_checksum_of_their_own() -> None:
+    line = line_of({"value": 0.5})
+    assert entry_of(line) == {"value": 0.5}
+    assert entry_of('{"value": 0.5}') == {"value": 0.5}
+    for damaged in (line.replace("0.5", "0.6"), "[1]", "[" * 10**5, "x"):
+        with pytest.raises(ValueError, match=r"."):
+            entry_of(damaged)
+
+
+def test_long_entries_are_cut() -> None:
+    assert shown("x" * 100) == "'" + "x" * 56 + "..."
+    assert shown(None) == "nothing"

@@ -1,0 +1,105 @@
+"""Files of tables, read with suspicion."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from foresolve import ForesolveError
+from foresolve.data import read_table
+
+
+def write(folder: Path, text: str, name: str = "table.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "first"),
+    [
+        ("a,b\n1,x\n2,y\n", ["a", "b"], [1, "x"]),
+        ("a;b\n1,5;x\n2;y\n", ["a", "b"], [1.5, "x"]),
+        ("a\tb\n1\t2\n", ["a", "b"], [1, 2]),
+        (",a\n0,5\n1,6\n", ["a"], [5]),
+        ("\ufeffa, b\n1,2\n", ["a", "b"], [1, 2]),
+        ('"a,1",b\n1,2\n', ["a,1", "b"], [1, 2]),
+        ("a\n1\n2\n", ["a"], [1]),
+        ('a;"b, in EUR";c\n1;2,5;3\n', ["a", "b, in EUR", "c"], [1, 2.5, 3]),
+        ("a;b, in EUR;c\n1;2,5;3\n", ["a", "b, in EUR", "c"], [1, 2.5, 3]),
+        ('a,"b;c;d"\n1,2\n', ["a", "b;c;d"], [1, 2]),
+    ],
+)
+def test_text(tmp_path: Path, text: str, columns: list[str], first: list[object]) -> None:
+    frame = read_table(write(tmp_path, text))
+    assert list(frame.columns) == columns
+    assert frame.iloc[0].tolist() == first
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,a\n1,2\n", "two columns 'a'"),
+        ("a,b\n1,2,3\n", "longer than its first line"),
+        ("a,,c\n1,2,3\n", "a column without a name, number 2"),
+        (",a\nx,1\n", "a column without a name, number 1"),
+        ("a,b\n", "a first line and nothing else"),
+        ("", "is empty"),
+        ("\na,b\n", "begins with an empty line"),
+    ],
+)
+def test_what_is_wrong_with_text_is_said(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ForesolveError, match=message):
+        read_table(write(tmp_path, text))
+
+
+def test_other_kinds(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "t.csv.gz", "wt") as file:
+        file.write("a\n1\n")
+    assert read_table(tmp_path / "t.csv.gz")["a"].tolist() == [1]
+    np.savez(tmp_path / "t.npz", day=[1, 2], cost=np.eye(2), cost_names=np.array(["r1", "r2"]), more=np.ones((2, 1)))
+    assert list(read_table(tmp_path / "t.npz").columns) == ["day", "r1", "r2", "more 0"]
+    frame = pd.DataFrame({"a": [1, 2]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_feather(tmp_path / "t.arrow")
+    assert read_table(tmp_path / "t.parquet").equals(frame)
+    assert read_table(tmp_path / "t.arrow").equals(frame)
+
+
+def test_streams_of_arrow_too(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    table = pa.table({"a": [1, 2]})
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    assert read_table(tmp_path / "t.arrow")["a"].tolist() == [1, 2]
+
+
+def test_archives_that_are_no_table(tmp_path: Path) -> None:
+    for name, arrays, message in (
+        ("cube", {"a": np.zeros((2, 2, 2))}, r"of shape \(2, 2, 2\)"),
+        ("uneven", {"a": np.zeros(2), "b": np.zeros(3)}, r"lengths are \[2, 3\]"),
+        ("names", {"a": np.zeros((2, 2)), "a_names": np.array(["x"])}, "1 names for the 2 columns"),
+    ):
+        np.savez(tmp_path / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+        with pytest.raises(ForesolveError, match=message):
+            read_table(tmp_path / f"{name}.npz")
+    np.savez(tmp_path / "objects.npz", a=np.array([{}], dtype=object))
+    with pytest.raises(ForesolveError, match="not numbers, text or times"):
+        read_table(tmp_path / "objects.npz")
+
+
+def test_files_that_are_not_there_or_not_known(tmp_path: Path) -> None:
+    write(tmp_path, "a\n1\n", "roads.csv")
+    with pytest.raises(ForesolveError, match=r"road.csv is not there. Did you mean 'roads.csv'"):
+        read_table(tmp_path / "road.csv")
+    with pytest.raises(ForesolveError, match="is a folder"):
+        read_table(tmp_path)
+    with pytest.raises(ForesolveError, match=r"a \.csv, \.tsv"):
+        read_table(write(tmp_path, "{}", "a.json"))
+    with pytest.raises(ForesolveError, match="cannot be read"):
+        read_table(write(tmp_path, "junk", "a.parquet"))
