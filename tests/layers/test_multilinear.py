@@ -201,7 +201,7 @@ def test_an_item_without_room_stays_out(matroid: foresolve.sets.PolyhedralMatroi
 
 
 def test_unrolled_steps_go_on_until_the_derivative_has_converged() -> None:
-    """Also from a start that is the solution: the centre for items that are alike, and a warm start."""
+    """Also from a start that is the solution: the center for items that are alike, and a warm start."""
     problem = foresolve.SubmodularProblem(foresolve.sets.FacilityLocation(), foresolve.UniformMatroid(4, 2))
     alike = torch.eye(4, dtype=torch.float64) + 0.1
     other = torch.rand(4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -316,7 +316,7 @@ def test_small_probabilities_are_nearly_modular(size: float) -> None:
 
 
 def test_annealing_sharpens() -> None:
-    """As gamma falls, decisions go from the centre to a vertex."""
+    """As gamma falls, decisions go from the center to a vertex."""
     problem = problem_of("coverage", "uniform")
     theta, schedule = draw_theta((10,), N, TARGETS, 2), foresolve.schedules.geometric(100.0, 1e-2)
     layer = foresolve.MultilinearRelaxation()

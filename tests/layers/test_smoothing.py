@@ -9,7 +9,7 @@ from torch import Tensor, nn
 import foresolve
 from foresolve.errors import InvalidInputError
 from foresolve.layers import MultilinearRelaxation, QuadraticRelaxation, RegularizedFrankWolfe, RelativeGamma
-from foresolve.layers.smoothing import SmoothedLayer
+from foresolve.layers.smoothing import SmoothedLayer, keeping_positive
 from submodular_instances import draw_theta
 
 KINDS = (QuadraticRelaxation, RegularizedFrankWolfe, MultilinearRelaxation)
@@ -105,3 +105,50 @@ def test_a_relative_gamma_follows_any_unit(exponent: int) -> None:
     plain = theta.clone().requires_grad_()
     torch.testing.assert_close(slope, torch.autograd.grad(rule(plain, size).sum(), plain)[0], rtol=1e-14, atol=0)
     assert torch.equal(rule(torch.zeros(2, 3), torch.ones(())), torch.full((2,), 0.7))
+
+
+@pytest.mark.parametrize(
+    "layer", [foresolve.QuadraticRelaxation, foresolve.MultilinearRelaxation, RegularizedFrankWolfe]
+)
+def test_a_learned_gamma_is_registered_saved_and_replaced(layer) -> None:
+    learned = layer(nn.Parameter(torch.tensor(0.5)))
+    assert learned.learned
+    assert [name for name, _ in learned.named_parameters()] == ["_gamma"] == list(learned.state_dict())
+    other = layer(nn.Parameter(torch.tensor(0.1)))
+    other.load_state_dict(learned.state_dict())
+    assert [gamma.item() for gamma in other.parameters()] == [0.5]
+    later = layer(0.3)
+    later.gamma = nn.Parameter(torch.tensor(0.2))
+    assert [gamma.item() for gamma in later.parameters()] == [pytest.approx(0.2)]
+    later.gamma = torch.tensor(0.4)
+    assert list(later.parameters()) == []
+    assert list(later.state_dict()) == []
+    assert later.double().gamma.dtype == torch.float64
+    later.gamma = 0.3
+    assert later.gamma == 0.3
+    assert not later.learned
+    assert list(later.buffers()) == []
+    assert list(learned.with_gamma(torch.tensor(0.1)).parameters()) == []
+    assert learned.learned  # the twin has lists of its own
+
+
+def test_the_gradient_of_a_learned_gamma_agrees_with_differences() -> None:
+    problem, theta = foresolve.TopK(4, 2), torch.tensor([[0.9, 0.7, 0.3, 0.1]], dtype=torch.float64)
+    weights = torch.tensor([1.0, -2.0, 0.5, 3.0], dtype=torch.float64)
+
+    def value(gamma: float) -> torch.Tensor:
+        return (foresolve.QuadraticRelaxation(gamma)(theta, problem) * weights).sum()
+
+    layer = foresolve.QuadraticRelaxation(nn.Parameter(torch.tensor(0.8, dtype=torch.float64)))
+    (layer(theta, problem) * weights).sum().backward()
+    gradient = layer.get_parameter("_gamma").grad
+    assert gradient is not None
+    assert float(gradient) == pytest.approx(float(value(0.8 + 1e-5) - value(0.8 - 1e-5)) / 2e-5, rel=1e-6)
+    assert abs(float(gradient)) > 0.1
+
+
+def test_no_step_takes_more_than_half_of_a_learned_gamma() -> None:
+    layer = foresolve.QuadraticRelaxation(nn.Parameter(torch.tensor([0.8, 0.8])))
+    with keeping_positive([layer]), torch.no_grad():
+        layer.get_parameter("_gamma").copy_(torch.tensor([-5.0, 0.7]))
+    assert layer.get_parameter("_gamma").tolist() == pytest.approx([0.4, 0.7])

@@ -74,7 +74,7 @@ def test_nearly_dependent_rows_keep_their_gradient(angle: float) -> None:
 
 def test_rounding_is_called_by_its_name() -> None:
     problem = foresolve.BipartiteMatching(2, 2)
-    with pytest.warns(foresolve.ConvergenceWarning, match=r"instance 1: ill-conditioned.* rounding .* Raise gamma"):
+    with pytest.warns(foresolve.ConvergenceWarning, match=r"instance 1: ill-conditioned.* Rounding .* Raise gamma"):
         solution = QuadraticRelaxation(1e-6).solve(
             torch.stack([tensor(3.0, 1, 1, 2), 1e8 * tensor(3.0, 1, 1, 2)]), problem
         )

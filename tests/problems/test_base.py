@@ -117,7 +117,7 @@ def test_evaluation_and_policies_too(tmp_path: Path) -> None:
     model = MLP(2, PRICES, seed=0)
     assert evaluate(model, train, bootstrap=0).regret >= 0
     policy = Policy(model, train.problem)
-    assert policy(train.features).shape == (len(train), PLANS)
+    assert policy(train.features).x.shape == (len(train), PLANS)
     with pytest.raises(ForesolveError, match="TiedCosts"):
         policy.save(tmp_path)
 

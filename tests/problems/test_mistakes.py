@@ -105,7 +105,7 @@ ROWS: dict[str, Case] = {
     "names as a word": (lambda: program(names="ab"), ("`names`", "'ab'", "list")),
     "names as a number": (lambda: program(names=5), ("`names`", "5")),
     "n as a word": (lambda: LP(n="two"), ("`n`", "an integer >= 1", "'two'")),
-    "no file": (lambda: LP.from_mps("missing.mps"), ("`path`", "'missing.mps'", "not a file")),
+    "no file": (lambda: LP.from_mps("missing.mps"), ("`path`", "missing.mps", "is not there")),
     "no path": (lambda: LP.from_mps(None), ("`path`", "None")),
     "a device that is not there": (lambda: program().to("gpu"), ("`device`", "available (cpu", "'gpu'")),
 }  # fmt: skip

@@ -364,7 +364,7 @@ def test_fit_and_evaluate_shuffle_data_with_their_instances(kind: str) -> None:
             return self.theta[index]
 
     policy, order = foresolve.Policy(Table(), data.problem), torch.tensor([4, 0, 2])
-    assert torch.equal(policy(order, data.problem.select(order)), policy(torch.arange(count), data.problem)[order])
+    assert torch.equal(policy(order, data.problem.select(order)).x, policy(torch.arange(count), data.problem).x[order])
     for batch_size in (count, 2):
         foresolve.fit(Table(), Watched(), data, epochs=2, batch_size=batch_size, lr=0.0001, progress=False)
 

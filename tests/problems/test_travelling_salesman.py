@@ -27,7 +27,7 @@ def enumerated(problem: TravellingSalesman, theta: Tensor) -> float:
 
 
 def by_rounds_of_milp(problem: TravellingSalesman, costs: np.ndarray) -> float:
-    """The shortest tour's length, from SciPy's integer programmes and the subtours of their answers."""
+    """The shortest tour's length, from SciPy's integer programs and the subtours of their answers."""
     ends = np.array(problem.edges)
     rows, most = [(ends == city).any(1).astype(float) for city in range(problem.cities)], [2.0] * problem.cities
     least = [2.0] * problem.cities

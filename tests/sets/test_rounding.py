@@ -126,7 +126,7 @@ def test_random_roundings_keep_the_mean_and_the_value(matroid: Matroid, base: bo
     assert ((x > 0) & (x < 1)).sum() >= 3
     if isinstance(matroid, LaminarMatroid):
         sets = rounding(x.expand(draws, -1), matroid, torch.Generator().manual_seed(0))
-    else:  # one decomposition: a linear programme for each instance would take long
+    else:  # one decomposition: a linear program for each instance would take long
         combination = decompose(x, matroid)
         many = type(combination)(combination.weights.expand(draws, -1), combination.sets.expand(draws, -1, -1))
         sets = _tournament(many, matroid, _random(torch.Generator().manual_seed(0))).double()

@@ -13,6 +13,7 @@ from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.layers.solutions import Combination, Duals, MultilinearSolution, Solution
 from foresolve.layers.wilder_multilinear import WilderMultilinear
 from foresolve.layers.wilder_quadratic import WilderQuadratic
+from foresolve.solvers.statistics import SolverCall, SolverStatistics, solver_statistics
 from foresolve.solvers.status import Status
 
 __all__ = [
@@ -34,7 +35,10 @@ __all__ = [
     "RelativeGamma",
     "SmoothedLayer",
     "Solution",
+    "SolverCall",
+    "SolverStatistics",
     "Status",
     "WilderMultilinear",
     "WilderQuadratic",
+    "solver_statistics",
 ]

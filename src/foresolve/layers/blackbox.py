@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve.layers.base import Layer, gains
 from foresolve.problems.base import Problem
 
@@ -25,15 +25,15 @@ class BlackboxInterpolation(Layer):
 
     The paper has costs :math:`w = -c` and :math:`-\frac{1}{\lambda} (x(w) - x(w + \lambda g))`. The costs :math:`w +
     \lambda g` are the gains :math:`c - \lambda g`, and :math:`\partial L / \partial c = - \partial L / \partial w`: the
-    two are one. In words: :math:`c - \lambda g` are gains whose best decision has a lower (linearised) loss; descent
+    two are one. In words: :math:`c - \lambda g` are gains whose best decision has a lower (linearized) loss; descent
     raises the gains of what that decision has and the present one lacks.
 
-    With :math:`L` linearised at :math:`x(c)` it is the exact gradient, at :math:`c`, of
+    With :math:`L` linearized at :math:`x(c)` it is the exact gradient, at :math:`c`, of
 
     .. math::
         L_\lambda(c) = \frac{1}{\lambda} \Bigl( \max_x c^\top x - \max_x (c - \lambda g)^\top x \Bigr)
 
-    which is continuous, piecewise affine, at least the linearised loss :math:`g^\top x(c - \lambda g)`, at most
+    which is continuous, piecewise affine, at least the linearized loss :math:`g^\top x(c - \lambda g)`, at most
     :math:`g^\top x(c)`, and equal to that for small :math:`\lambda`, where its gradient vanishes. Finite differences of
     the decision, which are zero, do not agree.
 
@@ -88,6 +88,7 @@ class _Interpolated(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
         c, x = ctx.saved_tensors
         return (x - ctx.problem.argmax(c - ctx.lam * grads[0])) / ctx.lam, None, None

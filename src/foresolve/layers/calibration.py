@@ -38,7 +38,7 @@ class Calibration:
     first, last: the smoothing in the first and in the last epoch of a training.
     kept: the shares of the way from the point of smallest norm to the best decision that these two keep, the means over
         instances.
-    instances: how many were looked at.
+    instances: how many were used.
     """
 
     first: float
@@ -61,7 +61,7 @@ class Calibration:
         return self.first ** (1 - progress) * self.last**progress if self.anneals else self.first
 
     def times(self, factor: float) -> Calibration:
-        """Another smoothing: that many times as strong. What it keeps is not looked at again."""
+        """Another smoothing: that many times as strong. What it keeps is not measured again."""
         nan = float("nan")
         return replace(self, first=self.first * factor, last=self.last * factor, kept=(nan, nan))
 

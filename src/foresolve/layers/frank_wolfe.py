@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve.errors import ConvergenceWarning
 from foresolve.layers.base import expanded
 from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma
@@ -32,6 +32,8 @@ from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.layers.solutions import Combination
 from foresolve.layers.vertex_span import spanning
 from foresolve.problems.base import Problem
+from foresolve.solvers.statistics import measured
+from foresolve.solvers.status import Status
 
 ROUNDING, LIGHT, RIDGE = 1e-15, 1e-14, 1e-13  # of the gap, of the weights, of the matrix
 CORRECTIONS = 100  # in one step: each but the last few drops a vertex
@@ -57,7 +59,7 @@ class RegularizedFrankWolfe(SmoothedLayer):
     regularizer: "quadratic", or a function of `x` `(B, n)` that gives `(B,)`: torch operations, strongly convex, twice
         differentiable with finite derivatives on the whole hull. `x log x` is not; `(x + 0.01) log(x + 0.01)` is.
     max_iter: solves per instance before a `ConvergenceWarning`.
-    tol: bound on the distance from the optimum, for a regulariser as convex as the quadratic one: the gap is at most
+    tol: bound on the distance from the optimum, for a regularizer as convex as the quadratic one: the gap is at most
         `gamma tol^2`, or rounding.
 
     Shapes
@@ -115,8 +117,11 @@ class RegularizedFrankWolfe(SmoothedLayer):
         c = problem.gain(full)
         batch, c = c.shape[:-1], c.reshape(-1, c.shape[-1])
         gamma = self._gammas(c, batch, lambda rule: self._relative(rule, full, problem)).expand(len(c))
-        search = _VertexSearch(c.detach(), gamma.detach(), self._omega(), problem, batch)
-        search.climb(self.max_iter, self.tol)
+        with measured("Frank-Wolfe", len(c)) as call:
+            search = _VertexSearch(c.detach(), gamma.detach(), self._omega(), problem, batch)
+            search.climb(self.max_iter, self.tol)
+            ended = torch.where(search.done, int(Status.CONVERGED), int(Status.MAX_ITER))
+            call.tell(search.taken, search.gap, ended)
         late = (~search.done).nonzero().flatten().tolist()
         if late:
             gap = f"(largest gap {float(search.gap.max()):.2e})"
@@ -271,6 +276,7 @@ class _Attached(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
         search: _VertexSearch = ctx.search
         x = search.x

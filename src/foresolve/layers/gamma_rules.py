@@ -24,6 +24,15 @@ class RelativeGamma:
     spread is that of the parameters, in units of the coefficients which they move, and only the boxes of those
     variables count: what is known, or tied to a parameter a second time, is no spread of the prediction. It is part of
     the differentiated map: gradients are those of the layer as it is called, and finite differences agree with them.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers import RelativeGamma
+    >>> layer, problem = foresolve.QuadraticRelaxation(RelativeGamma(0.3)), foresolve.TopK(3, k=1)
+    >>> theta = torch.tensor([1.0, 0.9, 0.2])
+    >>> torch.allclose(layer(theta, problem), layer(1000 * theta, problem))
+    True
     """
 
     factor: float = 0.3
@@ -46,7 +55,7 @@ class RelativeGamma:
 
 @dataclass(frozen=True)
 class CalibratedGamma(RelativeGamma):
-    r"""A `gamma` that is worked out on decisions: the default of layers in a loss.
+    r"""A `gamma` calibrated on decisions: the default of layers in a loss.
 
     Before training, `Loss.prepare` looks for the largest number at which smoothed decisions under the true parameters
     still keep a share of the way from the point of smallest norm to the best decision,
@@ -63,6 +72,19 @@ class CalibratedGamma(RelativeGamma):
     keep: a share in (0, 1), or two, at the beginning of a training and at its end; by default those of the loss,
         `loss.keep`: (0.85, 0.98) in `DecisionLoss`, whose gradient vanishes at vertices, 0.95 in `FenchelYoung`, whose
         gradient does not. docs/smoothing.md has what they are measured on.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers import CalibratedGamma
+    >>> g = torch.Generator().manual_seed(0)
+    >>> features = torch.randn(64, 3, generator=g)
+    >>> theta = features @ torch.randn(3, 4, generator=g)
+    >>> data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 2))
+    >>> loss = foresolve.DecisionLoss(foresolve.QuadraticRelaxation(CalibratedGamma(keep=0.9)))
+    >>> history = foresolve.fit(foresolve.MLP(3, 4, seed=0), loss, data, epochs=2)
+    >>> bool(loss.layer.calibration)
+    True
     """
 
     keep: float | tuple[float, float] | None = None

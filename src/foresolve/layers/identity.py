@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base.autograd import apply
 from foresolve.layers.base import Layer, gains
@@ -84,6 +83,16 @@ class NegativeIdentity(IdentityProjection):
     r"""The plain identity, without a projection: :math:`\partial L / \partial c = g`, so :math:`-g` for costs.
 
     Works with: linear objectives, any solver. See `IdentityProjection`.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers import NegativeIdentity
+    >>> theta = torch.tensor([1.0, 0.9, 0.2], requires_grad=True)
+    >>> x = NegativeIdentity()(theta, foresolve.TopK(3, k=1))
+    >>> (x * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    >>> theta.grad
+    tensor([1., 2., 3.])
     """
 
     def __init__(self) -> None:
@@ -99,6 +108,5 @@ class _StraightThrough(torch.autograd.Function):
         return x.clone()
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         return grads[0], None

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.layers.base import Layer, expanded
 from foresolve.problems.base import Problem
@@ -37,7 +37,7 @@ class IMLE(Seeded, Layer):
         \epsilon = \frac{\tau}{\kappa} \Bigl( \sum_{i=1}^{10} \mathrm{Gamma}(1 / \kappa, \kappa / i) - \log 10 \Bigr)
         - \text{its mean}
 
-    The paper leaves the mean in; without it, the noise does not favour decisions with many ones. Without noise it is
+    The paper leaves the mean in; without it, the noise does not favor decisions with many ones. Without noise it is
     `BlackboxInterpolation`. The gradient is a finite difference of the perturbed decision in the direction of `g`, of
     length `lam`, hence biased; it does not agree with `PerturbedAdditive`'s but for a small `lam` and many samples.
 
@@ -48,7 +48,7 @@ class IMLE(Seeded, Layer):
     samples: draws per instance and call; all go through one batched solve.
     temperature: the scale of the noise, in units of `theta`.
     lam: how far the target distribution lies, in units of `theta` over `g`; a loss that is averaged over a batch has
-        gradients smaller by the size of the batch, and `lam` must make up for that (`AdaptiveIMLE` does by itself).
+        gradients smaller by the size of the batch, and `lam` must make up for that (`AdaptiveIMLE` does so).
     kappa: about how many ones a decision has.
     symmetric: the difference between :math:`c + \lambda g` and :math:`c - \lambda g`, over :math:`2 \lambda`: less
         biased, twice the solves.
@@ -63,6 +63,19 @@ class IMLE(Seeded, Layer):
     ----------
     Niepert, Minervini and Franceschi, *Implicit MLE: Backpropagating through Discrete Exponential Family Distributions*
     (NeurIPS 2021).
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers import IMLE
+    >>> theta = torch.tensor([1.0, 0.9, 0.2], requires_grad=True)
+    >>> x = IMLE(samples=20, lam=1.0, kappa=1.0)(theta, foresolve.TopK(3, k=1))
+    >>> x.sum().isclose(torch.tensor(1.0)).item(), bool(x.max() < 1)
+    (True, True)
+    >>> loss = -(x * torch.tensor([0.0, 1.0, 0.0])).sum()
+    >>> loss.backward()
+    >>> bool(theta.grad[1] < 0)
+    True
     """
 
     needs = ("linear", "fixed")
@@ -92,7 +105,7 @@ class IMLE(Seeded, Layer):
         return apply(_Difference, problem.gain(full), perturbed, self, problem).to(theta.dtype)
 
     def noise(self, theta: Tensor) -> Tensor:
-        """A centred sum of gammas `(samples, *theta.shape)`."""
+        """A centered sum of gammas `(samples, *theta.shape)`."""
         # torch draws gammas from the global generator alone; NumPy's, seeded from ours, keeps the state in one place.
         start = torch.randint(2**62, (), generator=self.generator, device=self.generator.device)
         rng = np.random.default_rng(int(start))
@@ -146,6 +159,17 @@ class AdaptiveIMLE(IMLE):
     ----------
     Minervini, Franceschi and Niepert, *Adaptive Perturbation-Based Gradient Estimation for Discrete Latent Variable
     Models* (AAAI 2023).
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers import AdaptiveIMLE
+    >>> theta = torch.tensor([1.0, 0.9, 0.2], requires_grad=True)
+    >>> layer = AdaptiveIMLE(samples=20, kappa=1.0)
+    >>> loss = -(layer(theta, foresolve.TopK(3, k=1)) * torch.tensor([0.0, 1.0, 0.0])).sum()
+    >>> loss.backward()
+    >>> bool(theta.grad[1] < 0)
+    True
     """
 
     alpha: Tensor
@@ -214,6 +238,7 @@ class _Difference(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
         (c, perturbed, x), (g,), layer, problem = ctx.saved_tensors, grads, ctx.layer, ctx.problem
         return layer.difference(c, perturbed, x, g, problem), None, None, None

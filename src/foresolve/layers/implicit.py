@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve.errors import ConvergenceWarning, ForesolveError
 from foresolve.solvers.arrays import Array, namespace, to_array, to_tensor
 from foresolve.solvers.projection.polytope import Polytope
@@ -90,6 +90,7 @@ class _AlongFace(torch.autograd.Function):
         return to_tensor(derivative.along(to_array(g)))
 
     @staticmethod
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         return apply(_AlongFace, grads[0], ctx.derivative), None
 
@@ -103,6 +104,7 @@ class _PolytopeProjection(torch.autograd.Function):
         return to_tensor(face.x).clone(), to_tensor(face.y).clone()
 
     @staticmethod
+    @sliceable
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         g, k = grads
         derivative: Derivative = ctx.derivative

@@ -1,4 +1,4 @@
-"""Submodular maximisation smoothed by a quadratic term."""
+"""Submodular maximization smoothed by a quadratic term."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve.errors import ConvergenceWarning, SolverError
 from foresolve.layers.base import Layer, Shortfall
 from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma
+from foresolve.layers.groups import Groups
 from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.layers.solutions import MultilinearSolution
 from foresolve.layers.unrolled import unroll
@@ -22,15 +23,15 @@ from foresolve.problems.submodular import SubmodularProblem
 from foresolve.sets.ascent import Optimum, maximize
 from foresolve.sets.smoothed import SmoothedProgram
 from foresolve.sets.stochastic import maximize_sampled
+from foresolve.solvers.statistics import measured
 from foresolve.solvers.status import Status
+from foresolve.solvers.threads import one_torch_thread
 
-# Instances are solved in groups whose parameters fill about this many bytes: beyond, a group only needs more memory.
-CACHE = 16 << 20
 Differentiation = Literal["implicit", "unrolled"]
 
 
 class MultilinearRelaxation(SmoothedLayer):
-    r"""The multilinear extension less a quadratic term, maximised over the matroid's polytope and differentiated.
+    r"""The multilinear extension less a quadratic term, maximized over the matroid's polytope and differentiated.
 
     .. math::
         x(\theta) \in \arg\max_x \; F(x, \theta) - \gamma \|x\|^2 \quad \text{s.t.} \quad x \in B(M)
@@ -50,7 +51,7 @@ class MultilinearRelaxation(SmoothedLayer):
     Parameters
     ----------
     gamma: the smoothing, in units of `grad F`: a number, a tensor `()` or `(*batch,)`, or `RelativeGamma(factor)`
-        for `factor` times the spread of `grad F` at the centre of the polytope; by default `CalibratedGamma(1.0)`,
+        for `factor` times the spread of `grad F` at the center of the polytope; by default `CalibratedGamma(1.0)`,
         worked out before training from what smoothed decisions are worth, and that rule until then. It may be changed
         at any time: `layer.gamma = schedule(t)`.
     max_iter: steps before a `ConvergenceWarning`; where `F` is sampled, the number of steps.
@@ -95,16 +96,19 @@ class MultilinearRelaxation(SmoothedLayer):
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)`, differentiable."""
-        return self._solve(theta, problem, None).x
+        with one_torch_thread(theta.numel()):
+            return self._solve(theta, problem, None).x
 
     def solve(self, theta: Tensor, problem: Problem, start: MultilinearSolution | None = None) -> MultilinearSolution:
         """The same with multipliers, status, residuals, steps and the number of free coordinates.
 
         `start`, an earlier solution for the same problem and batch, warm-starts the solve: hand each step's solution to
-        the next. Without it every call starts from the centre of the polytope, so a batch always equals a loop.
+        the next. Without it every call starts from the center of the polytope, so a batch always equals a loop.
         """
         self.check_problem(problem)
-        return self._solve(checks.as_tensor("theta", theta), problem, start)
+        theta = checks.as_tensor("theta", theta)
+        with one_torch_thread(theta.numel()):
+            return self._solve(theta, problem, start)
 
     def fenchel_young(self) -> Shortfall:
         """There is none: the objective is not linear in `x`."""
@@ -120,7 +124,10 @@ class MultilinearRelaxation(SmoothedLayer):
         center = submodular.polytope.center.expand(flat.shape[0], -1)
         gamma = self._gammas(flat, batch, lambda rule: self._by_rule(rule, flat, batch, problem)).expand(flat.shape[0])
         first = center if start is None else self._start(start, submodular, batch).to(flat)
-        solved = _MaximizedBatch(self, submodular, flat, gamma, first, batch)
+        with measured("multilinear", len(flat)) as call:
+            solved = _MaximizedBatch(self, submodular, flat, gamma, first, batch)
+            late = torch.where(solved.residual > self.tol, int(Status.MAX_ITER), int(Status.CONVERGED))
+            call.tell(_joined([part.iterations for part in solved.parts]), solved.residual, late)
         self._report(solved, batch)
         if solved.x.requires_grad and not self._warned and solved.free.numel() and not bool(solved.free.any()):
             self._warn_of_vertices()
@@ -187,24 +194,25 @@ class _MaximizedBatch:
             program = SmoothedProgram(function, matroid, theta, gamma, layer.base)
             unrolled, _, _ = unroll(program, start, tol=layer.tol, max_iter=layer.max_iter)
             start = unrolled.detach()
-        self.parts: list[tuple[slice, Optimum]] = []
-        for rows in _chunks(theta):
+
+        def maximized(_: int, rows: slice) -> Optimum:
             instances = function.select(rows, theta.shape[:1])
             program = SmoothedProgram(instances, matroid, detached[rows], fixed[rows], layer.base)
             if function.sampled:
-                part = maximize_sampled(program, start[rows], max_iter=layer.max_iter)
-            else:
-                part = maximize(program, start[rows], tol=layer.tol, max_iter=layer.max_iter)
-            self.parts.append((rows, part))
+                return maximize_sampled(program, start[rows], max_iter=layer.max_iter)
+            return maximize(program, start[rows], tol=layer.tol, max_iter=layer.max_iter)
+
+        groups = Groups(function, theta)
+        self.parts = groups.each(maximized)
         if unrolled is not None:
             self.x = unrolled
         elif wanted:
-            self.x = apply(_Maximizer, theta, gamma, self.parts, batch)
+            self.x = apply(_Maximizer, theta, gamma, self.parts, groups, batch)
         else:
-            self.x = _joined([part.x for _, part in self.parts])
-        self.residual = _joined([part.residual for _, part in self.parts])
-        self.definite = _joined([part.system.definite for _, part in self.parts])
-        self.free = _joined([part.system.movable for _, part in self.parts])
+            self.x = _joined([part.x for part in self.parts])
+        self.residual = _joined([part.residual for part in self.parts])
+        self.definite = _joined([part.system.definite for part in self.parts])
+        self.free = _joined([part.system.movable for part in self.parts])
         self.tol = layer.tol
 
     def solution(
@@ -212,9 +220,7 @@ class _MaximizedBatch:
     ) -> MultilinearSolution:
         price, iterations, value, slope = (
             _joined(parts)
-            for parts in zip(
-                *((p.projection.price, p.iterations, p.local.value, p.local.gradient) for _, p in self.parts)
-            )
+            for parts in zip(*((p.projection.price, p.iterations, p.local.value, p.local.gradient) for p in self.parts))
         )
         x = self.x.detach()
         price = 2 * self.gamma.detach().unsqueeze(-1) * price
@@ -243,18 +249,22 @@ class _Maximizer(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, theta: Tensor, gamma: Tensor, parts: list[tuple[slice, Optimum]], batch: torch.Size
+        ctx: Any, theta: Tensor, gamma: Tensor, parts: list[Optimum], groups: Groups, batch: torch.Size
     ) -> Tensor:
-        ctx.parts, ctx.shape, ctx.batch = parts, theta.shape, batch
-        return torch.cat([part.x for _, part in parts])  # a copy: the node must not hold its own output
+        ctx.parts, ctx.groups, ctx.shape, ctx.batch = parts, groups, theta.shape, batch
+        return torch.cat([part.x for part in parts])  # a copy: the node must not hold its own output
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:  # type: ignore[override]
+    @sliceable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         (v,) = grads
-        by_theta = v.new_zeros(ctx.shape) if ctx.needs_input_grad[0] else None
-        by_gamma = v.new_empty(ctx.shape[:1]) if ctx.needs_input_grad[1] else None
-        for rows, part in ctx.parts:
+        with one_torch_thread(ctx.shape.numel()):
+            by_theta = v.new_zeros(ctx.shape) if ctx.needs_input_grad[0] else None
+            by_gamma = v.new_empty(ctx.shape[:1]) if ctx.needs_input_grad[1] else None
+
+        def put(i: int, rows: slice) -> None:
+            part = ctx.parts[i]
             w = part.system.solve(v[rows])
             if by_theta is not None:
                 try:
@@ -265,15 +275,9 @@ class _Maximizer(torch.autograd.Function):
                     raise error.renamed("the gradient of {instances}", where, names) from error
             if by_gamma is not None:
                 by_gamma[rows] = -2 * (w * part.x).sum(-1)
-        return by_theta, by_gamma, None, None
 
-
-def _chunks(theta: Tensor) -> list[slice]:
-    """A GPU takes the batch at once, a CPU as many instances at a time as are worth their memory."""
-    count = theta.shape[0]
-    each = max(1, theta[:1].numel() * theta.element_size())
-    size = max(1, count if theta.is_cuda else CACHE // each)
-    return [slice(first, min(first + size, count)) for first in range(0, max(count, 1), size)]
+        ctx.groups.each(put)
+        return by_theta, by_gamma, None, None, None
 
 
 def _joined(parts: Any) -> Tensor:

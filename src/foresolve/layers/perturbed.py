@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.layers.base import Layer, Shortfall
 from foresolve.problems.base import Problem
@@ -191,6 +191,16 @@ class PerturbedMultiplicative(PerturbedLayer):
     ----------
     Dalle, Baty, Bouvier and Parmentier, *Learning with Combinatorial Optimization Layers: a Probabilistic Approach*
     (2022).
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers import PerturbedMultiplicative
+    >>> costs = torch.tensor([1.0, 1.1, 3.0], requires_grad=True)
+    >>> problem = foresolve.LinearProgram(A_eq=[[1.0, 1.0, 1.0]], b_eq=[1.0], bounds=(0, 1), sense="min")
+    >>> x = PerturbedMultiplicative(samples=100, sigma=0.3)(costs, problem)
+    >>> bool(x[0] > x[2]), bool((x > 0)[:2].all())
+    (True, True)
     """
 
     def __init__(
@@ -250,6 +260,7 @@ class _Mean(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
         theta, z, x = ctx.saved_tensors
         worth = (x * grads[0]).sum(-1)

@@ -24,6 +24,7 @@ from foresolve.solvers.exact.highs import is_feasible
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.project import ProjectionResult, project
 from foresolve.solvers.projection.tangent import Tangent
+from foresolve.solvers.threads import one_torch_thread
 
 
 class _WhereNeeded(CalibratedGamma):
@@ -44,7 +45,7 @@ class QuadraticRelaxation(SmoothedLayer):
     (Wilder, Dilkina and Tambe, AAAI 2019). For a `QuadraticProgram` it is a projection in the metric
     :math:`Q + 2\gamma I`, and with `gamma=0` the program itself. Gradients reach `theta`, `gamma` (a tensor), `Q` and
     every constraint tensor that requires grad; those of shared data are summed over the batch. `x` is piecewise linear
-    in `theta`: at a kink the gradient is that of one neighbouring piece.
+    in `theta`: at a kink the gradient is that of one neighboring piece.
 
     An instance that was not solved to the end, or that rounding of its data alone moves, gives a `ConvergenceWarning`;
     so does a gradient that fails its own check. `solve` has the status and the figures of every instance.
@@ -89,7 +90,8 @@ class QuadraticRelaxation(SmoothedLayer):
 
     def forward(self, theta: Tensor, problem: Problem) -> Tensor:
         """Smoothed decisions `(*batch, n)`, differentiable."""
-        return self._solve(theta, problem, None).decisions()
+        with one_torch_thread(theta.numel()):
+            return self._solve(theta, problem, None).decisions()
 
     def solve(self, theta: Tensor, problem: Problem, start: Solution | None = None) -> Solution:
         """The same with duals, status, residuals, iterations and the number of free coordinates.
@@ -99,8 +101,9 @@ class QuadraticRelaxation(SmoothedLayer):
         """
         self.check_problem(problem)
         theta = checks.as_tensor("theta", theta)
-        solved = self._solve(theta, problem, start)
-        return solved.solution(self._kept(theta, problem, solved.decisions()))
+        with one_torch_thread(theta.numel()):
+            solved = self._solve(theta, problem, start)
+            return solved.solution(self._kept(theta, problem, solved.decisions()))
 
     def _penalty(self, x: Tensor, problem: Problem) -> Tensor:
         columns = cast(LinearProgram, problem).smoothed_columns

@@ -13,7 +13,7 @@ Regularizer = Callable[[Tensor], Tensor]
 
 
 class Quadratic:
-    """The quadratic regulariser `|x|^2`, with its derivatives."""
+    """The quadratic regularizer `|x|^2`, with its derivatives."""
 
     newton = False  # one Newton step is exact
 
@@ -29,7 +29,7 @@ class Quadratic:
 
 
 class Given(Quadratic):
-    """A user's regulariser, differentiated by autograd."""
+    """A user's regularizer, differentiated by autograd."""
 
     newton = True
 

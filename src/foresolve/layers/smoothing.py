@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import warnings
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self, cast
 
 import torch
 from torch import Tensor, nn
 
-from foresolve._base import checks
+from foresolve._base import checks, functorch
+from foresolve._base.copies import SharesGraph
 from foresolve.errors import ForesolveWarning, NoGradientWarning
+from foresolve.layers import pictures
 from foresolve.layers.base import Layer, Shortfall, expanded
 from foresolve.layers.calibration import FLAT, SHARP, Calibration, Shares, calibrate, sample
 from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma, as_shares, in_units_of_gains
 from foresolve.problems.base import Problem
 
+DRAWN = (30.0, 0.03)  # factors of `RelativeGamma` that a picture goes from and to
 
-class SmoothedLayer(Layer):
+
+class SmoothedLayer(SharesGraph, Layer):
     """A layer that maximizes an objective less `gamma` times a penalty.
 
-    A `gamma` that is an `nn.Parameter` is one of the layer, `_gamma` in its `state_dict`, and can be trained.
+    A `gamma` that is an `nn.Parameter` is one of the layer, `_gamma` in its `state_dict`; `fit` trains it. Any
+    other tensor moves with the layer from device to device, and is not saved.
     """
 
     _may_vanish = False  # whether `gamma` may be 0
@@ -93,8 +99,18 @@ class SmoothedLayer(Layer):
 
     def _keep(self, gamma: float | Tensor | RelativeGamma) -> None:
         self.calibration, self.progress = None, None
-        self._parameters.pop("_gamma", None)  # torch refuses to put anything else in the place of a parameter
-        self._gamma = gamma
+        for registered in (self._parameters, self._buffers):  # torch refuses to put anything else in their place
+            registered.pop("_gamma", None)
+        if isinstance(gamma, Tensor) and not isinstance(gamma, nn.Parameter):
+            self.__dict__.pop("_gamma", None)
+            self.register_buffer("_gamma", gamma, persistent=False)
+        else:
+            self._gamma = gamma
+
+    @property
+    def learned(self) -> bool:
+        """Whether `gamma` is a parameter that is trained."""
+        return isinstance(self._gamma, nn.Parameter) and self._gamma.requires_grad
 
     @property
     def calibrated(self) -> float | None:
@@ -105,7 +121,8 @@ class SmoothedLayer(Layer):
 
     def _twin(self) -> Self:
         twin = copy.copy(self)
-        twin._parameters = dict(self._parameters)
+        twin._parameters, twin._buffers = dict(self._parameters), dict(self._buffers)
+        twin._non_persistent_buffers_set = set(self._non_persistent_buffers_set)
         return twin
 
     def with_gamma(self, gamma: float | Tensor | RelativeGamma) -> Self:
@@ -119,6 +136,26 @@ class SmoothedLayer(Layer):
         twin = self._twin()
         twin._keep(gamma)
         return twin
+
+    def plot_path(self, theta: Any, problem: Problem, ax: Any = None, *, gammas: Any = None) -> Any:
+        """Draw how the decision moves from the center to a vertex as `gamma` falls; give the matplotlib axes back.
+
+        Parameters
+        ----------
+        theta: of one instance.
+        problem: one that all instances share.
+        ax: axes to draw on; by default those of a new figure.
+        gammas: the smoothings to draw; by default from one that leaves nothing of `theta` to one that leaves all.
+        """
+        self.check_problem(problem)
+        theta = pictures.one_instance("theta", theta, problem)[None].double()
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ForesolveWarning)  # vertices are what the picture is about
+            usual = [float(self.with_gamma(RelativeGamma(f)).smoothing(theta, problem).reshape(())) for f in DRAWN]
+            values = pictures.as_gammas(gammas, usual)
+            xs = torch.cat([self.with_gamma(float(gamma))(theta, problem) for gamma in values]).cpu()
+            own = float(self.smoothing(theta, problem).reshape(-1)[0])
+            return pictures.draw_path(values, xs, problem.maximizer(theta)[0].cpu(), own, problem.names, ax)
 
     def penalty(self, x: Tensor) -> Tensor:
         """What `gamma` multiplies, `(*batch,)`: `|x|^2`."""
@@ -165,14 +202,14 @@ class SmoothedLayer(Layer):
         if isinstance(self._gamma, RelativeGamma):
             return relative(self._gamma)
         if isinstance(self._gamma, Tensor):
-            if isinstance(self._gamma, nn.Parameter):  # the last step of an optimizer knows no bounds
+            if self._gamma.requires_grad:  # the last step of an optimizer knows no bounds
                 remedy = "Train its logarithm: `layer.with_gamma(log_gamma.exp())`"
                 _check_positive(self._gamma, remedy, or_zero=self._may_vanish)
             gamma = self._gamma.to(like)
-            if gamma.ndim and tuple(gamma.shape) != tuple(batch):
+            if gamma.ndim and tuple(gamma.shape) != tuple(batch)[len(batch) - gamma.ndim :]:
                 expected = f"a number or of the batch shape {tuple(batch)}, one for each instance"
                 raise checks.fail("gamma", expected, f"shape {tuple(gamma.shape)}")
-            return gamma.reshape(-1)
+            return gamma.reshape(-1) if gamma.ndim in (0, len(batch)) else gamma.expand(batch).reshape(-1)
         return torch.tensor([self._gamma], dtype=like.dtype, device=like.device)
 
     def fenchel_young(self) -> Shortfall:
@@ -201,7 +238,24 @@ class SmoothedLayer(Layer):
             )
 
 
+@contextlib.contextmanager
+def keeping_positive(layers: Sequence[SmoothedLayer]) -> Iterator[None]:
+    """A step of an optimizer, of which each learned `gamma` takes so much that it falls to half at most.
+
+    As interior point methods do at a boundary: where less smoothing is better and better, steps get smaller, and no
+    step leads to where there is no decision.
+    """
+    before = [cast(nn.Parameter, layer.gamma).detach().clone() for layer in layers]
+    yield
+    with torch.no_grad():
+        for layer, gamma in zip(layers, before):
+            parameter = cast(nn.Parameter, layer.gamma)
+            parameter.copy_(torch.maximum(parameter, gamma / 2))
+
+
 def _check_positive(gamma: Tensor, remedy: str, *, or_zero: bool = False) -> None:
+    if functorch.batched(gamma):
+        return  # under `torch.vmap` there are no numbers to look at
     enough = (gamma >= 0 if or_zero else gamma > 0).all()
     if not bool(enough) or not bool(torch.isfinite(gamma).all()):
         raise checks.fail("gamma", f"finite and {'>=' if or_zero else '>'} 0", f"minimum {gamma.min().item()}", remedy)

@@ -34,7 +34,7 @@ class SmoothedDecisions:
 
 @dataclass(frozen=True)
 class Duals:
-    """Multipliers of the maximisation `max theta'x - x'Qx / 2 - gamma |x|^2`, all `>= 0` but those of equalities.
+    """Multipliers of the maximization `max theta'x - x'Qx / 2 - gamma |x|^2`, all `>= 0` but those of equalities.
 
     They satisfy `theta - Q x - 2 gamma x = A_eq' eq + A_ub' ub - lower + upper` (`-theta` where `theta` are costs):
     prices, by how much the objective grows with a right-hand side or bound. They are differentiable in `theta`, `Q`,

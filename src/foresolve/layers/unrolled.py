@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve.sets.climb import Step, climb
 from foresolve.sets.matroids.matroid import MatroidProjection
 from foresolve.sets.smoothed import SmoothedProgram
@@ -22,6 +22,7 @@ class _Projected(torch.autograd.Function):
         return projection.x.clone()
 
     @staticmethod
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         return ctx.projection.tangent(grads[0]), None
 

@@ -41,8 +41,8 @@ def report(
     if ill:
         worst = float(to_tensor(result.residual)[ill].max())
         checks.warn(
-            f"{checks.instance_names(ill, batch)}: ill-conditioned. For all that one can tell, rounding of the data "
-            f"moves x by up to {worst:.1e} of its size. Raise gamma ({_weakness(problem)}), or drop rows that nearly "
+            f"{checks.instance_names(ill, batch)}: ill-conditioned. Rounding of the data may "
+            f"move x by up to {worst:.1e} of its size. Raise gamma ({_weakness(problem)}), or drop rows that nearly "
             "repeat others; `layer.solve(...).residual` has the figure of each instance",
             ConvergenceWarning,
         )

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
@@ -64,6 +64,16 @@ class WilderMultilinear(Layer):
     Shapes
     ------
     As `MultilinearRelaxation`; the matroid must be uniform.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.layers import WilderMultilinear
+    >>> problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(3, k=1))
+    >>> theta = torch.tensor([[0.9, 0.0], [0.8, 0.1], [0.0, 0.5]], requires_grad=True)
+    >>> x = WilderMultilinear()(theta, problem)
+    >>> bool(x.max() <= 0.95)
+    True
     """
 
     needs = ("set function", "uniform")
@@ -162,5 +172,6 @@ class _Recipe(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
         return ctx.local.cross(ctx.layer._adjoint(ctx.ascent, ctx.local, grads[0])), None, None, None

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve.layers.base import Layer, gains
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.problems.base import Problem
@@ -133,5 +133,6 @@ class _SoftBackward(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
         return ctx.response(grads[0]), None, None

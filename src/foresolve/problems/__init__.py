@@ -1,4 +1,4 @@
-"""What is decided: linear programs and the catalogue on top of them, submodular problems, black boxes."""
+"""Problems: linear and quadratic programs, the classes built on them, submodular problems, black boxes."""
 
 from foresolve.problems.affine import Affine
 from foresolve.problems.base import Problem

@@ -12,18 +12,20 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, devices
+from foresolve._base.copies import SharesGraph
 from foresolve.errors import ForesolveError
 from foresolve.problems.affine import Affine
+from foresolve.problems.drawings.drawing import Drawing
 from foresolve.problems.feasibility import Feasibility
 from foresolve.problems.parameters import Parameters
 
 Sense = Literal["max", "min"]
 
 
-class Problem(ABC):
+class Problem(Drawing, SharesGraph, ABC):
     """`max_x objective(x, theta)` over a feasible set: immutable data, every tensor `(*batch, ...)`.
 
-    A problem of one's own gives `n`, `exact`, `objective`, `solve` and `check`; where its objective is linear in `x`,
+    A problem of your own gives `n`, `exact`, `objective`, `solve` and `check`; where its objective is linear in `x`,
     `linear = True` and `argmax` instead of `solve`. Everything else follows, and is overridden where it differs.
 
     Attributes
@@ -34,10 +36,26 @@ class Problem(ABC):
     sense: with "min", `theta` are costs. The objective is maximized all the same: `gain` turns the sign.
     batch_shape: `()` where all instances share the feasible set (and whatever else the problem holds).
     device: where the problem's tensors live.
-    names: of the variables; `None` where they are numbers.
     theta_bounds: between which each parameter must lie (probabilities: 0 and 1); what is drawn around a prediction is
         clamped to them.
-    parameters: what `theta` stands for where a linear problem is `parametrized`; `None` where it is the coefficients.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.problems import Feasibility
+    >>> class BestItem(foresolve.Problem):
+    ...     exact, linear, n = True, True, 3
+    ...     def objective(self, x, theta):
+    ...         return (self.gain(theta) * x).sum(-1)
+    ...     def argmax(self, gains):
+    ...         return torch.nn.functional.one_hot(gains.argmax(-1), 3).to(gains)
+    ...     def check(self, x, tol=1e-6, *, relaxed=False):
+    ...         worst = (x.sum(-1) - 1).abs().maximum((-x).amax(-1))
+    ...         return Feasibility(worst <= tol, worst)
+    >>> problem = BestItem()
+    >>> x = problem.solve(torch.tensor([0.3, 0.9, 0.1]))
+    >>> x, bool(problem.check(x))
+    (tensor([0., 1., 0.]), True)
     """
 
     exact: bool
@@ -45,9 +63,7 @@ class Problem(ABC):
     sense: Sense = "max"
     batch_shape: torch.Size = torch.Size()
     device: torch.device = torch.device("cpu")
-    names: tuple[str, ...] | None = None
     theta_bounds: tuple[float, float] = (-math.inf, math.inf)
-    parameters: Parameters | None = None
 
     @property
     def definite(self) -> bool:
@@ -58,23 +74,6 @@ class Problem(ABC):
     def definite_instances(self) -> Tensor:
         """In which instances it is, `(1 or B,)`."""
         return torch.zeros(1, dtype=torch.bool)
-
-    @property
-    @abstractmethod
-    def n(self) -> int | None:
-        """The number of variables; `None` where only the solver knows."""
-
-    @property
-    def theta_shape(self) -> tuple[int | None, ...]:
-        """The shape of one instance's parameters, whatever `n` is; `None` for a size that the problem leaves open."""
-        return (self.n,) if self.parameters is None else (self.parameters.size,)
-
-    @property
-    def theta_names(self) -> tuple[str, ...] | None:
-        """The names of the parameters; those of the variables where each has one of its own."""
-        if self.parameters is not None:
-            return self.parameters.names
-        return self.names if self.theta_shape == (self.n,) else None
 
     @property
     def fixed(self) -> bool:
@@ -135,6 +134,7 @@ class Problem(ABC):
 
         `solve` gives the same, or refuses: on a graph with cycles, a best flow need not be a path (`ShortestPath`).
         """
+        checks.has_numbers(theta)
         if not self.linear:
             return self.solve(theta)
         theta = self.check_theta(theta).detach()

@@ -27,6 +27,7 @@ from foresolve.problems.oracles import (
     doubts,
 )
 from foresolve.solvers.processes import ProcessPool
+from foresolve.solvers.statistics import measured
 
 
 class OracleProblem(Problem):
@@ -190,7 +191,8 @@ class OracleProblem(Problem):
     def _decisions(self, seen: Tensor, batch: torch.Size) -> Tensor:
         """For parameters as the oracle sees them."""
         flat = seen.double().cpu().reshape(-1, *seen.shape[len(batch) :]).numpy()
-        answers = [as_answer(outcome) for outcome in self._ask(flat)] if len(flat) else []
+        with measured("black box", len(flat)):
+            answers = [as_answer(outcome) for outcome in self._ask(flat)] if len(flat) else []
         width = self.n if self.n is not None else seen.shape[-1] if self.linear else None
         outcomes = [answer if isinstance(answer, Exception) else answer.decision for answer in answers]
         x = self._gather(outcomes, batch, width)

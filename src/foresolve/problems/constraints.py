@@ -25,7 +25,7 @@ SHARED = torch.Size()  # the batch shape of what all instances share
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """`{x : C x = rhs on `equality`, C x <= rhs elsewhere, lower <= x <= upper, x_j integer on `integrality`}`.
+    """`{x : C x = rhs where equality, C x <= rhs elsewhere, lower <= x <= upper, x_j integer where integrality}`.
 
     Made by `Constraints.of` and `Constraints.parse`, which check. Every tensor is shared or `(*batch, ...)`, and
     attached to the autograd graph.
@@ -39,6 +39,13 @@ class Constraints:
     lower, upper: `(*batch, n)`.
     integrality: `(n,)`.
     implied_upper: whether the rows imply the upper bounds; solvers are then spared them, half their work.
+
+    Examples
+    --------
+    >>> import foresolve
+    >>> constraints = foresolve.Knapsack(weights=[3, 4, 5], capacity=8).constraints
+    >>> constraints.rhs, constraints.upper
+    (tensor([8.], dtype=torch.float64), tensor([1., 1., 1.], dtype=torch.float64))
     """
 
     rows: Rows
@@ -73,6 +80,7 @@ class Constraints:
         cls, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any, integrality: Any, n: int | None
     ) -> Constraints:
         """From what users have; the arguments of `LinearProgram`."""
+        checks.outside_transforms("a problem")
         matrices = {"A_ub": A_ub, "A_eq": A_eq}  # in the order of the arguments: the first that is wrong is named
         parsed = {name: Block(name, matrix) for name, matrix in matrices.items() if matrix is not None}
         blocks = {name: parsed[name] for name in ("A_eq", "A_ub") if name in parsed}

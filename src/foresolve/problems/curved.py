@@ -19,6 +19,7 @@ from foresolve.problems.quadratic_term import QuadraticTerm
 from foresolve.solvers.exact.outcome import Limits
 from foresolve.solvers.exact.quadratic import QuadraticPool
 from foresolve.solvers.projection.metric import Metric
+from foresolve.solvers.statistics import measured
 
 # Up to this many variables it is looked at whether Q is definite on the null space of the equality rows.
 MOST_LEANING = 3_000
@@ -92,8 +93,9 @@ class CurvedProgram(LinearProgram):
         program = self.at(theta)
         program.require_fixed()
         flat, batch = program._flat_gains(self.gain(theta))
-        outcomes = program._search(flat, batch, self.limits)
-        x = torch.from_numpy(program._pool.proven(outcomes, batch, self.limits))
+        with measured("exact", len(flat)):
+            outcomes = program._search(flat, batch, self.limits)
+            x = torch.from_numpy(program._pool.proven(outcomes, batch, self.limits))
         return x.to(theta).reshape(*batch, self.n)
 
     def _incumbent(self, theta: Tensor, limits: Limits) -> Incumbent:

@@ -17,6 +17,7 @@ from foresolve.problems.incumbent import Incumbent
 from foresolve.solvers.exact.highs import HighsPool
 from foresolve.solvers.exact.outcome import Ending, Limits, Outcome
 from foresolve.solvers.projection.polytope import Polytope
+from foresolve.solvers.statistics import measured
 
 
 class DecidedProgram(Problem):
@@ -56,10 +57,11 @@ class DecidedProgram(Problem):
         """
         gains = checks.as_tensor("gains", gains)
         flat, batch = self._flat_gains(gains)
-        x = self._decide(flat, batch) if self._structured else None
-        if x is None:
-            outcomes = self._search(flat, batch, self.limits)
-            x = torch.from_numpy(self._pool.proven(outcomes, batch, self.limits))
+        with measured("exact", len(flat)):
+            x = self._decide(flat, batch) if self._structured else None
+            if x is None:
+                outcomes = self._search(flat, batch, self.limits)
+                x = torch.from_numpy(self._pool.proven(outcomes, batch, self.limits))
         return x.to(gains).reshape(*batch, self.n)
 
     def _flat_gains(self, gains: Tensor) -> tuple[Tensor, torch.Size]:

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks, configs
-from foresolve._base.graphs import Graph, networkx_arcs, networkx_nodes
+from foresolve._base import checks, configs, frames
+from foresolve._base.graphs import Graph, arc_table, networkx_arcs, networkx_nodes
 from foresolve.problems.base import Sense
 from foresolve.problems.constraints import Constraints
+from foresolve.problems.drawings.network_drawing import SupplyFlowDrawing, TerminalFlowDrawing
 from foresolve.problems.incidence import incidence
 from foresolve.problems.linear import LinearProgram
 
@@ -75,7 +76,7 @@ def _as_capacity(capacity: Any, arcs: int) -> Tensor:
     return upper
 
 
-class MaxFlow(_Flow):
+class MaxFlow(TerminalFlowDrawing, _Flow):
     r"""The flow of greatest worth from `source` to `target`; `theta` `(*batch, n_arcs)` is the worth of a unit of flow.
 
     .. math::
@@ -111,8 +112,7 @@ class MaxFlow(_Flow):
         names: Sequence[str] | None = None,
     ) -> None:
         graph = Graph.of(arcs, n_nodes)
-        ends = graph.ends(source, target)
-        self._source, self._target = ends
+        self._source, self._target = ends = graph.ends(source, target)
         self.source, self.target = (graph.node(end) for end in ends)
         inner = np.setdiff1d(np.arange(graph.n_nodes), ends)
         device = capacity.device if isinstance(capacity, Tensor) else None
@@ -138,6 +138,30 @@ class MaxFlow(_Flow):
         network = Graph.from_networkx(graph)
         return cls(network, source, target, networkx_arcs(graph, capacity, np.inf))
 
+    @classmethod
+    def from_frame(
+        cls,
+        arcs: Any,
+        source: Hashable,
+        target: Hashable,
+        *,
+        tail: str = "from",
+        head: str = "to",
+        capacity: str = "capacity",
+        name: str | None = None,
+    ) -> Self:
+        """From a table of arcs, one row each, in its order; `capacity` is a column too.
+
+        >>> import pandas, foresolve
+        >>> pipes = pandas.DataFrame({"from": ["mine", "port"], "to": ["port", "mill"], "capacity": [3, 2]})
+        >>> problem = foresolve.problems.MaxFlow.from_frame(pipes, "mine", "mill")
+        >>> problem.solve(problem.flow_value_theta())
+        tensor([2., 2.], dtype=torch.float64)
+        """
+        table = arc_table("arcs", arcs, tail, head, name)
+        limits = frames.numbers("arcs", table.frame, capacity, "capacity")
+        return cls(table.arcs, source, target, limits, names=table.names)
+
     def flow_value_theta(self) -> Tensor:
         """The `theta` whose objective is the value of the flow: +1 on arcs out of the source, -1 into it."""
         leaves, enters = self._graph.tails == self._source, self._graph.heads == self._source
@@ -154,7 +178,7 @@ class MaxFlow(_Flow):
         return cls(graph, source, target, configs.tensor(settings, "capacity"), names=settings["names"])
 
 
-class MinCostFlow(_Flow):
+class MinCostFlow(SupplyFlowDrawing, _Flow):
     r"""The cheapest flow that carries every node's supply; `theta` `(*batch, n_arcs)` is the cost of a unit of flow.
 
     .. math::
@@ -233,6 +257,32 @@ class MinCostFlow(_Flow):
         """
         network = Graph.from_networkx(graph)
         return cls(network, networkx_nodes(graph, supply, 0.0), networkx_arcs(graph, capacity, np.inf), sense)
+
+    @classmethod
+    def from_frame(
+        cls,
+        arcs: Any,
+        supply: Mapping[Any, float],
+        *,
+        tail: str = "from",
+        head: str = "to",
+        capacity: str | None = None,
+        name: str | None = None,
+        sense: Sense = "min",
+    ) -> Self:
+        """From a table of arcs, one row each, in its order, and what nodes supply (demand, where negative).
+
+        Examples
+        --------
+        >>> import pandas, torch, foresolve
+        >>> pipes = pandas.DataFrame({"from": ["mine", "port"], "to": ["port", "mill"]})
+        >>> problem = foresolve.problems.MinCostFlow.from_frame(pipes, {"mine": 2.0, "mill": -2.0})
+        >>> problem.solve(torch.tensor([1.0, 1.0]))
+        tensor([2., 2.])
+        """
+        table = arc_table("arcs", arcs, tail, head, name)
+        limits = np.inf if capacity is None else frames.numbers("arcs", table.frame, capacity, "capacity")
+        return cls(table.arcs, supply, limits, sense, names=table.names)
 
     @property
     def supply(self) -> Tensor:

@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks, configs
+from foresolve._base import checks, configs, frames
+from foresolve._base.items import item_numbers, read_items
+from foresolve.problems.drawings.item_drawing import PackingDrawing
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.exact.knapsack import fill
 from foresolve.solvers.exact.outcome import Limits, Outcome
@@ -19,7 +21,7 @@ from foresolve.solvers.exact.outcome import Limits, Outcome
 MOST_CELLS = 10_000_000
 
 
-class Knapsack(LinearProgram):
+class Knapsack(PackingDrawing, LinearProgram):
     r"""Items of the largest total worth that fit; `theta` `(*batch, n)` are the worths.
 
     .. math::
@@ -62,6 +64,33 @@ class Knapsack(LinearProgram):
                 where = (tensor < 0).nonzero()[0].tolist()
                 raise checks.fail(name, ">= 0", f"{tensor[tuple(where)].item()} at {where}")
         super().__init__(A_ub=rows, b_ub=most, bounds=(0.0, 1.0), integrality=1, names=names)
+
+    @classmethod
+    def from_frame(
+        cls, items: Any, capacity: Any, *, weight: str | Sequence[str] = "weight", name: str = "item"
+    ) -> Self:
+        """From a table of items, or of items in many instances, whose weights must then be the same in all of them.
+
+        Parameters
+        ----------
+        items: a frame or the path of a file. Items are in its order; sorted by name where it has them repeatedly.
+        capacity: a number, or one for each of several weights.
+        weight: the column of weights; several for several dimensions.
+        name: the column of names.
+
+        Examples
+        --------
+        >>> import pandas, torch, foresolve
+        >>> sales = pandas.DataFrame({"item": ["tea", "rum", "rum", "tea"], "weight": [3, 5, 5, 3]})  # of two days
+        >>> problem = foresolve.Knapsack.from_frame(sales, 6)
+        >>> problem.names, problem.chosen(problem.solve(torch.tensor([2.0, 1.0])))
+        (('rum', 'tea'), ['rum'])
+        """
+        frame = frames.as_frame("items", items)
+        rows = read_items("items", frame, name)
+        titles = [weight] if isinstance(weight, str) else list(weight)
+        weights = [item_numbers("items", frame, title, rows, name, "weight") for title in titles]
+        return cls(np.stack(weights), capacity, names=rows.names)
 
     @property
     def weights(self) -> Tensor:

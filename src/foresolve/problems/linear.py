@@ -158,7 +158,7 @@ class LinearProgram(ImportedProgram):
         return self.names[index] if self.names and kind not in {"A_ub", "A_eq"} else self._name(kind, index)
 
     def _name(self, kind: str, index: int) -> str:
-        """What a report calls row or variable `index`; catalogue problems know better."""
+        """What a report calls row or variable `index`; subclasses know better."""
         return ""
 
     # -- for layers --------------------------------------------------------------------------------------------------

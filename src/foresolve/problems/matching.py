@@ -3,27 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks, configs
+from foresolve._base import checks, configs, frames
+from foresolve._base.items import as_side, read_items
+from foresolve.errors import ForesolveWarning
 from foresolve.problems.constraints import Constraints
+from foresolve.problems.drawings.pair_drawing import PairDrawing
 from foresolve.problems.linear import LinearProgram
+from foresolve.problems.naming import LEAST
 from foresolve.solvers.projection.rows import BipartiteRows
 
+Side = tuple[int, tuple[str, ...] | None]
 
-class _Pairs(LinearProgram):
-    """What problems over the pairs of two sides share; pair `(i, j)` is variable `i * right + j`."""
 
-    def __init__(self, left: int, right: int, equality: list[bool], names: Sequence[str] | None) -> None:
+def _warn_of_absent(sides: list[list[str]], present: set[tuple[str, str]]) -> None:
+    """Whoever leaves a pair out of a table may take it for one that is never chosen."""
+    absent = [pair for pair in product(*sides) if pair not in present]
+    if absent:
+        checks.warn(
+            f"`pairs` lacks {len(absent)} of {len(present) + len(absent)} pairs, such as {absent[0]}: they can be "
+            "chosen like all others, and need parameters. Give a pair that must not be chosen a very low one",
+            ForesolveWarning,
+        )
+
+
+class _Pairs(PairDrawing, LinearProgram):
+    """What problems over the pairs of two sides share; pair `(i, j)` is variable `i * right + j`.
+
+    `sides` are the names of both, where these are known.
+    """
+
+    def __init__(self, sides: tuple[Side, Side], equality: list[bool], names: Sequence[str] | None) -> None:
+        (left, left_names), (right, right_names) = sides
         self.left, self.right = left, right
+        self.left_names, self.right_names = left_names, right_names
+        if names is None and left_names is not None and right_names is not None:
+            names = [f"{a} | {b}" for a in left_names for b in right_names]
         rhs = torch.ones(left + right, dtype=torch.float64)
         rows = BipartiteRows(left, right)
         constraints = Constraints.of(rows, rhs, torch.tensor(equality), (0.0, 1.0), implied_upper=True)
         super().__init__(constraints=constraints, names=names)
+
+    @classmethod
+    def from_frame(cls, pairs: Any, *, left: str = "left", right: str = "right") -> Self:
+        """From a table that names the nodes of both sides, in two columns: all pairs of them can be made.
+
+        The nodes of a side are in the order of the table; sorted by name where it has them repeatedly. A table of pairs
+        that lacks some is warned of: there is no pair that cannot be made.
+
+        Examples
+        --------
+        >>> import pandas, torch, foresolve
+        >>> scores = pandas.DataFrame({"who": ["ann", "ann", "bob", "bob"], "job": ["dig", "cook", "dig", "cook"]})
+        >>> problem = foresolve.BipartiteMatching.from_frame(scores, left="who", right="job")
+        >>> problem.theta_axes
+        (('ann', 'bob'), ('cook', 'dig'))
+        >>> problem.pairs(problem.solve(torch.tensor([3.0, 1.0, 3.0, 2.0])))
+        [('ann', 'cook'), ('bob', 'dig')]
+        """
+        frame = frames.as_frame("pairs", pairs)
+        sides = [read_items("pairs", frame, title, role).names for title, role in ((left, "left"), (right, "right"))]
+        if len(frame) > max(map(len, sides)):  # pairs, not only names
+            _warn_of_absent(sides, set(zip(frames.as_texts(frame[left]), frames.as_texts(frame[right]))))
+        return cls(*sides)  # type: ignore[arg-type]
+
+    @property
+    def theta_axes(self) -> tuple[tuple[str, ...], ...] | None:
+        """The names of both sides; where `theta` is not the pairs' weights, its names."""
+        if self.parameters is not None or self.left_names is None or self.right_names is None:
+            return super().theta_axes
+        return self.left_names, self.right_names
+
+    def pairs(self, x: Tensor) -> list[Any]:
+        """The pairs of one decision `(n,)`, by name or number; of a batch, a list for each.
+
+        Examples
+        --------
+        >>> import torch, foresolve
+        >>> problem = foresolve.BipartiteMatching(["ann", "bob"], ["dig", "cook"])
+        >>> problem.pairs(problem.solve(torch.tensor([1.0, 3.0, 2.0, 3.0])))
+        [('ann', 'cook'), ('bob', 'dig')]
+        """
+        x = checks.as_tensor("x", x)
+        checks.last_dim("x", x, self.n)
+        if x.ndim > 1:
+            return [self.pairs(row) for row in x]
+        places = (x.detach().abs() > LEAST).nonzero().flatten().tolist()
+        left, right = self.left_names or range(self.left), self.right_names or range(self.right)
+        return [(left[place // self.right], right[place % self.right]) for place in places]
+
+    def words(self, x: Tensor) -> Any:
+        """The pairs."""
+        return self.pairs(x)
 
     def check_theta(self, theta: Any) -> Tensor:
         """`theta` as a floating tensor; a matrix of weights is refused with the remedy."""
@@ -40,16 +117,20 @@ class _Pairs(LinearProgram):
     def _name(self, kind: str, index: int) -> str:
         if kind in {"A_eq", "A_ub"}:  # rows are counted within their kind
             index = int((self.constraints.equality == (kind == "A_eq")).nonzero()[index])
-            return f"left {index}" if index < self.left else f"right {index - self.left}"
+            left, right = self.left_names or range(self.left), self.right_names or range(self.right)
+            return f"left {left[index]}" if index < self.left else f"right {right[index - self.left]}"
         return f"pair ({index // self.right}, {index % self.right})"
 
     def _settings(self) -> configs.Config:
-        return {"left": self.left, "right": self.right}
+        names = {"left_names": self.left_names, "right_names": self.right_names}
+        given = {side: None if part is None else list(part) for side, part in names.items()}
+        return {"left": self.left, "right": self.right, **given}
 
     @classmethod
     def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
         configs.limited("left * right", configs.size(settings, "left") * configs.size(settings, "right"))
-        return cls(**settings)
+        sides = (settings.get(f"{side}_names") or settings[side] for side in ("left", "right"))
+        return cls(*sides, names=settings["names"])
 
     def _pick(self, weights: Tensor) -> Tensor:
         """A best assignment of the smaller side for each of `(B, n)` weights."""
@@ -74,8 +155,8 @@ class BipartiteMatching(_Pairs):
 
     Parameters
     ----------
-    left, right: the number of nodes on each side.
-    names: of the pairs.
+    left, right: the number of nodes on each side, or their names.
+    names: of the pairs; by default "left | right", where nodes have names.
 
     Examples
     --------
@@ -87,9 +168,11 @@ class BipartiteMatching(_Pairs):
             [1., 0.]])
     """
 
-    def __init__(self, left: int, right: int, *, names: Sequence[str] | None = None) -> None:
-        left, right = checks.positive_int("left", left), checks.positive_int("right", right)
-        super().__init__(left, right, [False] * (left + right), names)
+    def __init__(
+        self, left: int | Sequence[str], right: int | Sequence[str], *, names: Sequence[str] | None = None
+    ) -> None:
+        sides = as_side("left", left), as_side("right", right)
+        super().__init__(sides, [False] * (sides[0][0] + sides[1][0]), names)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return torch.where(gains > 0, self._pick(gains.clamp_min(0.0)), 0.0)
@@ -107,8 +190,8 @@ class Assignment(_Pairs):
 
     Parameters
     ----------
-    left, right: the number of nodes on each side; `right` is `left` by default.
-    names: of the pairs.
+    left, right: the number of nodes on each side, or their names; `right` is as many as `left` by default.
+    names: of the pairs; by default "left | right", where nodes have names.
 
     Examples
     --------
@@ -120,10 +203,16 @@ class Assignment(_Pairs):
             [1., 0., 0.]])
     """
 
-    def __init__(self, left: int, right: int | None = None, *, names: Sequence[str] | None = None) -> None:
-        left = checks.positive_int("left", left)
-        right = left if right is None else checks.positive_int("right", right)
-        super().__init__(left, right, [left <= right] * left + [right <= left] * right, names)
+    def __init__(
+        self,
+        left: int | Sequence[str],
+        right: int | Sequence[str] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        sides = as_side("left", left), (as_side("left", left)[0], None) if right is None else as_side("right", right)
+        (a, _), (b, _) = sides
+        super().__init__(sides, [a <= b] * a + [b <= a] * b, names)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return self._pick(gains)

@@ -164,7 +164,7 @@ def unpacked(given: Any) -> Answer:
 
 
 def _is_pair(given: Any, depth: int) -> bool:
-    """Whether it is a decision of so many dimensions and numbers beside it, or `None` in their place."""
+    """Whether it is a decision of that many dimensions and numbers beside it, or `None` in their place."""
     if not isinstance(given, tuple | list) or len(given) != 2 or _depth(given[0]) != depth:
         return False
     return given[1] is None or _depth(given[1]) is not None

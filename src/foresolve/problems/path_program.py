@@ -177,6 +177,14 @@ class PathProgram(LinearProgram):
             raise checks.fail("x", "one path, 1 on its arcs and 0 elsewhere", "a decision that is none", remedy)
         return [self._graph.node(node) for node in order]
 
+    def words(self, x: Tensor) -> Any:
+        """The nodes of the path in order; of a flow that is no path, its arcs."""
+        x = checks.as_tensor("x", x)
+        if x.ndim > 1:
+            return [self.words(row) for row in x]
+        whole = self._paths.order(x.detach().cpu().double().numpy()) is not None
+        return self.path(x) if whole else self.chosen(x)
+
     def from_nodes(self, visited: Any) -> Tensor:
         """The path through exactly the nodes that are 1 in `visited` `(*batch, n_nodes)`, as a decision.
 

@@ -14,6 +14,7 @@ from foresolve._base import checks, configs
 from foresolve.problems.affine import Affine
 from foresolve.problems.blocks import as_names
 from foresolve.problems.bounds import as_bound, split_bounds
+from foresolve.problems.drawings.weight_drawing import PortfolioDrawing
 from foresolve.problems.quadratic import QuadraticProgram
 
 Predicted = Literal["returns", "covariance", "both"]
@@ -22,7 +23,7 @@ Predicted = Literal["returns", "covariance", "both"]
 IMPACT = 1e-3
 
 
-class Portfolio(QuadraticProgram):
+class Portfolio(PortfolioDrawing, QuadraticProgram):
     r"""The weights of assets with the best return for their risk.
 
     .. math::
@@ -132,8 +133,7 @@ class Portfolio(QuadraticProgram):
         }
 
     def _rows(self, bounds: Any) -> dict[str, Any]:
-        n, trades = self.assets, self._trades
-        cpu = torch.device("cpu")
+        n, trades, cpu = self.assets, self._trades, torch.device("cpu")
         lower, upper = (
             as_bound(name, side, n, cpu).double() for name, side in zip(("lower", "upper"), split_bounds(bounds))
         )

@@ -143,7 +143,7 @@ class QuadraticTerm:
 
     @property
     def large(self) -> bool:
-        """Whether it is sparse, and too large to be looked at with all its zeros."""
+        """Whether it is sparse, and too large to be stored with all its zeros."""
         return self.entries is not None and self.n > MOST_DENSE
 
     @property

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs
-from foresolve._base.graphs import Graph
+from foresolve._base.graphs import Graph, arc_table
 from foresolve.problems.affine import Affine
 from foresolve.problems.constraints import Constraints
+from foresolve.problems.drawings.network_drawing import PathDrawing
 from foresolve.problems.grids import Moves, cell_number, grid_arcs
 from foresolve.problems.incidence import incidence
 from foresolve.problems.parameters import Parameters
@@ -22,7 +23,7 @@ from foresolve.solvers.exact.paths import PathSolver
 Costs = Literal["arcs", "nodes"]
 
 
-class ShortestPath(PathProgram):
+class ShortestPath(PathDrawing, PathProgram):
     r"""The cheapest path from `source` to `target`; `theta` `(*batch, n_arcs)` are the costs of the arcs.
 
     .. math::
@@ -50,7 +51,7 @@ class ShortestPath(PathProgram):
     arcs: pairs `(tail, head)` in the order of `theta`: lists, arrays, frames of two columns, `zip`. Nodes that are the
         integers 0, 1, ..., `n_nodes - 1` are numbers; others are names of any hashable type (strings, tuples,
         identifiers), in the order in which they appear, or of their size where all are numbers. Parallel arcs are kept;
-        triples `(tail, head, key)` tell them apart by name.
+        triples `(tail, head, key)` distinguish them by name.
     source, target: two different nodes; an `InfeasibleError` says that no path joins them.
     n_nodes: the number of nodes, by default that of those in `arcs`; nodes are then numbers below it, and some of them
         may have no arcs.
@@ -135,6 +136,38 @@ class ShortestPath(PathProgram):
         tensor([1., 0., 1.])
         """
         return cls(Graph.from_networkx(graph), source, target, costs=costs)
+
+    @classmethod
+    def from_frame(
+        cls,
+        roads: Any,
+        source: Hashable,
+        target: Hashable,
+        *,
+        tail: str = "from",
+        head: str = "to",
+        name: str | None = None,
+        costs: Costs = "arcs",
+    ) -> Self:
+        """From a table of roads, one row each, in its order: a frame or the path of a file.
+
+        Parameters
+        ----------
+        roads: with the columns `tail` and `head`, and `name` for what roads are called; by default "A -> B".
+        source, target: nodes, as the table has them.
+        costs: what `theta` prices, "arcs" or "nodes".
+
+        Examples
+        --------
+        >>> import pandas, torch, foresolve
+        >>> roads = pandas.DataFrame({"id": [7, 9, 4], "from": ["A", "B", "A"], "to": ["B", "C", "C"]})
+        >>> problem = foresolve.ShortestPath.from_frame(roads, "A", "C", name="id")
+        >>> x = problem.solve(torch.tensor([1.0, 1.0, 3.0]))
+        >>> problem.chosen(x), problem.path(x)
+        (['7', '9'], ['A', 'B', 'C'])
+        """
+        table = arc_table("roads", roads, tail, head, name)
+        return cls(table.arcs, source, target, costs=costs, names=table.names)
 
     @classmethod
     def grid(

@@ -1,9 +1,9 @@
-"""Submodular maximisation under a matroid."""
+"""Submodular maximization under a matroid."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
@@ -13,6 +13,8 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.problems.base import Problem
+from foresolve.problems.blocks import as_names
+from foresolve.problems.drawings.set_drawing import SetDrawing
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.sets.continuous import continuous_greedy, projected_ascent
 from foresolve.sets.exact import best_bases
@@ -23,12 +25,14 @@ from foresolve.sets.matroids.laminar import UniformMatroid
 from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
 from foresolve.sets.registry import describe, restore_function, restore_matroid
 from foresolve.sets.rounding import pipage, swap_rounding
+from foresolve.solvers.statistics import measured
+from foresolve.solvers.threads import one_blas_thread, one_torch_thread
 
 Method = Literal["greedy", "continuous_greedy", "ascent", "exact"]
 
 
-class SubmodularProblem(Problem):
-    r"""A base of a matroid that maximises a monotone submodular function.
+class SubmodularProblem(SetDrawing, Problem):
+    r"""A base of a matroid that maximizes a monotone submodular function.
 
     .. math::
         \max_S \; f(S, \theta) \quad \text{s.t.} \quad S \text{ a base of the matroid}
@@ -49,6 +53,8 @@ class SubmodularProblem(Problem):
 
         The middle two round the point they reach: by pipage, or, with a `seed`, by swap rounding.
     time_limit: seconds that the exact method may take for one instance before it raises `SolverError`.
+    names: of the items.
+    targets: what the columns of `theta` `(items, targets)` are called: customers, topics.
 
     Shapes
     ------
@@ -69,7 +75,14 @@ class SubmodularProblem(Problem):
     """
 
     def __init__(
-        self, function: SetFunction, matroid: Matroid, method: Method = "greedy", *, time_limit: float = 300.0
+        self,
+        function: SetFunction,
+        matroid: Matroid,
+        method: Method = "greedy",
+        *,
+        time_limit: float = 300.0,
+        names: Sequence[str] | None = None,
+        targets: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(function, SetFunction):
             remedy = "Derive from `foresolve.sets.SetFunction` and give `value(mask, theta)`"
@@ -83,6 +96,8 @@ class SubmodularProblem(Problem):
         self.exact, self.device = method == "exact", matroid.device
         self.batch_shape = self.function.batch_shape
         self.theta_bounds = self.function.theta_bounds
+        self.names = as_names(names, self.n)
+        self.targets = None if targets is None else tuple(map(str, targets))
 
     @property
     def n(self) -> int:
@@ -93,6 +108,13 @@ class SubmodularProblem(Problem):
     def theta_shape(self) -> tuple[int | None, ...]:
         """As the function has it."""
         return self.function.theta_shape(self.n)
+
+    @property
+    def theta_axes(self) -> tuple[tuple[str, ...], ...] | None:
+        """The names of items and targets, where `theta` has both; those of the items where it has one for each."""
+        if len(self.theta_shape) == 2 and self.names is not None and self.targets is not None:
+            return tuple(map(str, self.names)), self.targets
+        return super().theta_axes
 
     @property
     def traits(self) -> frozenset[str]:
@@ -106,7 +128,7 @@ class SubmodularProblem(Problem):
         """The matroid as one whose polytope can be projected on; an error where it cannot."""
         if isinstance(self.matroid, PolyhedralMatroid):
             return self.matroid
-        remedy = "Use methods that only maximise over it, such as the greedy algorithm, or a laminar matroid"
+        remedy = "Use methods that only maximize over it, such as the greedy algorithm, or a laminar matroid"
         raise checks.fail("matroid", "one whose polytope can be projected on", repr(self.matroid), remedy)
 
     def objective(self, x: Tensor, theta: Any) -> Tensor:
@@ -120,8 +142,11 @@ class SubmodularProblem(Problem):
         checks.same_device("x", x, self.device)
         x = x.to(theta.dtype)
         x = x.expand(*checks.broadcast_batch({"`x`": x.shape[:-1], "`theta`": self.batch_for(theta)}), -1)
-        if is_sparse(theta) or not (torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad)):
+        if is_sparse(theta):
             return self.function.multilinear(x, theta)
+        if not (torch.is_grad_enabled() and (x.requires_grad or theta.requires_grad)):
+            with one_torch_thread(theta.numel()):
+                return self.function.multilinear(x, theta)
         return self.function.extension(x, theta)
 
     def solve(self, theta: Any, method: Method | None = None, seed: Seed | None = None) -> Tensor:
@@ -136,8 +161,13 @@ class SubmodularProblem(Problem):
             remedy = "Pass method='greedy', or a dense `theta`"
             raise checks.fail("method", "'greedy' for sparse `theta`", repr(chosen), remedy)
         theta = self.check_theta(theta)
-        batch = self.batch_for(theta)
-        with torch.no_grad():
+        batch, numbers = self.batch_for(theta), 0 if is_sparse(theta) else theta.numel()
+        with (
+            torch.no_grad(),
+            one_torch_thread(numbers),
+            one_blas_thread(self.n),
+            measured(chosen, batch.numel()),
+        ):
             sets = self._decide(theta.detach(), batch, chosen, generator)
         return sets.to(theta).reshape(*batch, self.n)
 
@@ -230,13 +260,16 @@ class SubmodularProblem(Problem):
     def config(self) -> dict[str, Any]:
         """The function and the matroid as `foresolve.sets` describes them, and how to solve."""
         sets = {"function": describe(self.function), "matroid": describe(self.matroid)}
-        return {**sets, "method": self.method, "time_limit": self.time_limit}
+        named = {"names": self.names, "targets": self.targets}
+        words = {part: None if names is None else [str(name) for name in names] for part, names in named.items()}
+        return {**sets, "method": self.method, "time_limit": self.time_limit, **words}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """The problem that `config()` describes, on the CPU."""
         function, matroid = restore_function(config["function"]), restore_matroid(config["matroid"])
-        return cls(function, matroid, config["method"], time_limit=config["time_limit"])
+        words = {part: config.get(part) for part in ("names", "targets")}
+        return cls(function, matroid, config["method"], time_limit=config["time_limit"], **words)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.function!r}, {self.matroid!r}, method={self.method!r})"

@@ -8,13 +8,15 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from foresolve._base import checks, configs
+from foresolve._base import checks, configs, frames
+from foresolve._base.items import read_items
 from foresolve.problems.constraints import Constraints
+from foresolve.problems.drawings.item_drawing import ChoiceDrawing
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.projection.rows import DenseRows
 
 
-class TopK(LinearProgram):
+class TopK(ChoiceDrawing, LinearProgram):
     r"""Exactly `k` of `n` items, of the largest total worth; `theta` `(*batch, n)` are the worths.
 
     .. math::
@@ -40,6 +42,21 @@ class TopK(LinearProgram):
         rows = DenseRows(torch.ones(1, n, dtype=torch.float64))
         rhs = torch.tensor([float(self.k)], dtype=torch.float64)
         super().__init__(constraints=Constraints.of(rows, rhs, torch.tensor([True]), (0.0, 1.0)), names=names)
+
+    @classmethod
+    def from_frame(cls, items: Any, k: int, *, name: str = "item") -> Self:
+        """From a table that names the items in its column `name`, once each or once per instance.
+
+        Items are in the order of the table; sorted by name where it has them repeatedly.
+
+        Examples
+        --------
+        >>> import pandas, foresolve
+        >>> foresolve.TopK.from_frame(pandas.DataFrame({"item": ["tea", "rum", "milk"]}), 2).names
+        ('tea', 'rum', 'milk')
+        """
+        rows = read_items("items", frames.as_frame("items", items), name)
+        return cls(len(rows.names), k, names=rows.names)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return torch.zeros_like(gains).scatter_(-1, gains.topk(self.k, -1).indices, 1.0)

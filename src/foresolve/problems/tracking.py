@@ -11,11 +11,12 @@ from torch import Tensor
 from foresolve._base import checks, configs
 from foresolve.problems.affine import Affine
 from foresolve.problems.constraints import Constraints
+from foresolve.problems.drawings.weight_drawing import TargetDrawing
 from foresolve.problems.quadratic import QuadraticProgram
 
 
-class Tracking(QuadraticProgram):
-    r"""What comes nearest to a predicted target under constraints.
+class Tracking(TargetDrawing, QuadraticProgram):
+    r"""Follow a predicted target as closely as constraints allow.
 
     .. math::
         \max_x \; -\tfrac{1}{2} \sum_i w_i \, (M x - \theta)_i^2 - \tfrac{1}{2} \sum_j r_j x_j^2 \quad \text{s.t.} \quad

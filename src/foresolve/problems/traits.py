@@ -42,7 +42,7 @@ TRAITS: dict[str, Trait] = {
     ),
     "rows": Trait(
         "rows and bounds",
-        "a LinearProgram or QuadraticProgram (or a problem of their catalogue)",
+        "a LinearProgram or QuadraticProgram (or a class built on one of them)",
         "its feasible set is not given by rows and bounds",
         "RegularizedFrankWolfe takes any linear objective",
     ),
@@ -79,6 +79,8 @@ TRAITS: dict[str, Trait] = {
         "each of its instances has a feasible set of its own, and a pool of decisions needs one that all share",
     ),
 }
+"""What a problem may offer and a layer or loss may need: the words of `Problem.traits` and of `needs`, each with
+what the documentation and the messages call it."""
 
 
 def check_words(needs: Iterable[str], owner: str) -> None:

@@ -13,13 +13,14 @@ from torch import Tensor
 
 from foresolve._base import checks, configs
 from foresolve.problems.constraints import Constraints
+from foresolve.problems.drawings.tour_drawing import TourDrawing
 from foresolve.problems.feasibility import Feasibility, inspect
 from foresolve.problems.linear import LinearProgram
 from foresolve.solvers.exact.tours import TourPool
 from foresolve.solvers.projection.sparse_rows import SparseRows
 
 
-class TravellingSalesman(LinearProgram):
+class TravellingSalesman(TourDrawing, LinearProgram):
     r"""The shortest tour that visits each city once; `theta` `(*batch, n_edges)` are the lengths of the edges.
 
     .. math::
@@ -81,7 +82,7 @@ class TravellingSalesman(LinearProgram):
         return table[..., first, second]
 
     def tour(self, x: Tensor) -> Tensor:
-        """The cities `(*batch, cities)` in the order of the tour, from city 0 towards its lower neighbour."""
+        """The cities `(*batch, cities)` in the order of the tour, from city 0 toward its lower neighbor."""
         x = checks.as_tensor("x", x)
         report = self.check(x)
         if not report:

@@ -1,10 +1,10 @@
-r"""Maximise `F(x) - gamma |x|^2` over a matroid polytope, for a flat batch.
+r"""Maximize `F(x) - gamma |x|^2` over a matroid polytope, for a flat batch.
 
 A point is stationary if and only if it is a fixed point of `x -> Proj(grad F(x) / 2 gamma)`; the residual of a solve is
 the largest entry of the difference. Two kinds of steps lead there:
 
 - a Newton step on that equation. With `p = Proj(grad F(x) / 2 gamma)`, `r = p - x` and `C` the derivative of the
-  projection at `p` (zero off the free set, centred within each tight set on it), it is `x -> p + e`,
+  projection at `p` (zero off the free set, centered within each tight set on it), it is `x -> p + e`,
   `(2 gamma I - C H C) e = C H r`: one small symmetric system. Close to a solution it doubles the digits.
 - a projected gradient step with a step length found by backtracking, where the Newton step does not ascend.
 
@@ -15,7 +15,6 @@ that are alike, for example): the curve along its lowest eigenvector is convex, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -32,11 +31,11 @@ ESCAPES = 10  # saddle points left behind by one instance before it is given up
 PARTS = ("x", "price", "group", "free")
 NEAR = 1e-2  # residual below which a point is taken to be near a saddle, if the curvature says so
 LARGEST = 3000  # coordinates in a Newton system; beyond, gradient steps are cheaper
-SMALL = 256  # up to so many items a GPU takes all of them rather than wait to learn which are needed
+SMALL = 256  # up to this many items a GPU takes all of them rather than wait to learn which are needed
 
 
 class TangentSystem:
-    """`K = 2 gamma I - C H C` on some coordinates, factorised: what Newton steps and gradients solve with."""
+    """`K = 2 gamma I - C H C` on some coordinates, factorized: what Newton steps and gradients solve with."""
 
     def __init__(self, local: Local, projection: MatroidProjection, gamma: Tensor, needed: Tensor) -> None:
         free, group = projection.free, projection.group
@@ -96,7 +95,7 @@ class Optimum:
 
 
 def maximize(program: SmoothedProgram, start: Tensor, *, tol: float = 1e-8, max_iter: int = 200) -> Optimum:
-    """A local maximiser for each instance, from `start` `(B, n)`."""
+    """A local maximizer for each instance, from `start` `(B, n)`."""
     step = _Ascent(program, tol)
     end = climb(step, step.start(start), max_iter)
     here = end.here
@@ -112,15 +111,17 @@ class _Point:
     residual: Tensor
     gamma: Tensor
 
-    @cached_property
+    @property
     def system(self) -> TangentSystem:
-        """Among the free coordinates."""
-        return TangentSystem(self.local, self.projection, self.gamma, self.projection.free)
+        """Among the free coordinates; worked out once."""
+        if "_system" not in self.__dict__:  # `cached_property` has one lock for all points before Python 3.12
+            self.__dict__["_system"] = TangentSystem(self.local, self.projection, self.gamma, self.projection.free)
+        return self.__dict__["_system"]
 
 
 @dataclass(frozen=True)
 class _State:
-    """Where the batch is, the step lengths, steps and saddles left so far, and which instances go on (`any_open`)."""
+    """Where the batch is, the step lengths, steps and saddles left so far, which instances continue (`any_open`)."""
 
     here: _Point
     lipschitz: Tensor

@@ -1,4 +1,4 @@
-r"""Maximise the multilinear extension itself over the bases of a matroid: continuous greedy, projected ascent."""
+r"""Maximize the multilinear extension itself over the bases of a matroid: continuous greedy, projected ascent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GAP = 1e-6  # of ascent, relative
 
 
 def continuous_greedy(function: SetFunction, matroid: Matroid, theta: Tensor, count: int, steps: int = STEPS) -> Tensor:
-    r"""Points `(B, n)` of the base polytope with `F >= (1 - 1/e) OPT`, up to the discretisation.
+    r"""Points `(B, n)` of the base polytope with `F >= (1 - 1/e) OPT`, up to the discretization.
 
     .. math:: x_{t+1} = x_t + v_t / \text{steps}, \quad v_t = \arg\max_{v \text{ a base}} v^\top \nabla F(x_t)
 

@@ -10,7 +10,7 @@ from foresolve.sets.matroids.matroid import Matroid
 
 
 def describe(thing: SetFunction | Matroid) -> configs.Config:
-    """`{"class": ..., **config()}`; classes of one's own are refused: whoever reads the file could not know them."""
+    """`{"class": ..., **config()}`; classes of your own are refused: whoever reads the file could not know them."""
     return configs.describe(thing, _allowed(SetFunction, Matroid))
 
 

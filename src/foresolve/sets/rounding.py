@@ -34,7 +34,7 @@ def swap_rounding(x: Tensor, matroid: Matroid, seed: Seed = 0) -> Tensor:
     """Random independent sets with the mean `x` `(*batch, n)`, and `E f(S) >= F(x)` for every submodular `f`.
 
     `x` is written as a combination of independent sets, and these are merged two by two: items in which two of them
-    differ are exchanged, in favour of either with a probability in proportion to its weight. The rounding does
+    differ are exchanged, in favor of either with a probability in proportion to its weight. The rounding does
     not know `f`, so its promise holds for predicted and true parameters alike, and for functions that are not monotone.
 
     Parameters
@@ -65,6 +65,14 @@ def randomized_pipage(x: Tensor, matroid: Matroid, seed: Seed = 0) -> Tensor:
 
     For laminar matroids two fractional items at a time move against each other, by at most `n` steps; for others it is
     `swap_rounding`. Parameters and result are as there.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.sets import UniformMatroid, randomized_pipage
+    >>> sets = randomized_pipage(torch.full((1000, 4), 0.5), UniformMatroid(4, k=2), seed=0)
+    >>> sets.sum(-1).unique(), bool((sets.mean(0) - 0.5).abs().max() < 0.05)
+    (tensor([2.]), True)
     """
     if not isinstance(matroid, LaminarMatroid):
         return swap_rounding(x, matroid, seed)
@@ -86,6 +94,15 @@ def pipage(x: Tensor, function: SetFunction, theta: Tensor, matroid: Matroid) ->
     Returns
     -------
     0/1 `(*batch, n)` in the dtype of `x`; the batch shapes of `x` and `theta` broadcast.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.sets import ProbabilisticCoverage, UniformMatroid, pipage
+    >>> theta = torch.tensor([[0.9, 0.0], [0.8, 0.1], [0.0, 0.5]])
+    >>> x = torch.tensor([0.5, 0.5, 1.0])
+    >>> pipage(x, ProbabilisticCoverage(), theta, UniformMatroid(3, k=2))
+    tensor([1., 0., 1.])
     """
     x = checks.as_tensor("x", x)
     theta = function.check_theta(theta, matroid.n).detach()
@@ -170,7 +187,7 @@ def _fill(sets: Tensor, rank: int) -> Tensor:
 
 
 def _tournament(combination: SetCombination, matroid: Matroid, choose: Choice) -> Tensor:
-    """One independent set `(B, n)`, boolean: neighbours are merged at random, then the winners, all pairs at once.
+    """One independent set `(B, n)`, boolean: neighbors are merged at random, then the winners, all pairs at once.
 
     For choices that do not depend on `x` this is as good as one merge after the other: each exchange leaves the mean
     of the combination's sum as it is.
@@ -209,7 +226,7 @@ def _merge(
         i = (left & ~right).to(torch.uint8).argmax(1)
         partners = matroid._exchanges(left, right, i) & differ[:, None]
         j = torch.where(differ, partners.to(torch.uint8).argmax(1), i)
-        # In favour of the first, `right - j + i`: `x` moves by the weight of the second. Or the other way round.
+        # In favor of the first, `right - j + i`: `x` moves by the weight of the second. Or the other way round.
         up, down = torch.where(differ, second, 0.0), torch.where(differ, first, 0.0)
         upwards = choose(x, i, j, up, down)
         x = _moved(x, i, j, torch.where(upwards, up, -down))

@@ -13,7 +13,7 @@ from foresolve.sets.smoothed import SmoothedProgram
 
 
 def maximize_sampled(program: SmoothedProgram, start: Tensor, *, max_iter: int) -> Optimum:
-    r"""A local maximiser of `F(x) - gamma |x|^2` up to sampling noise.
+    r"""A local maximizer of `F(x) - gamma |x|^2` up to sampling noise.
 
     `x_t+1 = Proj(x_t + (g_t - 2 gamma x_t) / (2 gamma (1 + t)^0.6))` with fresh samples for each `g_t`. The mean of the
     later `g_t` is then projected: `x = Proj(mean(g) / 2 gamma)` has an exact active set, and far less noise than any

@@ -12,13 +12,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foresolve._base import checks
+
 Array = Any  # np.ndarray or Tensor, never mixed within one solve
 
 
 def to_array(tensor: Tensor) -> Array:
     """The numbers of a tensor, out of the autograd graph: as NumPy from the CPU, as they are from a GPU."""
     tensor = tensor.detach()
-    return tensor.numpy() if tensor.device.type == "cpu" else tensor
+    if tensor.device.type != "cpu":
+        return tensor
+    try:
+        return tensor.numpy()
+    except RuntimeError:
+        checks.has_numbers(tensor)
+        raise
 
 
 def to_tensor(array: Array) -> Tensor:

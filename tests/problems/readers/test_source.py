@@ -69,5 +69,5 @@ def test_a_small_file_with_endless_text_is_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(source, "MOST_BYTES", 1000)
     path = tmp_path / "model.gz"
     path.write_bytes(gzip.compress(bytes(5000)))
-    with pytest.raises(InvalidInputError, match="at most 1,000 bytes of text"):
+    with pytest.raises(InvalidInputError, match="decompressed, it has more than 1,000 bytes"):
         read_source(path)

@@ -1,4 +1,4 @@
-"""The 0/1 knapsack by dynamic programming, against enumeration and SciPy's integer programmes."""
+"""The 0/1 knapsack by dynamic programming, against enumeration and SciPy's integer programs."""
 
 from __future__ import annotations
 

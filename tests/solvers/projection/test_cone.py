@@ -17,7 +17,7 @@ SEEDS = range(8)
 
 
 def vertices(seed: int, n: int = 8) -> tuple[Instance, Polytope, Tensor]:
-    """A programme with its polytopes and an optimal vertex for each of its costs."""
+    """A program with its polytopes and an optimal vertex for each of its costs."""
     instance = draw(seed, n=n, m_eq=seed % 3, m_ub=5, batch=4, dependent=seed % 2 == 1, fixed=seed % 4 == 2)
     problem = instance.problem()
     return instance, problem.polytope(torch.Size([4])), problem.solve(torch.from_numpy(instance.theta))

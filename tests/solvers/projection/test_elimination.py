@@ -31,7 +31,7 @@ def test_the_factors_solve_with_the_whole_matrix(seed: int, k: int) -> None:
 
 
 def grid(side: int) -> tuple[np.ndarray, np.ndarray]:
-    """The lower triangle of a grid's matrix: each node and its neighbours to the left and above."""
+    """The lower triangle of a grid's matrix: each node and its neighbors to the left and above."""
     node = np.arange(side * side).reshape(side, side)
     below = np.concatenate([node.ravel(), node[:, 1:].ravel(), node[1:].ravel()])
     above = np.concatenate([node.ravel(), node[:, :-1].ravel(), node[:-1].ravel()])

@@ -14,7 +14,7 @@ from foresolve.problems.readers.source import Source, read_source
 
 
 def read_model(path: Any) -> Model:
-    """The model in a file; MPS and LP are told apart by how they begin, compression by the first bytes.
+    """The model in a file; MPS and LP are recognized by how they begin, compression by the first bytes.
 
     Parameters
     ----------

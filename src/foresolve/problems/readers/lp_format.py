@@ -193,7 +193,7 @@ class LpReader(ExpressionReader):
         )  # fmt: skip
 
     def _check_mentioned(self) -> None:
-        """Warn of names that stand among bounds or integers alone: columns that nothing uses, or misspelt ones."""
+        """Warn of names that stand among bounds or integers alone: columns that nothing uses, or misspelled ones."""
         declared = set(self.costs).union(*self.products, *(terms for terms, _, _ in self.rows))
         idle = [word for column, word in self.mentioned.items() if column not in declared]
         if idle:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foresolve._base import checks
-from foresolve.errors import InvalidInputError
+from foresolve._base import checks, reading
+from foresolve.errors import ForesolveError, InvalidInputError
 
-MOST_BYTES = 2**31  # of text; a small compressed file may hold any amount
+MOST_BYTES = 2**31  # of text
 GZIP = b"\x1f\x8b"
 # Fortran writes 1.5D+03.
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?", re.ASCII)
@@ -49,23 +47,22 @@ class Source:
 def read_source(path: Any) -> Source:
     """The lines of a file in UTF-8, compressed by gzip or not, whatever its name."""
     path = checks.path("path", path)
-    if not path.is_file():
-        raise checks.fail("path", "an existing MPS or LP file", f"{str(path)!r}, which is not a file")
     try:
         text = _content(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         remedy = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
         raise checks.fail("path", "a file with names in UTF-8", f"{str(path)!r} ({error})", remedy) from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise checks.fail("path", "a file that can be read", f"{str(path)!r} ({error})") from error
+    except ForesolveError as error:
+        expected = "a file that can be read" if path.is_file() else "an existing MPS or LP file"
+        raise checks.fail("path", expected, str(error)) from error
     return Source(str(path), tuple(re.split(r"\r\n|\n|\r", text)))
 
 
 def _content(path: Path) -> bytes:
-    with path.open("rb") as stream:
+    with reading.opened(path, MOST_BYTES) as stream:
         compressed = stream.read(2) == GZIP
-    with gzip.open(path) if compressed else path.open("rb") as stream:
-        content = stream.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise checks.fail("path", f"a file of at most {MOST_BYTES:,} bytes of text", f"{str(path)!r}, which has more")
-    return content
+        stream.seek(0)
+        if not compressed:
+            return stream.read()
+        with reading.unpacked(stream, path, MOST_BYTES) as content:
+            return content.read()

@@ -186,7 +186,7 @@ def _affordable(cost: np.ndarray) -> tuple[int, int]:
     """Targets per graph and graphs (2 at least, for their spread) within the budget.
 
     Only the total decides: it says nothing about which rows come first, so these stay a fair sample. To stop when the
-    rows so far cost too much would favour short ones.
+    rows so far cost too much would favor short ones.
     """
     graphs, count = cost.shape
     rows = int(min(WORK / max(cost.sum(), 1), 1) * cost.size)

@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply
+from foresolve._base.autograd import apply, sliceable
 from foresolve.errors import ForesolveError, SolverError
+from foresolve.solvers.threads import one_torch_thread
 
 TINY = 1e-100  # what stands for an exact zero in products that leave items out: it cancels where it is divided by
 
@@ -142,7 +143,8 @@ class Extension(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
-        ctx.function, ctx.local = function, function.local(x, theta)
+        with one_torch_thread(theta.numel()):
+            ctx.function, ctx.local = function, function.local(x, theta)
         ctx.save_for_backward(x, theta)
         return ctx.local.value.clone()  # the node must not hold its own output: such a circle is freed late
 
@@ -157,10 +159,11 @@ class Extension(torch.autograd.Function):
             if ctx.needs_input_grad[1]:
                 by_theta = _fit(apply(_ThetaGradient, g, x, theta, ctx.function), theta)
             return by_x, by_theta, None
-        if ctx.needs_input_grad[0]:
-            by_x = g[:, None] * ctx.local.gradient
-        if ctx.needs_input_grad[1]:
-            by_theta = _fit(_scaled(g, ctx.local.slope()), theta)
+        with one_torch_thread(theta.numel()):
+            if ctx.needs_input_grad[0]:
+                by_x = g[:, None] * ctx.local.gradient
+            if ctx.needs_input_grad[1]:
+                by_theta = _fit(_scaled(g, ctx.local.slope()), theta)
         return by_x, by_theta, None
 
 
@@ -190,6 +193,7 @@ class ExtensionGradient(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         (v,) = grads
         (theta,) = ctx.saved_tensors

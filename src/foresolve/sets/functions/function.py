@@ -57,6 +57,7 @@ class SetFunction(ABC):
 
     Attributes
     ----------
+    parallel: whether groups of instances may be worked on by several threads at once, as those of a `ClosedForm` are.
     theta_dims: how many trailing dimensions of `theta` belong to one instance.
     theta_bounds: between which each parameter must lie.
     data_dims: tensors that the function holds as attributes, by name, and how many of their trailing dimensions belong
@@ -84,6 +85,7 @@ class SetFunction(ABC):
     True
     """
 
+    parallel: bool = False
     theta_dims: int = 1
     theta_bounds: tuple[float, float] = (-math.inf, math.inf)
     data_dims: ClassVar[Mapping[str, int]] = {}
@@ -141,7 +143,7 @@ class SetFunction(ABC):
         return self.extension(x, theta)
 
     def extension(self, x: Tensor, theta: Tensor) -> Tensor:
-        """The same by way of `local`: where `multilinear` is a formula of one's own, its derivatives are checked."""
+        """The same by way of `local`: where `multilinear` is a formula of your own, its derivatives are checked."""
         flat = flatten(self, x, theta)
         return flat.restore(apply(Extension, flat.x, flat.theta, flat.function))
 
@@ -255,6 +257,8 @@ class SetFunction(ABC):
 
 class ClosedForm(SetFunction):
     """A set function whose extension has a formula; subclasses give `value` and `local`."""
+
+    parallel = True
 
 
 def _number(seed: Seed) -> int:

@@ -62,7 +62,7 @@ class InfluenceSpread(SetFunction):
     samples: live-edge graphs; at least 2.
     seed: of the uniforms: an integer >= 0, or a generator from which one is drawn.
     weights: `(n_nodes,)`, `>= 0`; 1 where not given.
-    targets: nodes looked at in each graph, drawn at random; by default all where they are at most 256, else 64. Few
+    targets: nodes evaluated in each graph, drawn at random; by default all where they are at most 256, else 64. Few
         suit graphs in which cascades run far: time and memory grow with the number of nodes that reach them.
 
     Shapes

@@ -71,6 +71,10 @@ class WeightedSum(SetFunction):
         return any(term.sampled for term in self.terms)
 
     @property
+    def parallel(self) -> bool:  # type: ignore[override]
+        return all(term.parallel for term in self.terms)
+
+    @property
     def batch_shape(self) -> torch.Size:
         """That of the terms together."""
         return checks.broadcast_batch({f"term {i}": term.batch_shape for i, term in enumerate(self.terms)})

@@ -40,9 +40,9 @@ class MatroidProjection:
     def tangent(self, v: Tensor) -> Tensor:
         """The derivative of the projection along `v` `(..., *batch, n)`; linear in `v`, and its own transpose.
 
-        Free items of one group share a price that keeps their sum: `v` is centred among them. Free items without a
+        Free items of one group share a price that keeps their sum: `v` is centered among them. Free items without a
         group move as `y` does, the others not at all. At a kink, where one-sided derivatives differ, it is one of the
-        projection's generalised derivatives.
+        projection's generalized derivatives.
         """
         free, group = self.free.expand(v.shape), self.group.expand(v.shape)
         moving = torch.where(free, v, 0.0)
@@ -66,6 +66,14 @@ class Matroid(ABC):
     n: the number of items.
     rank: the size of its bases, the independent sets that nothing can be added to.
     device: where its tensors live.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.sets import GraphicMatroid
+    >>> triangle = GraphicMatroid([(0, 1), (1, 2), (2, 0)])
+    >>> triangle.n, triangle.rank
+    (3, 2)
     """
 
     n: int

@@ -8,7 +8,7 @@ from foresolve._base.checks import instance_names
 from foresolve.errors import InfeasibleError, SolverError, StoppedError, UnboundedError
 from foresolve.solvers.exact.outcome import Ending, Limits, Outcome
 
-# The instances that are told of first: what cannot be mended by another limit.
+# The instances that are reported first: those that no other limit can help.
 ORDER = (
     Ending.INFEASIBLE,
     Ending.UNBOUNDED,

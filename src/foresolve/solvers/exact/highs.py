@@ -64,7 +64,7 @@ class HighsPool:
     def search(self, gains: np.ndarray, model_of: np.ndarray, limits: Limits = DEFAULT) -> list[Outcome]:
         """What is known of each instance within the limits, each with all of them; arguments as in `solve`."""
         gains, model_of = np.asarray(gains, dtype=np.float64), np.asarray(model_of)
-        chunks = _chunks(model_of, 1 if self.integer is not None else CHUNK)
+        chunks = in_chunks(model_of, 1 if self.integer is not None else CHUNK)
 
         def run(model: PolytopeModel, chunk: tuple[int, np.ndarray]) -> list[Outcome]:
             instance, positions = chunk
@@ -113,7 +113,7 @@ def is_feasible(polytope: Polytope, i: int = 0) -> bool:
     return outcome.ending != Ending.INFEASIBLE
 
 
-def _chunks(model_of: np.ndarray, size: int) -> list[tuple[int, np.ndarray]]:
+def in_chunks(model_of: np.ndarray, size: int) -> list[tuple[int, np.ndarray]]:
     """Runs of instances that share a model, at most `size` long: `(model, positions)`."""
     order = np.argsort(model_of, kind="stable")
     cuts = np.flatnonzero(np.diff(model_of[order])) + 1

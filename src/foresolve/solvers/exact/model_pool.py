@@ -41,6 +41,12 @@ class ModelPool(Generic[Model]):
         self._build = build
         self._idle: deque[Model] = deque()
 
+    def _taken(self) -> Model:
+        try:
+            return self._idle.pop()
+        except IndexError:  # asking first would not help: another thread may take the last one meanwhile
+            return self._build()
+
     def map(self, work: Callable[[Model, Job], Result], jobs: Sequence[Job]) -> list[Result]:
         """`work(model, job)` of every job, in their order."""
         left = deque(enumerate(jobs))
@@ -51,7 +57,7 @@ class ModelPool(Generic[Model]):
 
         def serve() -> None:
             try:
-                model = self._idle.pop() if self._idle else self._build()
+                model = self._taken()
                 busy.append(model)
                 while left and not interrupted.is_set():
                     try:
@@ -59,7 +65,7 @@ class ModelPool(Generic[Model]):
                     except IndexError:
                         break  # another thread took the last one
                     results[position] = work(model, job)
-                if not interrupted.is_set():
+                if not interrupted.is_set() and len(self._idle) < count:  # many callers at once leave no more than one
                     self._idle.append(model)
             except BaseException as error:
                 errors.append(error)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from foresolve.solvers.projection.cholesky import potrf
-from foresolve.solvers.threads import one_thread
+from foresolve.solvers.threads import one_blas_thread
 
 # In units of the diagonal: what rounding may have made of a zero eigenvalue.
 ROUNDING = 1e-10
@@ -48,7 +48,7 @@ def _positive_pivots(matrix: Tensor, ones: Tensor) -> Tensor:
         scaled.diagonal(dim1=-2, dim2=-1).copy_(ones)
         return torch.linalg.cholesky_ex(scaled)[1] == 0
     triples = zip(matrix.numpy(), scale.numpy(), ones.numpy(), strict=True)
-    with one_thread(*matrix.shape[-2:]):
+    with one_blas_thread(matrix.shape[-1]):
         return torch.tensor([_has_factor(*triple) for triple in triples], dtype=torch.bool)
 
 

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from foresolve.solvers.projection.cholesky import Solve, rescued
 
-# Pivots stay on the diagonal: the matrices are quasi-definite, and every symmetric order of those has a factorisation.
+# Pivots stay on the diagonal: the matrices are quasi-definite, and every symmetric order of those has a factorization.
 OPTIONS = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
 # Long columns as unknowns lose digits where the other columns weigh next to nothing; refinement brings them back.
 REFINEMENTS = 1
@@ -83,7 +83,7 @@ class Elimination:
 
     @property
     def cost(self) -> float:
-        """Of one factorisation, in operations of dense BLAS."""
+        """Of one factorization, in operations of dense BLAS."""
         heights = self._analysis[1].astype(np.float64)
         return float(ENTRY_COST * heights.sum() + FLOP_COST * (heights**2).sum())
 

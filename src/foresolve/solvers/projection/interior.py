@@ -7,7 +7,7 @@ The program is `min x'Hx / 2 - s'x` over a `Polytope`, `H` its metric. With `w` 
 
 Collect the pairs that exist in `S = [x - l | u - x | w]` and `Z = [z_l | z_u | y]`. Every
 product is relaxed to `mu`, and Mehrotra's predictor-corrector drives `mu` to 0. A
-Newton step towards `S Z = c` eliminates all but `dx` and `dy`:
+Newton step toward `S Z = c` eliminates all but `dx` and `dy`:
 
     (H + z_l / (x - l) + z_u / (u - x)) dx + C'dy = r,   r = dual residual + (c / S on lower) - (c / S on upper),
     C dx - e dy = (rhs - C x - w) - (c / Z on rows),    e = w / y on inequalities.
@@ -38,7 +38,7 @@ def initial_state(point: Array, polytope: Polytope) -> InteriorState:
     """Near the rows and well inside the bounds, with multipliers that nearly explain it (Mehrotra's start).
 
     Columns are measured by `E_j`, the inverse of their norm once rows have norm 1. With `K = C E^2 C'`, and `|C_i|^2`
-    more on inequalities, least squares bring a corner of the box towards the rows that it breaks, and find the
+    more on inequalities, least squares bring a corner of the box toward the rows that it breaks, and find the
     multipliers of what is left of `point`; then both go inside by as much as the worst of them is outside.
     """
     xp, rows, feel = namespace(point), polytope.rows, polytope.metric.unit  # gradients per x

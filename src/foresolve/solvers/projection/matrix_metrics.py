@@ -14,6 +14,7 @@ from foresolve.solvers.projection.metric import Metric, chosen, product, summed
 from foresolve.solvers.projection.rows import Rows, diagonal, times
 from foresolve.solvers.projection.saddle import Saddle, SaddleTerms, filled
 from foresolve.solvers.projection.whitening import Whitening
+from foresolve.solvers.threads import one_blas_thread
 
 
 class LowRankMetric(Metric):
@@ -23,6 +24,7 @@ class LowRankMetric(Metric):
 
     def __init__(self, shift: Any, factor: Any) -> None:
         self.shift, self.factor = shift, factor
+        self.side = factor.shape[-1]
 
     @cached_property
     def h(self) -> Array:
@@ -67,6 +69,7 @@ class DenseMetric(Metric):
 
     def __init__(self, shift: Any, matrix: Any, *, leaning: bool = False) -> None:
         self.shift, self.matrix, self._leaning = shift, matrix, leaning
+        self.side = matrix.shape[-1]
         self._whole: Whitening | None = None  # with all variables free, for which many faces ask
         self._recent: tuple[Array, Whitening] | None = None  # of the last face, for which the next step may ask again
 
@@ -133,7 +136,8 @@ class DenseMetric(Metric):
         left, right = (namespace(u).paired(*pair) for pair in ((u / -2, x), (x, u / -2)))
         if len(self.matrix) == 1:  # the sum over the batch is a product as well
             left, right = (part.swapaxes(0, 1).reshape(1, u.shape[-1], -1) for part in (left, right))
-        return summed(-u * x, self.shift), left @ right.swapaxes(-1, -2)
+        with one_blas_thread(self.side):
+            return summed(-u * x, self.shift), left @ right.swapaxes(-1, -2)
 
 
 class ReinforcedMetric(DenseMetric):

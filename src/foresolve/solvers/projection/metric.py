@@ -39,6 +39,7 @@ class Metric(ABC):
     separable: bool = False
     pursued: bool = False
     correctors: int = 0
+    side: int = 0  # of the dense matrix that `system` factorizes, beside that of the rows
 
     @cached_property
     def unit(self) -> Any:

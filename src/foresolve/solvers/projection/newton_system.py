@@ -12,7 +12,7 @@ from foresolve.solvers.projection.saddle import SaddleTerms
 # A diagonal that keeps M positive definite where a row has no weight at all, relative to the squared row norm.
 FLOOR = 1e-20
 # Added to the diagonal of C D C' in proportion to it: far above rounding (1e-16 m), far below what a Newton step
-# notices, and what lets dependent rows through a Cholesky factorisation.
+# notices, and what lets dependent rows through a Cholesky factorization.
 LIFT = 1e-13
 # Gondzio's correctors: by how much a step is to become longer, and between which multiples of the aim products may lie.
 REACH, LEAST, MOST = 0.3, 0.1, 10.0
@@ -84,7 +84,7 @@ class Move(NamedTuple):
 
 
 class NewtonSystem:
-    """The linear system of one iterate, factorised, for steps towards any `c`; `ratio` is `Z / S`."""
+    """The linear system of one iterate, factorized, for steps toward any `c`; `ratio` is `Z / S`."""
 
     def __init__(self, polytope: Polytope, state: InteriorState, dual: Array, primal: Array, ratio: Array) -> None:
         self.layout, self.rows, self.state, self._ratio = state.layout, polytope.rows, state, ratio

@@ -30,10 +30,9 @@ class Polytope:
     metric: Metric = IDENTITY
 
     @property
-    def matrix_shape(self) -> tuple[int, int]:
-        """Of the largest matrix that a solver multiplies by itself, for one instance."""
-        m, n = self.rows.m, self.rows.n
-        return (min(m, n), max(m, n)) if self.metric.separable else (max(m, n), n)
+    def matrix_side(self) -> int:
+        """That of the largest dense matrix that is factorized for an instance."""
+        return max(self.rows.side, self.metric.side)
 
     def expand(self, batch: int) -> Polytope:
         """Views with an explicit leading dimension `batch`."""

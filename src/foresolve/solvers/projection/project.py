@@ -14,8 +14,9 @@ from foresolve.solvers.projection.interior import initial_state, interior_point
 from foresolve.solvers.projection.newton_system import InteriorState
 from foresolve.solvers.projection.polytope import Polytope
 from foresolve.solvers.projection.tangent import Tangent
+from foresolve.solvers.statistics import measured
 from foresolve.solvers.status import Status
-from foresolve.solvers.threads import one_thread
+from foresolve.solvers.threads import one_blas_thread
 
 # How far the interior point method goes before the active set is tried, and with how many Newton steps; then again for
 # those it was wrong for.
@@ -71,8 +72,10 @@ def project(
     is_feasible: whether the `i`-th of some polytopes is non-empty, by an independent solver; INFEASIBLE is said only
         where it agrees, and never without it.
     """
-    with one_thread(*polytope.matrix_shape):
-        return _projected(point, polytope, tol, max_iter, start, near, is_feasible)
+    with measured("projection", len(point)) as call, one_blas_thread(polytope.matrix_side):
+        result = _projected(point, polytope, tol, max_iter, start, near, is_feasible)
+        call.tell(result.iterations, result.residual, result.status)
+    return result
 
 
 def _projected(

@@ -50,7 +50,7 @@ class Rows(ABC):
 
     @abstractmethod
     def factor(self, d: Array, e: Array, mask: Array | None = None, lift: float = 0.0) -> Solve:
-        """Factorise `M` and return its solver; `d` is `(B, n)`, `e` and `mask` are `(B, m)`.
+        """Factorize `M` and return its solver; `d` is `(B, n)`, `e` and `mask` are `(B, m)`.
 
         `lift` adds that share of the diagonal of `C d C'` to it, which lets dependent rows through.
         """
@@ -66,6 +66,11 @@ class Rows(ABC):
     @abstractmethod
     def scipy(self, i: int = 0) -> scipy.sparse.csr_array:
         """The rows of instance `i` as SciPy sparse."""
+
+    @property
+    def side(self) -> int:
+        """That of the dense matrix that `factor` works on, 0 where it is sparse."""
+        return min(self.m, self.n)
 
     @cached_property
     def numeric(self) -> Rows:

@@ -1,4 +1,4 @@
-"""Where sparse rows have entries, and what follows from that alone for the factorisation of `C D C'`."""
+"""Where sparse rows have entries, and what follows from that alone for the factorization of `C D C'`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Pattern:
 
     @cached_property
     def kind(self) -> str:
-        """How `C D C'` is factorised at the least cost: "dense", "band" or "sparse".
+        """How `C D C'` is factorized at the least cost: "dense", "band" or "sparse".
 
         Costs are counted in operations of dense BLAS. A sparse factor has no fewer entries than its matrix, so small
         and full matrices need no analysis.

@@ -30,6 +30,10 @@ class SparseRows(Rows):
         self.batched = values.ndim == 2
         self.pattern = pattern or Pattern(m, n, index)
 
+    @property
+    def side(self) -> int:
+        return self.m if self.pattern.kind == "dense" else 0
+
     def with_values(self, values: Any) -> SparseRows:
         return SparseRows(self.m, self.n, self.pattern.index, values, self.pattern)
 
@@ -102,7 +106,7 @@ class SparseRows(Rows):
         if isinstance(d, Tensor):
             if self.pattern.fits_dense and self.pattern.few_pairs:
                 return self._dense(d, e, mask, lift)
-            # Beyond that a GPU has nothing to offer to a sparse factorisation.
+            # Beyond that a GPU has nothing to offer to a sparse factorization.
             cpu = self.with_values(self.values.cpu().numpy())
             solve_cpu = cpu.factor(d.cpu().numpy(), e.cpu().numpy(), None if mask is None else mask.cpu().numpy(), lift)
             return lambda v: torch.from_numpy(solve_cpu(v.cpu().numpy())).to(v)

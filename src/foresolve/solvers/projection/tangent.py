@@ -19,7 +19,7 @@ from foresolve.solvers.projection.active_set import Face
 from foresolve.solvers.projection.face_system import ROUNDING, FaceSystem, Landing
 from foresolve.solvers.projection.metric import IDENTITY
 from foresolve.solvers.projection.polytope import Polytope
-from foresolve.solvers.threads import one_thread
+from foresolve.solvers.threads import one_blas_thread
 
 # Of the random vector that asks what can move. Unlike the seeds that people choose: with theirs, the vector could be a
 # row of their own random constraints, and all of it orthogonal to the face.
@@ -55,7 +55,7 @@ class Tangent:
 
     def along(self, g: Array) -> Array:
         """`u`, the part of `g` along the face; what is below its own error is zero."""
-        with self._one_thread():
+        with self._one_blas_thread():
             landing = self._checked(self._system.land(g))
         xp, metric = namespace(g), self.polytope.metric
         size = metric.divided(abs(g) * self.free) if metric.separable else abs(landing.w)
@@ -79,14 +79,14 @@ class Tangent:
 
         With `k` `(B, m)`, `C_AF u = k` instead of 0, as far as that can be: of `k` what lies in the range of `C_AF`.
         """
-        with self._one_thread():
+        with self._one_blas_thread():
             if k is None:
                 return self.along(g), self._checked(self._even.land(g)).z
             landing = self._checked(self._even.land(g, self._even.within_range(k)))
             return landing.w, landing.z
 
-    def _one_thread(self) -> AbstractContextManager[None]:
-        return one_thread(*self.polytope.matrix_shape)
+    def _one_blas_thread(self) -> AbstractContextManager[None]:
+        return one_blas_thread(self.polytope.matrix_side)
 
     @cached_property
     def _even(self) -> FaceSystem:

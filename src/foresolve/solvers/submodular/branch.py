@@ -1,4 +1,4 @@
-"""Exact maximisation of a set function by branch and bound over sets that grow item by item.
+"""Exact maximization of a set function by branch and bound over sets that grow item by item.
 
 Of a set `S` that lacks `r` items, no base that adds items of `C` to it is worth more than `f(S)` plus the `r` largest
 gains of `C` over `S`. Items come in the order of their gains over the empty set, and each set grows by later items

@@ -1,4 +1,4 @@
-r"""Exact maximisation of monotone submodular functions over the bases of a matroid, by cuts and HiGHS.
+r"""Exact maximization of monotone submodular functions over the bases of a matroid, by cuts and HiGHS.
 
 A function is given as a sum of parts `f = sum_p f_p`, each with linear bounds `f_p(S) <= c + a'1_S` that hold for all
 sets, and with equality for the set they are made for. So

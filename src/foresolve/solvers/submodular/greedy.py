@@ -1,4 +1,4 @@
-"""Greedy maximisation of set functions for a batch of instances, lazily where that saves work.
+"""Greedy maximization of set functions for a batch of instances, lazily where that saves work.
 
 Gains only shrink as a set grows, so a gain worked out earlier bounds the gain now: once the item of the largest old
 gain is looked at again, only items whose old gain is no less than its new one need be (Minoux, "Accelerated greedy

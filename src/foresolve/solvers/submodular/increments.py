@@ -24,7 +24,7 @@ class Increments(ABC):
     A set is known by its state, a row of `m` numbers. Greedy choices hold one set of each of `count` instances; branch
     and bound holds many sets of one. Arrays are NumPy's, or, where increments live on a GPU, tensors.
 
-    A class of one's own gives `n`, `empty`, `gains` and `grown` of one instance; the rest makes it faster.
+    A class of your own gives `n`, `empty`, `gains` and `grown` of one instance; the rest makes it faster.
 
     Attributes
     ----------

@@ -1,0 +1,1 @@
+"""How decisions are drawn on their instances: one file a kind of picture, mixed into the problems it suits."""
