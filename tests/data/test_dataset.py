@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, random_split
 
+from foresolve.data import best
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveWarning, InfeasibleError, InvalidInputError, SolverError
@@ -18,6 +20,8 @@ from foresolve.problems.black_box import OracleProblem
 from foresolve.problems.flow import MinCostFlow
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
+from foresolve.problems.matching import BipartiteMatching
+from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.top_k import TopK
 
 
@@ -87,7 +91,11 @@ class TestInput:
             (np.zeros((3, 2)), np.zeros(3), "one instance of the problem per entry"),
             (np.zeros((3, 2)), np.zeros((3, 2, 3)), "one instance of the problem per entry"),
             (np.zeros((3, 2)), 1.0, "`theta` must be .* an entry for each instance; got a single number"),
-            (pd.DataFrame({"a": ["x", "y"]}), np.zeros((2, 3)), "`features` must be an array of numbers"),
+            (
+                pd.DataFrame({"a": ["x", "y"]}),
+                np.zeros((2, 3)),
+                "`features` must be a frame of numbers; got DataFrame whose column 'a' holds 'x'",
+            ),
             (pd.Series([1.0, None]), np.zeros((2, 3)), "`features` must be finite"),
         ],
     )
@@ -380,6 +388,45 @@ class TestCache:
         with pytest.raises(InvalidInputError, match="`cache` must be"):
             top_k_data(cache=path).solve()
 
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda a: a["decisions"].fill(np.nan), "not finite"),
+            (lambda a: a["values"].fill(np.inf), "not finite"),
+            (lambda a: a.update(decisions=np.zeros((9, 2), np.float32)), r"are \(9, 2\) and \(20,\) for 20 instances"),
+            (lambda a: a.update(values=a["values"][:5]), r"and \(5,\) for 20 instances"),
+            (lambda a: a["decisions"].fill(1), "its decisions for instances 0, 1, 2, .* are not feasible"),
+            (lambda a: a.update(values=a["values"] + 1), "not worth what it says"),
+            (lambda a: a.update(decisions=a["decisions"].astype(int)), "not finite"),
+            (lambda a: a.pop("values"), "lacks values"),
+            (lambda a: a.update(kind=np.array("another")), "is not a cache of decisions"),
+        ],
+    )
+    @pytest.mark.parametrize("kind", ["foresolve decisions 1", "foresolve decisions 2"])
+    def test_what_was_kept_is_verified(self, change: Any, message: str, kind: str, tmp_path: Path) -> None:
+        path = tmp_path / "decisions.npz"
+        top_k_data(cache=path).solve()
+        with np.load(path) as stored:
+            arrays = dict(stored) | {"kind": np.array(kind)}
+        change(arrays)
+        if {"decisions", "values"} <= set(arrays):
+            arrays["sha256"] = np.array(best._checksum(arrays))  # damage that a checksum does not tell
+        np.savez(path, **arrays)
+        with pytest.raises(InvalidInputError, match=f"`cache` must be .*{message}"):
+            top_k_data(cache=path).solve()
+
+    def test_damaged_numbers_are_told_and_older_files_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "decisions.npz"
+        expected = top_k_data(cache=path).decisions
+        with np.load(path) as stored:
+            arrays = dict(stored)
+        np.savez(path, **arrays | {"values": arrays["values"] + np.float32(1e-4)})
+        with pytest.raises(InvalidInputError, match="it is not what was written"):
+            top_k_data(cache=path).solve()
+        old = {name: arrays[name] for name in ("key", "decisions", "values")}
+        np.savez(path, kind=np.array("foresolve decisions 1"), **old)
+        assert torch.equal(top_k_data(cache=path).decisions, expected)
+
     def test_a_failed_write_leaves_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*args: object, **kwargs: object) -> None:
             raise OSError("disk full")
@@ -388,3 +435,23 @@ class TestCache:
         with pytest.raises(OSError, match="disk full"):
             top_k_data(cache=tmp_path / "decisions.npz").solve()
         assert not list(tmp_path.iterdir())
+
+
+def test_columns_whose_names_are_numbers_go_by_name() -> None:
+    """As a pivoted table has them, in the order of numbers and not in that of the file."""
+    roads = pd.DataFrame({"id": [11, 7, 9, 3], "from": ["A", "A", "B", "C"], "to": ["B", "C", "D", "D"]})
+    problem = ShortestPath.from_frame(roads, "A", "D", name="id")
+    long = pd.DataFrame({"day": [1] * 4 + [2] * 4, "id": [11, 7, 9, 3] * 2, "minutes": [1.0, 100.0, 1.0, 100.0] * 2})
+    wide = long.pivot(index="day", columns="id", values="minutes")
+    data = DecisionDataset(pd.DataFrame({5: [0.0, 1.0], 2: [2.0, 3.0]}, index=wide.index), wide, problem)
+    assert data.theta[0].tolist() == [1.0, 100.0, 1.0, 100.0]
+    assert data.feature_names == ("5", "2")
+    with pytest.raises(InvalidInputError, match="without '11' and with '12'"):
+        DecisionDataset(torch.zeros(2, 1), wide.rename(columns={11: 12}), problem)
+
+
+def test_columns_of_two_levels_are_pairs() -> None:
+    problem = BipartiteMatching(["bob", "ann"], ["dig", "cook"])
+    pairs = pd.MultiIndex.from_tuples([("ann", "cook"), ("ann", "dig"), ("bob", "cook"), ("bob", "dig")])  # sorted
+    wide = pd.DataFrame([[4.0, 3.0, 2.0, 1.0]] * 2, columns=pairs)
+    assert DecisionDataset(torch.zeros(2, 1), wide, problem).theta[0].tolist() == [1.0, 2.0, 3.0, 4.0]

@@ -75,8 +75,10 @@ def test_tables_that_run_backwards() -> None:
 def test_names_of_columns() -> None:
     frame = pd.DataFrame(ROWS, columns=["a", "b"])
     assert column_names(frame) == column_names(pa.Table.from_pandas(frame)) == ("a", "b")
-    for unnamed in (pd.DataFrame(ROWS), np.array(ROWS), frame["a"], frame.rename(columns={"a": 1}), ROWS, None):
+    for unnamed in (pd.DataFrame(ROWS), np.array(ROWS), frame["a"], ROWS, None):
         assert column_names(unnamed) is None
+    assert column_names(frame.rename(columns={"a": 1})) == ("1", "b")
+    assert column_names(pd.DataFrame(ROWS, columns=[11.0, 7.0])) == ("11", "7")
 
 
 def test_columns_by_name() -> None:

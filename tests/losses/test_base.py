@@ -79,7 +79,7 @@ def test_decisions_and_truth_lead_to_the_same_gradients(name: str) -> None:
 
 
 class Own(Loss):
-    """A loss of one's own that says nothing of the truth."""
+    """A loss of your own that says nothing of the truth."""
 
     def forward(self, theta_hat: torch.Tensor, batch: foresolve.Batch) -> torch.Tensor:
         return (theta_hat - batch.theta).square().mean(-1)

@@ -143,7 +143,7 @@ def test_away_from_the_cone_and_at_zero_it_still_leads(kind) -> None:
     assert kind == "hybrid" or bool((loss >= 1 - 1e-6).all())
     assert bool(torch.isfinite(leaf.grad).all())
     assert bool((leaf.grad.norm(dim=-1) > 0).all())
-    assert float(leaf.grad[1, 0]) < 0  # the centre of the cone points to the right
+    assert float(leaf.grad[1, 0]) < 0  # the center of the cone points to the right
 
 
 @given(drawn(), st.sampled_from([1, 3, 10]))
@@ -223,5 +223,5 @@ def test_decisions_that_are_no_vertices_are_told_of_once(kind: str) -> None:
     with pytest.warns(ForesolveWarning) as caught:
         foresolve.fit(foresolve.MLP(3, 4, seed=0), CaVE(kind), means, means, epochs=3, lr=0.05, monitor="loss")  # type: ignore[arg-type]
     (message,) = {str(warning.message) for warning in caught}  # and nothing of NumPy's
-    assert "are no vertices" in message
+    assert "are not vertices" in message
     assert "FenchelYoung(layer) and Imitation(layer)" in message

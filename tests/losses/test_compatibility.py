@@ -284,7 +284,7 @@ class Picky(foresolve.layers.PerturbedAdditive):
 
     def check_problem(self, problem: foresolve.Problem) -> None:
         super().check_problem(problem)
-        raise InvalidInputError("`problem` must be another, for a reason of one's own")
+        raise InvalidInputError("`problem` must be another, for a reason of your own")
 
 
 @pytest.mark.parametrize("loss", [

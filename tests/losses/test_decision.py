@@ -128,7 +128,7 @@ def test_values() -> None:
 def test_a_best_value_of_zero_is_named() -> None:
     theta = torch.tensor([[1.0, 0.0], [-1.0, -2.0], [0.5, 0.5]])
     batch = Batch(None, theta, foresolve.BipartiteMatching(1, 2))
-    with pytest.raises(foresolve.InvalidInputError, match="best value is not 0, to normalise by; got instance 1"):
+    with pytest.raises(foresolve.InvalidInputError, match="best value is not 0, to normalize by; got instance 1"):
         DecisionLoss(foresolve.QuadraticRelaxation(0.5), normalize=True)(theta, batch)
     assert bool(torch.isfinite(DecisionLoss(foresolve.QuadraticRelaxation(0.5))(theta, batch)).all())
 

@@ -125,7 +125,7 @@ def test_frank_wolfe_and_the_quadratic_relaxation_are_one_loss() -> None:
 
 @pytest.mark.parametrize("kind", PERTURBED)
 def test_the_perturbed_loss_is_unbiased(kind) -> None:
-    """One instance, against `E max (c + sigma Z)'x - c'y` over all vertices, with a million samples of one's own.
+    """One instance, against `E max (c + sigma Z)'x - c'y` over all vertices, with a million samples of your own.
 
     The bound is 5 standard errors of the estimates' mean: another seed would fail with a probability below 6e-7.
     """

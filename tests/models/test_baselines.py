@@ -98,7 +98,7 @@ def test_draws_from_a_seed_a_generator_or_the_global_one() -> None:
 
 
 class Largest(Baseline):
-    """A baseline of one's own: `fit` and `forward` are all that it gives."""
+    """A baseline of your own: `fit` and `forward` are all that it gives."""
 
     def fit(self, train: Any) -> Self:
         self.largest = train.theta.amax(0)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.policy import Policy
@@ -64,7 +64,7 @@ def test_the_start_is_the_forecast_to_the_bit(name: str, correcting: Any, dtype:
     alone = FORECASTERS[name]()
     if name in ("linear", "mean", "neighbors"):
         alone.fit(train)
-    assert torch.equal(Policy(model, valid.problem)(valid.features), Policy(alone, valid.problem)(valid.features))
+    assert torch.equal(Policy(model, valid.problem)(valid.features).x, Policy(alone, valid.problem)(valid.features).x)
     assert history.start == pytest.approx(evaluate(alone, valid, bootstrap=0).normalized_regret, abs=1e-7)
     model.eval()
     with torch.no_grad():
@@ -239,7 +239,8 @@ def test_a_regressor_of_scikit_learn_corrected_and_saved(fitted: bool, tmp_path:
 def test_a_forecaster_of_the_users_is_wanted_again(tmp_path: Path) -> None:
     data, model = bent_data(), Correction(nn.Linear(3, 4), network())
     fit(model, MSE(), data, epochs=1)
-    Policy(model, data.problem).save(tmp_path)
+    with pytest.warns(ForesolveWarning, match="weights of its Correction, but not its code"):
+        Policy(model, data.problem).save(tmp_path)
     with pytest.raises(ForesolveError, match="weights of a Correction"):
         Policy.load(tmp_path)
     again: Any = Policy.load(tmp_path, model=Correction(nn.Linear(3, 4), network(7))).model

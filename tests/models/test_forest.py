@@ -10,7 +10,7 @@ import torch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.registry import build
-from foresolve.models import forest as forest_module
+from foresolve.models import trees as trees_module
 from foresolve.models.forest import RandomForest, _leaf_means
 from foresolve.problems.top_k import TopK
 from learning.instances import top_k_data
@@ -41,7 +41,7 @@ def test_blocks_change_nothing(multi_output: bool, monkeypatch: pytest.MonkeyPat
     forest = RandomForest(trees=7, multi_output=multi_output).fit(data)
     expected = forest(data.features.double())
     for walkers in (1, 100):
-        monkeypatch.setattr(forest_module, "WALKERS", walkers)
+        monkeypatch.setattr(trees_module, "WALKERS", walkers)
         torch.testing.assert_close(forest(data.features.double()), expected, rtol=1e-14, atol=0.0)
     assert forest(data.features[:0]).shape == (0, *data.theta.shape[1:])
 

@@ -123,7 +123,7 @@ def test_a_policy_comes_back_with_its_prior(tmp_path: Path) -> None:
     again = Policy.load(tmp_path)
     assert isinstance(again.model, CosinePairs)
     assert torch.equal(again.model.log_prior, model.log_prior)
-    assert torch.equal(again(features), Policy(model, BipartiteMatching(3, 4))(features))
+    assert torch.equal(again(features).x, Policy(model, BipartiteMatching(3, 4))(features).x)
 
 
 @pytest.mark.parametrize("prior", [[1.0, 2.0], [1.0, 0.0, 1.0], [1.0, -1.0, 1.0], [1.0, float("nan"), 1.0]])

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import foresolve
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError
 from foresolve.learning.fitting import fit
 from foresolve.learning.policy import Policy
 from foresolve.losses.prediction import MSE
@@ -190,7 +190,8 @@ def test_a_policy_around_a_model_of_ours_is_saved_whole(tmp_path: Path) -> None:
 def test_a_policy_around_a_module_of_the_users_wants_it_again(tmp_path: Path) -> None:
     data, model = far_data(), Standardized(network())
     fit(model, MSE(), data, epochs=1)
-    Policy(model, data.problem).save(tmp_path)
+    with pytest.warns(ForesolveWarning, match="weights of its Standardized, but not its code"):
+        Policy(model, data.problem).save(tmp_path)
     with pytest.raises(ForesolveError, match=r"weights of a Standardized.*pass one with `Policy.load\(..., model="):
         Policy.load(tmp_path)
     again = Policy.load(tmp_path, model=Standardized(network()))

@@ -1,7 +1,11 @@
-"""What is learned from: batches and data sets, generators, loaders of real data."""
+"""Batches and data sets, generators, loaders of real data."""
 
+from foresolve._base.table_files import read_table
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.frames.encoding import Encoding
+from foresolve.data.frames.keys import Keys
+from foresolve.data.frames.reader import FrameReader
 from foresolve.data.generated.budget import budget_data
 from foresolve.data.generated.citations import citation_data
 from foresolve.data.generated.facility_location import facility_location_data
@@ -26,6 +30,9 @@ __all__ = [
     "Batch",
     "CitationGraph",
     "DecisionDataset",
+    "Encoding",
+    "FrameReader",
+    "Keys",
     "MarketRule",
     "MovieTable",
     "PolynomialDataset",
@@ -48,6 +55,7 @@ __all__ = [
     "portfolio_data",
     "price_data",
     "read_edges",
+    "read_table",
     "shortest_path_data",
     "terrain_data",
     "tracking_data",

@@ -43,6 +43,13 @@ class Batch:
     value: its objective.
     index: the instances' positions in the data set: the key of whatever a loss remembers about them.
     weight: how much each instance counts; `None` where all count alike.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> batch = foresolve.Batch(features=torch.zeros(2, 5), theta=torch.eye(2), problem=foresolve.TopK(2, k=1))
+    >>> foresolve.MSE()(torch.zeros(2, 2), batch)
+    tensor([0.5000, 0.5000])
     """
 
     features: Any

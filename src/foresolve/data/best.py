@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +11,17 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, files
+from foresolve._base.arrays import read_arrays
+from foresolve._base.container import checksum, version
 from foresolve._base.progress import Progress
-from foresolve.errors import ForesolveWarning, SolverError, StoppedError
+from foresolve.errors import ForesolveError, ForesolveWarning, SolverError, StoppedError
 from foresolve.problems.base import Problem
 
 # Chunks grow from the first to the second size (in numbers) while they take less than the time: progress is seen, and
 # memory stays bounded. Multiples of 8, within which HiGHS goes from basis to basis: so the cuts change no decision.
 FIRST_CHUNK, MOST_NUMBERS, CHUNK_SECONDS = 32, 2**22, 0.5
-KIND = "foresolve decisions 1"
+KIND, OLD_KIND = "foresolve decisions 2", "foresolve decisions 1"  # the first had no checksum
+LOOSE = 1e-2  # of values: they are of the precision of the data, bfloat16 perhaps
 
 
 def solve_all(
@@ -95,33 +98,78 @@ def failure(failed: dict[int, SolverError], count: int) -> SolverError:
 # -- on disk -----------------------------------------------------------------------------------------------------------
 
 
-def load_decisions(path: Path, key: str) -> tuple[Tensor, Tensor] | None:
-    """What is kept for `key`, or `None`; a file that is not ours, or damaged, is refused rather than overwritten."""
+def load_decisions(path: Path, key: str, problem: Problem, theta: Tensor) -> tuple[Tensor, Tensor] | None:
+    """What is kept for `key`, or `None`; a file that is not ours, or damaged, is refused rather than overwritten.
+
+    What was kept is verified: by its checksum, by shapes, that it is finite, that the decisions are feasible, and that
+    they are worth what is stated.
+    """
     if not path.exists():
         return None
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            if str(stored["kind"]) != KIND:
-                raise ValueError(f"its kind is {str(stored['kind'])[:40]!r}")
-            if str(stored["key"]) != key:
-                checks.warn(
-                    f"{path} holds the decisions of other data or of another problem: they are worked out again, and "
-                    "the file is replaced. Give each data set a file of its own",
-                    ForesolveWarning,
-                )
-                return None
-            return torch.from_numpy(stored["decisions"]), torch.from_numpy(stored["values"])
-    except (ValueError, KeyError, EOFError, OSError, TypeError, zipfile.BadZipFile) as error:
+        stored = read_arrays(path)
+        kind = str(stored.get("kind"))
+        if kind not in (KIND, OLD_KIND) or "key" not in stored:
+            raise ForesolveError(f"{path} is not a cache of decisions (its kind is {kind[:40]!r})")
+        if str(stored["key"]) != key:
+            checks.warn(
+                f"{path} holds the decisions of other data or of another problem: they are computed again, and "
+                "the file is replaced. Give each data set a file of its own",
+                ForesolveWarning,
+            )
+            return None
+        missing = {"decisions", "values"} - set(stored)
+        if missing:
+            raise ForesolveError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}")
+        if kind == KIND and str(stored.get("sha256")) != _checksum(stored):
+            raise ForesolveError(f"{path} is damaged: it is not what was written (its checksum differs)")
+        decisions, values = (torch.from_numpy(stored[name]) for name in ("decisions", "values"))
+        return _verified(decisions, values, path, problem, theta)
+    except ForesolveError as error:
         raise checks.fail(
-            "cache", "a new file, or one that foresolve wrote", f"{path}: {error}", "Delete it, or choose another path"
+            "cache", "a new file, or one that foresolve wrote", str(error), "Delete it, or choose another path"
         ) from error
+
+
+def _verified(decisions: Tensor, values: Tensor, path: Path, problem: Problem, theta: Tensor) -> tuple[Tensor, Tensor]:
+    count = len(theta)
+    width = () if problem.n is None else (problem.n,)
+    sound = decisions.ndim == 2 and len(decisions) == count and tuple(decisions.shape[1:])[: len(width)] == width
+    if not sound or values.shape != (count,):
+        shapes = f"{tuple(decisions.shape)} and {tuple(values.shape)}"
+        raise ForesolveError(f"{path} is damaged: decisions and values are {shapes} for {count} instances")
+    if not all(table.is_floating_point() and bool(torch.isfinite(table).all()) for table in (decisions, values)):
+        raise ForesolveError(f"{path} is damaged: it holds numbers that are not finite")
+    decisions, values = decisions.to(theta), values.to(theta)
+    with torch.no_grad():
+        feasible = problem.at(theta.double()).check(decisions, _tolerance(decisions)).feasible
+        stated = problem.objective(decisions, theta)
+    if not bool(feasible.all()):
+        where = checks.instance_names((~feasible.reshape(count)).nonzero().flatten().tolist(), (count,))
+        raise ForesolveError(f"{path} is damaged: its decisions for {where} are not feasible")
+    if not bool(torch.isclose(stated, values, rtol=LOOSE, atol=LOOSE).all()):
+        raise ForesolveError(f"{path} is damaged: its decisions are not worth what it says")
+    return decisions, stated
+
+
+def _tolerance(decisions: Tensor) -> float:
+    """Rounding in the dtype of decisions breaks no row."""
+    largest = float(decisions.abs().max()) if decisions.numel() else 0.0
+    return max(1e-6, 4 * torch.finfo(decisions.dtype).eps * largest)
 
 
 def save_decisions(path: Path, key: str, decisions: Tensor, values: Tensor) -> None:
     """Written whole or not at all."""
-    arrays = {"decisions": _storable(decisions), "values": _storable(values)}
+    arrays = {"kind": np.array(KIND), "key": np.array(key), "writer": np.array(version())}
+    arrays |= {"decisions": _storable(decisions), "values": _storable(values)}
     with files.replacing(path) as file:
-        np.savez(file, allow_pickle=False, kind=np.array(KIND), key=np.array(key), **arrays)
+        np.savez(file, allow_pickle=False, **arrays, sha256=np.array(_checksum(arrays)))
+
+
+def _checksum(stored: Mapping[str, np.ndarray]) -> str:
+    """That of everything but itself."""
+    words = {name: str(stored.get(name)) for name in ("kind", "key", "writer")}
+    return checksum(words, {name: torch.from_numpy(stored[name]) for name in ("decisions", "values")})
 
 
 def _storable(tensor: Tensor) -> np.ndarray:

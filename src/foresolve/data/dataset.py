@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import Literal, Self, overload
-
-import torch
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, overload
 
 from foresolve._base import checks
 from foresolve._base.progress import Progress, reporting
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.batch import NoThetaError
+from foresolve.data.frames.assembly import assemble
+from foresolve.data.frames.forms import Form
 from foresolve.data.inputs import first_table
 from foresolve.data.lags import check_order, checked_lags, lagged_features, lagged_names
 from foresolve.data.loader import Loader, UnpackedLoader
 from foresolve.data.neighbors import robust_targets
-from foresolve.data.solutions import SolvedInstances
-from foresolve.data.splits import random_order, split_sizes
+from foresolve.data.parts import DivisibleInstances
+from foresolve.problems.base import Problem
 
 
-class DecisionDataset(SolvedInstances):
-    """Features, true parameters and a problem; the best decisions under the truth are worked out once, when asked for.
+class DecisionDataset(DivisibleInstances):
+    """Features, true parameters and a problem; the best decisions under the truth are computed once, on first use.
 
     Where only decisions are on record, `DecisionDataset(features, decisions=y, problem=problem)` is what can be learned
     from: with losses that need nothing else (`loss.uses_theta` is False), and scored by agreement instead of regret.
@@ -32,7 +32,8 @@ class DecisionDataset(SolvedInstances):
         anything else gets torch's default dtype (`torch.get_default_dtype()`, float32 unless you changed it).
     theta: the true parameters `(N, *shape)`, in the same formats; `None` where only decisions are known. Of a frame
         (and of one of decisions) columns are matched with the problem's names, where it has them; only names that are
-        strings are matched.
+        strings are matched. Rows of pandas frames are matched by their index, and put into its order where all tables
+        have one; `from_frames` reads text, dates, the long form and files, and fills what is missing.
     problem: shared by all instances, or with one feasible set for each (`problem.batch_shape == (N,)`).
     decisions, values: the best decisions `(N, n)` and their objectives `(N,)`, where they are known. Without `theta`,
         the decisions on record.
@@ -49,6 +50,8 @@ class DecisionDataset(SolvedInstances):
     ----------
     feature_names: the columns of features that came as one frame with names; models that know theirs get the columns
         in their order. `None` for anything else, and where names are not strings.
+    keys, times, reader, imputed: what identifies each instance, when it is from, how a frame of features is read, and
+        whose truth was filled in, where the data came from frames; `None` otherwise.
     positions: `(N,)`, where the instances were in the data set that was made first: parts of parts, folds and what
         `solve` leaves know where they come from.
     skipped: positions, in the data set it came from, of the instances that `solve(on_failure="skip")` left out.
@@ -74,6 +77,72 @@ class DecisionDataset(SolvedInstances):
     >>> DecisionDataset(torch.zeros(2, 4), decisions=chosen, problem=TopK(3, 1)).has_theta
     False
     """
+
+    @classmethod
+    def from_frames(
+        cls,
+        features: Any,
+        theta: Any = None,
+        problem: Problem | None = None,
+        *,
+        key: str | Sequence[str],
+        variable: str | Sequence[str] | None = None,
+        value: str | None = None,
+        columns: Sequence[str] | None = None,
+        encode: Mapping[str, Any] | None = None,
+        missing: Any = "refuse",
+        weights: str | None = None,
+        dates: str | bool | None = None,
+    ) -> Self:
+        """From a user's own tables, matched by key and by name: the order of rows and columns never matters.
+
+        Tables are frames (pandas, polars, Arrow) or paths of files (`read_table`). Instances are put into the order of
+        their keys, of time where these are dates. What one table has and another lacks is refused, and named.
+
+        Parameters
+        ----------
+        features: one row per instance; or one per instance and variable, where it has the columns `variable`: then
+            features are `(N, variables, d)`, and a model predicts each variable from its own row.
+        theta: the true parameters. Wide: one row per instance, a column for each of the problem's names. Long: one row
+            per instance and variable. `None` where they are columns of `features`.
+        problem: with names (`names=`, `from_frame`).
+        key: the column, or columns, that identify an instance, in both tables.
+        variable, value: of the long form, the column that names the variable (several for pairs: `("worker", "job")`),
+            and the one with its parameter.
+        columns: which columns to predict from; by default all that are nothing else.
+        encode: how, by column: "number", "category" (an indicator for each), "date" (season, weekday, time of day),
+            "trend" (days since the first), "ignore", or several of these. By default numbers are numbers, text is a
+            category, dates are dates, and key columns are not used; `print(data.reader.encoding)` says what was done.
+        missing: the rule for missing entries, of both tables or `{"features": rule, "theta": rule}`: "refuse" them,
+            "drop" the instance (also one that a table lacks), fill in the "mean" or "median" of the column (the most
+            frequent category), or the "previous" value in time. `data.origin.missing` has the count, `data.imputed` the
+            instances whose truth was filled.
+        weights: a column of `features` that says how much an instance counts.
+        dates: the column that says when an instance is from, where it is not a key, or False if a date is only a name.
+
+        Examples
+        --------
+        >>> import pandas, foresolve
+        >>> roads = pandas.DataFrame({"road": ["r1", "r2", "r3"], "from": ["A", "A", "B"], "to": ["B", "C", "C"]})
+        >>> problem = foresolve.ShortestPath.from_frame(roads, "A", "C", tail="from", head="to", name="road")
+        >>> days = pandas.DataFrame({"day": ["2024-05-02", "2024-05-01"], "rain": [0.0, 3.5]})
+        >>> times = pandas.DataFrame({"r3": [4.0, 1.0], "r1": [2.5, 2.0], "r2": [5.0, 5.0], "day": days["day"]})
+        >>> data = foresolve.DecisionDataset.from_frames(days, times, problem, key="day")
+        >>> data.keys[0], data.features[0], data.theta[0]
+        ('2024-05-01', tensor([3.5000]), tensor([2., 5., 1.]))
+        >>> problem.path(data.decisions[0])
+        ['A', 'B', 'C']
+        """
+        if not isinstance(problem, Problem):
+            raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
+        form = Form.of(key, variable, value, columns, encode=encode, weights=weights, dates=dates)
+        tables = assemble(features, theta, problem, form, missing)
+        data = cls(
+            tables.features.to(problem.device), tables.theta.to(problem.device), problem,
+            weights=tables.weights if tables.weights is None else tables.weights.to(problem.device),
+        )  # fmt: skip
+        data.origin, data.feature_names = tables.origin, tables.names
+        return data
 
     @overload
     def loader(
@@ -103,28 +172,6 @@ class DecisionDataset(SolvedInstances):
             raise NoThetaError("this data set")
         self.solve()
         return UnpackedLoader(loader)
-
-    # -- parts -------------------------------------------------------------------------------------------------------
-
-    def split(self, *parts: float | Sequence[float], seed: Seed = 0, shuffle: bool = True) -> tuple[Self, ...]:
-        """Disjoint random parts: `data.split(0.8, 0.1, 0.1)` by shares, `data.split(800, 200)` by counts.
-
-        What the parts leave is one more: `train, test = data.split(0.8)`. Without `shuffle` the order is kept.
-        """
-        sizes = split_sizes(parts, len(self))
-        order = random_order(len(self), seed) if shuffle else torch.arange(len(self))
-        if self.cache is not None:
-            self.solve()
-        return tuple(self.subset(index) for index in order.split(sizes))
-
-    def folds(self, k: int, seed: Seed = 0) -> list[tuple[Self, Self]]:
-        """`k` pairs `(train, valid)`; each instance is in one of the `valid`, whose `positions` say which."""
-        if not 2 <= checks.positive_int("k", k) <= len(self):
-            raise checks.fail("k", f"from 2 to the number of instances ({len(self)})", str(k))
-        if self.cache is not None:
-            self.solve()
-        folds = random_order(len(self), seed).tensor_split(k)
-        return [(self.subset(torch.cat(folds[:i] + folds[i + 1 :])), self.subset(fold)) for i, fold in enumerate(folds)]
 
     # -- other targets -----------------------------------------------------------------------------------------------
 
@@ -186,7 +233,7 @@ class DecisionDataset(SolvedInstances):
 
         Parameters
         ----------
-        lags: different numbers of rows, each at least 1. When a decision is taken, the truth of so many rows before
+        lags: different numbers of rows, each at least 1. When a decision is taken, the truth of that many rows before
             must be known.
 
         Examples

@@ -10,6 +10,9 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.frames import JOINT, as_texts
+
+FRAMES = "`DecisionDataset.from_frames(..., {}=...)` reads such tables"
 
 
 def as_table(name: str, value: Any, device: torch.device, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -25,12 +28,29 @@ def as_table(name: str, value: Any, device: torch.device, *, dtype: torch.dtype 
         try:
             array = np.asarray(_array(value), dtype=np.float64, order="C")  # torch takes none that runs backwards
         except (TypeError, ValueError) as error:
-            raise checks.fail(name, "an array of numbers, (N, ...)", f"{type(value).__name__} ({error})") from error
+            raise _no_numbers(name, value, error) from error
         table = torch.tensor(array, dtype=dtype or torch.get_default_dtype(), device=device)
     if table.ndim == 0:
         raise checks.fail(name, "(N, ...), an entry for each instance", "a single number")
+    if column_names(value) is not None and bool(torch.isnan(table).any()):
+        which = [str(c) for c, bad in zip(column_names(value) or (), torch.isnan(table).any(0).tolist()) if bad]
+        got = f"{int(torch.isnan(table).sum())} missing entries, in {', '.join(map(repr, which[:5]))}"
+        raise checks.fail(name, "a frame without missing entries", got, FRAMES.format("missing"))
     checks.finite(name, table)
     return table
+
+
+def _no_numbers(name: str, value: Any, error: Exception) -> checks.InvalidInputError:
+    """An error that names the first column of a frame that holds no numbers."""
+    for title in column_names(value) or ():
+        try:
+            np.asarray(_array(value[title]), dtype=np.float64)
+        except (TypeError, ValueError):
+            got = f"{type(value).__name__} whose column {title!r} holds {str(next(iter(value[title])))!r}"
+            return checks.fail(name, "a frame of numbers", got, FRAMES.format("encode"))
+        except KeyError:  # frames whose columns are found in some other way
+            break
+    return checks.fail(name, "an array of numbers, (N, ...)", f"{type(value).__name__} ({error})")
 
 
 def table_for(name: str, value: Any, like: Tensor, device: torch.device, owner: str = "theta") -> Tensor:
@@ -42,10 +62,26 @@ def table_for(name: str, value: Any, like: Tensor, device: torch.device, owner: 
 
 
 def column_names(table: Any) -> tuple[str, ...] | None:
-    """The names of the columns of a frame (pandas, polars) or an Arrow table; `None` unless all are strings."""
+    """The names of the columns of a frame (pandas, polars) or an Arrow table, as text: numbers are names too.
+
+    `None` of what is no frame, and where columns are only counted, as in a frame of an array.
+    """
+    labels = _labels(table)
+    if not len(labels):
+        return None
+    if type(labels).__name__ == "RangeIndex" and labels[0] == 0:
+        return None
+    return label_texts(labels)
+
+
+def label_texts(labels: Any) -> tuple[str, ...]:
+    """Names of columns as text; of several levels, joined as the pairs of a matching are."""
+    return tuple(JOINT.join(as_texts(label)) if isinstance(label, tuple) else as_texts([label])[0] for label in labels)
+
+
+def _labels(table: Any) -> Any:
     # Arrow's first: its `columns` are the columns themselves.
-    names: tuple[Any, ...] = tuple(getattr(table, "column_names", getattr(table, "columns", ())))
-    return names if names and all(isinstance(name, str) for name in names) else None
+    return getattr(table, "column_names", getattr(table, "columns", ()))
 
 
 def mismatch(given: Sequence[str], names: Sequence[str]) -> str:
@@ -67,7 +103,10 @@ def by_name(name: str, table: Any, names: Sequence[str] | None, owner: str = "th
     if found:
         expected = f"a frame with a column for each of {owner} ({len(names)})"
         raise checks.fail(name, expected, f"one {found}", "Select and rename its columns, or pass an array")
-    return table.select(list(names)) if hasattr(table, "column_names") else table[list(names)]
+    if hasattr(table, "column_names"):
+        return table.select(list(names))
+    labels = dict(zip(given, _labels(table), strict=True))
+    return table[[labels[title] for title in names]]
 
 
 def check_some_weight(name: str, weights: Tensor | None) -> None:

@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, SupportsIndex
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from foresolve._base import checks, devices
 from foresolve.data.batch import Batch, NoThetaError
+from foresolve.data.frames.alignment import align
+from foresolve.data.frames.keys import Keys
+from foresolve.data.frames.origin import Origin
+from foresolve.data.frames.reader import FrameReader
 from foresolve.data.inputs import as_table, by_name, check_some_weight, column_names, map_tables, table_for
 from foresolve.problems.base import Problem
 
@@ -24,6 +29,8 @@ class Instances(Dataset[Batch]):
     """
 
     skipped: tuple[int, ...] = ()
+    origin: Origin | None = None
+    features: Any
 
     def __init__(
         self,
@@ -41,6 +48,11 @@ class Instances(Dataset[Batch]):
         if not isinstance(problem, Problem):
             raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
         self.problem, self._check = problem, check
+        named = {f"labels[{name!r}]": table for name, table in (labels or {}).items()}
+        given = {"features": features, "theta": theta, "decisions": decisions, "values": values, "weights": weights}
+        tables, self.origin = align(given | named)
+        features, theta, decisions, values, weights = (tables.pop(name) for name in given)
+        labels = dict(zip(labels or {}, tables.values()))
         theta, decisions = by_name("theta", theta, problem.theta_names), by_name("decisions", decisions, problem.names)
         device = devices.canonical(problem.device)
         self._theta: Tensor | None = None
@@ -55,7 +67,7 @@ class Instances(Dataset[Batch]):
             self._decisions = self._decided(self._table("decisions", decisions))
         elif theta is None and check and "fixed" in problem.traits:  # a set that moves with `theta` is not known
             self._check_feasible()
-        self.labels = {name: self._table("labels", table) for name, table in (labels or {}).items()}
+        self.labels = {name: self._table("labels", table) for name, table in labels.items()}
         self.cache = None if cache is None else Path(cache)
         self._values = None if values is None else self._column("values", values)
         self.weights = None if weights is None else self._checked_weights(weights)
@@ -154,6 +166,27 @@ class Instances(Dataset[Batch]):
         """Where the tables are."""
         return self._leading_table().device
 
+    @property
+    def keys(self) -> Keys | None:
+        """What identifies each instance in the tables it came from; `None` where it came from arrays."""
+        return None if self.origin is None else self.origin.keys
+
+    @property
+    def times(self) -> np.ndarray | None:
+        """When each instance is from, `(N,)`, `datetime64[ns]`; `None` where rows are not dated."""
+        return None if self.origin is None else self.origin.times
+
+    @property
+    def reader(self) -> FrameReader | None:
+        """How a frame of features is read as this one was; `None` where features came as arrays."""
+        return None if self.origin is None else self.origin.reader
+
+    @property
+    def imputed(self) -> Tensor | None:
+        """Which instances have a truth that was filled in by a rule, `(N,)`; `None` where none has."""
+        filled = None if self.origin is None else self.origin.imputed
+        return None if filled is None else torch.from_numpy(filled).to(self.device)
+
     def __len__(self) -> int:
         return len(self._leading_table())
 
@@ -205,6 +238,7 @@ class Instances(Dataset[Batch]):
         part._decisions, part._values = batch.decision, batch.value
         part.labels = {name: table[chosen.to(table.device)] for name, table in self.labels.items()}
         part.positions = self.positions[chosen]
+        part.origin = None if self.origin is None else self.origin.select(chosen)
         part.cache, part.skipped = None, ()
         return part
 
@@ -221,12 +255,14 @@ class Instances(Dataset[Batch]):
             check=self._check,
         )  # fmt: skip
         twin.skipped, twin.positions, twin.feature_names = (), self.positions, self.feature_names
+        twin.origin = self.origin
         return twin
 
     def with_features(self, features: Any) -> Self:
         """The same instances, and what is known of their decisions, with other features."""
         twin = copy.copy(self)
         twin._take_features(features)
+        twin.origin = None if self.origin is None else self.origin.without_reader()
         return twin
 
     def to(self, device: torch.device | str) -> Self:

@@ -63,9 +63,9 @@ class SolvedInstances(Instances):
                 self._values = self._objective(self._decisions)
             return self
         key = fingerprint(self.theta, self.problem) if self.cache is not None else ""
-        stored = None if self.cache is None else load_decisions(self.cache, key)
+        stored = None if self.cache is None else load_decisions(self.cache, key, self.problem, self.theta)
         if stored is not None:
-            self._decisions, self._values = (table.to(self.theta) for table in stored)
+            self._decisions, self._values = stored
             return self
         with reporting(progress, "best decisions") as report:
             decisions, failed = solve_all(self.problem, self.theta, report)

@@ -1,4 +1,4 @@
-"""What is minimised: decision losses, surrogates of the regret, prediction losses."""
+"""Losses: decision losses, surrogates of the regret, prediction losses."""
 
 from foresolve.losses.base import Loss, why_not
 from foresolve.losses.cave import CaVE

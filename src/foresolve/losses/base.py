@@ -1,4 +1,4 @@
-"""What is minimised."""
+"""What is minimized."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
+import torch
 from torch import Tensor, nn
 
 from foresolve._base import checks
+from foresolve._base.compiling import uncompiled
 from foresolve._base.keywords import check_keywords
+from foresolve._base.module_calls import called, transforming
 from foresolve._base.progress import Progress
-from foresolve.data.batch import Batch
+from foresolve.data.batch import TABLES, Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.solutions import Failure
 from foresolve.errors import ForesolveWarning, InvalidInputError, SolverError
@@ -30,7 +33,7 @@ Repair = Callable[[Tensor, Any], Tensor]
 
 
 class Loss(nn.Module):
-    """`loss(theta_hat, batch) -> (B,)`: one number for each instance, to be minimised; the caller takes the mean.
+    """`loss(theta_hat, batch) -> (B,)`: one number for each instance, to be minimized; the caller takes the mean.
 
     Attributes
     ----------
@@ -43,6 +46,16 @@ class Loss(nn.Module):
         two, at the beginning of a training and at its end (`CalibratedGamma`).
     lr: the learning rate that `fit` begins with where it is given none.
     uses_theta: whether it looks at the true parameters; without, it learns from decisions alone (`batch.target()`).
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> class Absolute(foresolve.Loss):
+    ...     def forward(self, theta_hat, batch):
+    ...         return (theta_hat - batch.theta).abs().mean(-1)
+    >>> batch = foresolve.Batch(features=torch.zeros(2, 1), theta=torch.zeros(2, 3), problem=foresolve.TopK(3, k=1))
+    >>> Absolute()(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 3.0]]), batch)
+    tensor([2., 1.])
     """
 
     needs: tuple[str, ...] = ()
@@ -64,6 +77,7 @@ class Loss(nn.Module):
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         """Losses `(B,)`, differentiable in `theta_hat`."""
 
+    @uncompiled
     def __call__(self, theta_hat: Tensor, batch: Batch, *others: Any) -> Tensor:
         if others or not isinstance(batch, Batch):
             got = f"{1 + len(others)} arguments" if others else type(batch).__name__
@@ -73,7 +87,41 @@ class Loss(nn.Module):
         batch.check_prediction(theta_hat)
         if len(batch) == 0:
             return theta_hat.sum().expand(0)  # no numbers, attached to the graph as others are
+        if transforming(theta_hat):
+            return self._transformed(theta_hat, batch)
         return super().__call__(theta_hat, batch)
+
+    def _transformed(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        """The same under transforms of `torch.func`, for which the tables of the batch are tensors too."""
+        tables = {name: table for name in TABLES if isinstance(table := vars(batch).get(name), Tensor)}
+
+        def arguments(theta_hat: Tensor, *values: Tensor) -> tuple[Tensor, Batch]:
+            return theta_hat, batch.replaced(**dict(zip(tables, values)))
+
+        shared = not batch.problem.batch_shape
+        return called(self, arguments, [theta_hat, *tables.values()], folds=True, alone=not shared)
+
+    def gradient(self, theta_hat: Tensor, batch: Batch) -> Tensor:
+        r"""The gradient of each instance's own loss for its prediction, of the shape of `theta_hat`, detached.
+
+        .. math:: g_i = \frac{\partial}{\partial \hat\theta_i} \sum_j \ell_j(\hat\theta)
+
+        Row `i` is the gradient of loss `i` where losses of a batch do not depend on each other's predictions. It is
+        what drives models that autograd does not reach, such as trees (`foresolve.models.BoostedTrees`). A loss that
+        draws samples draws them, as when it is called.
+
+        Examples
+        --------
+        >>> import torch, foresolve
+        >>> from foresolve.losses import SPOPlus
+        >>> theta, theta_hat = torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 1.0]])
+        >>> SPOPlus().gradient(theta_hat, foresolve.Batch(None, theta, foresolve.TopK(2, 1)))
+        tensor([[ 2., -2.]])
+        """
+        leaf = theta_hat.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            (gradient,) = torch.autograd.grad(self(leaf, batch).sum(), leaf)
+        return gradient
 
     def prepare(
         self,

@@ -21,11 +21,11 @@ from foresolve.solvers.projection.cone import NormalCone
 from foresolve.solvers.projection.polytope import Polytope
 
 Kind = Literal["exact", "inner", "hybrid"]
-CHUNK = 1024  # instances that are looked at together
+CHUNK = 1024  # instances that are processed together
 
 
 class CaVE(Seeded, Loss):
-    r"""CaVE: the predicted gains are to lie in the cone in which the best decision stays best.
+    r"""CaVE: pull the predicted gains into the cone in which the best decision stays best.
 
     The rows and bounds that are tight at the best decision :math:`x^*` have normals :math:`a_i`; for every gain in
     their cone :math:`K = \{\sum_i \lambda_i a_i : \lambda \ge 0\}` (multipliers of equalities are free) :math:`x^*` is
@@ -37,7 +37,7 @@ class CaVE(Seeded, Loss):
 
     For the exact projection, holding :math:`p` fixed loses nothing (:math:`\nabla \tfrac12 \|p\|^2 = p`), and the
     loss is 0 just where :math:`x^*` is optimal for the relaxation, 1 or more where :math:`\hat c` points away from the
-    whole cone. In the latter case there is no direction to the nearest point (it is the origin), and the centre of the
+    whole cone. In the latter case there is no direction to the nearest point (it is the origin), and the center of the
     cone stands in for :math:`p`. No integer program is solved in training, but for the best decisions under the truth
     (Tang and Khalil, *CaVE: A Cone-Aligned Approach for Fast Predict-then-Optimize with Binary Linear Programs*, CPAIOR
     2024).
@@ -51,13 +51,13 @@ class CaVE(Seeded, Loss):
         - "inner": a point inside, near the projection, by an interior point method that stops after `max_iter` steps
           (CaVE+). Cheaper, and as a rule better.
         - "hybrid": with probability `solve_ratio` as "inner", otherwise without a projection: the prediction itself,
-          moved towards the centre of the cone, the mean direction of the tight normals (CaVE-H). The cheapest.
+          moved toward the center of the cone, the mean direction of the tight normals (CaVE-H). The cheapest.
     max_iter: steps of the interior point method: the more, the nearer to the projection.
-    inner_ratio: the weight in (0, 1] of the centre for "hybrid".
+    inner_ratio: the weight in (0, 1] of the center for "hybrid".
     solve_ratio: the probability of the method for "hybrid".
     seed: of the draws for "hybrid", or a `torch.Generator`; their state is in the `state_dict`.
 
-    Works with: `LinearProgram` and its catalogue, if integer variables are 0/1; decisions are to be vertices. Of
+    Works with: `LinearProgram` and classes built on it, if integer variables are 0/1; decisions are to be vertices. Of
     others, such as means of several decisions or robust targets, `fit` warns: their cones have no inside, so that a
     prediction is led to where many decisions are equally good, and nowhere by a point inside of the feasible set.
 
@@ -101,8 +101,8 @@ class CaVE(Seeded, Loss):
             where += index[within_faces(batch.target().double(), polytope)].tolist()
         if where:
             checks.warn(
-                f"the decisions of {checks.instance_names(where, [len(data)])} of the data are no vertices, and CaVE "
-                "learns little from such. FenchelYoung(layer) and Imitation(layer) take any decisions",
+                f"the decisions of {checks.instance_names(where, [len(data)])} of the data are not vertices, and CaVE "
+                "learns little from them. FenchelYoung(layer) and Imitation(layer) take any decisions",
                 ForesolveWarning,
             )
 

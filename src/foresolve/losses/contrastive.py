@@ -50,9 +50,9 @@ class _Contrastive(PoolLoss):
 
 
 class NCE(_Contrastive):
-    r"""Noise-contrastive estimation: the best decision is to lead the others of the pool, on average.
+    r"""Noise-contrastive estimation: the best decision should beat the others of the pool, on average.
 
-    With the objective :math:`f` (maximised), the pool :math:`\Gamma` and a best decision :math:`x^*` under the truth,
+    With the objective :math:`f` (maximized), the pool :math:`\Gamma` and a best decision :math:`x^*` under the truth,
 
     .. math::
         \ell = \frac{1}{|\Gamma|} \sum_{s \in \Gamma} f(s, \hat\theta) - f(x^*, \hat\theta)
@@ -87,7 +87,7 @@ class NCE(_Contrastive):
 
 
 class MAP(_Contrastive):
-    r"""Maximum a posteriori: the best decision is to lead the strongest of the pool.
+    r"""Maximum a posteriori: the best decision should beat the strongest of the pool.
 
     .. math::
         \ell = \max_{s \in \Gamma \cup \{x^*\}} f(s, \hat\theta) - f(x^*, \hat\theta)

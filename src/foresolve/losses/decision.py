@@ -13,14 +13,14 @@ from foresolve.problems.traits import require
 
 
 class DecisionLoss(Loss):
-    r"""What the layer's decision is worth under the truth, with the sign changed.
+    r"""Minus the value of the layer's decision under the truth.
 
     .. math::
-        L = -f(x(\hat\theta), \theta), \qquad \text{or, normalised,} \quad
+        L = -f(x(\hat\theta), \theta), \qquad \text{or, normalized,} \quad
         L = \frac{f(x^*, \theta) - f(x(\hat\theta), \theta)}{|f(x^*, \theta)|}
 
     with :math:`f` the problem's objective, :math:`x(\hat\theta)` the layer's decision and :math:`x^*` the best one
-    under the truth. The layer's decision is smoothed: its normalised loss may be negative for objectives that gain from
+    under the truth. The layer's decision is smoothed: its normalized loss may be negative for objectives that gain from
     fractions, but not for linear ones over the hull of the decisions, solved exactly.
 
     Works with: whatever the layer works with.
@@ -77,7 +77,7 @@ class DecisionLoss(Loss):
         if empty:
             names = checks.instance_names(empty, (len(batch),))
             remedy = "Leave those instances out, or pass normalize=False"
-            raise checks.fail("batch", "of instances whose best value is not 0, to normalise by", names, remedy)
+            raise checks.fail("batch", "of instances whose best value is not 0, to normalize by", names, remedy)
         best = best.to(value.dtype)
         return (best - value) / best.abs()
 

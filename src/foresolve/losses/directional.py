@@ -12,7 +12,7 @@ from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
 
 Sides = Literal["backward", "central", "forward"]
-# The places at which the value function is looked at, in steps along the truth: (subtracted, added).
+# The points at which the value function is evaluated, in steps along the truth: (subtracted, added).
 PLACES: dict[Sides, tuple[float, float]] = {"backward": (0.0, -1.0), "central": (1.0, -1.0), "forward": (1.0, 0.0)}
 
 
@@ -37,8 +37,8 @@ class PerturbationGradient(Loss):
     ----------
     step: `h`, relative to the size of the truth: small steps are less biased, large ones have less variance, and fewer
         predictions at which the loss is flat.
-    sides: where the value function is looked at. The backward loss moves an instance by itself to what it prefers
-        already, and learns from what instances share; the central one also moves it towards better decisions.
+    sides: where the value function is evaluated. The backward loss alone moves an instance to what it prefers
+        already, and learns from what instances share; the central one also moves it toward better decisions.
 
     Works with: a linear objective and an exact oracle; all of `LinearProgram`, and exact black boxes.
 

@@ -12,7 +12,7 @@ from foresolve.problems.base import Problem
 
 
 class FenchelYoung(Loss):
-    r"""What the best decision :math:`y` under the truth lacks in the smoothed problem of the prediction.
+    r"""The shortfall of the best decision :math:`y` under the truth in the smoothed problem of the prediction.
 
     .. math::
         L(\hat c, y) = \max_{x} \bigl[ \hat c^\top x - \Omega(x) \bigr] - \bigl[ \hat c^\top y - \Omega(y) \bigr] \ge 0,
@@ -22,7 +22,7 @@ class FenchelYoung(Loss):
     the layer's decision. It is convex in :math:`\hat c`, and zero exactly where :math:`x(\hat c) = y`. The true
     parameters enter through :math:`y` alone, so that decisions on record will do.
 
-    **`QuadraticRelaxation`, `RegularizedFrankWolfe`**: :math:`\Omega = \gamma \|x\|^2` (or the layer's regulariser). A
+    **`QuadraticRelaxation`, `RegularizedFrankWolfe`**: :math:`\Omega = \gamma \|x\|^2` (or the layer's regularizer). A
     `RelativeGamma` :math:`\gamma` is taken from the *true* parameters, so that it is data: taken from the prediction it
     would let the loss fall to zero with the scale of :math:`\hat c`. Where only decisions are known it is a fixed unit,
     that of parameters with a spread of 1, since the model learns the scale: `gamma = factor / size(x)`.

@@ -1,4 +1,4 @@
-"""Locally optimised decision losses."""
+"""Locally optimized decision losses."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class LODL(Loss):
 
 
 def _keys(batch: Batch) -> Tensor:
-    """What tells instances apart: their position in the data set and their parameters.
+    """What identifies an instance: its position in the data set and their parameters.
 
     Positions alone would mistake an instance of a validation set for one of the training set.
     """

@@ -95,6 +95,15 @@ class CrossEntropy(Loss):
     ----------
     logits: the model's output is the log-odds of `theta` (more accurate near 0 and 1), to be put through a sigmoid
         before a problem takes it.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.losses import CrossEntropy
+    >>> theta = torch.tensor([[1.0, 0.0, 1.0]])
+    >>> batch = foresolve.Batch(features=torch.zeros(1, 2), theta=theta, problem=foresolve.TopK(3, k=1))
+    >>> CrossEntropy()(torch.tensor([[0.9, 0.1, 0.9]]), batch)
+    tensor([0.1054])
     """
 
     lr = PREDICTION_RATE
@@ -117,7 +126,7 @@ class CrossEntropy(Loss):
 
 
 class PredictionLoss(Loss):
-    r"""A torch loss of one's own, averaged over an instance's parameters.
+    r"""A torch loss of your own, averaged over an instance's parameters.
 
     Works with: any problem.
 

@@ -106,7 +106,7 @@ def _diagonal_misfit(errors: Tensor, targets: Tensor, ridge: Tensor, sides: int)
 
 
 def _descend(start: Tensor, misfit: Callable[[Tensor], Tensor], steps: int) -> Tensor:
-    """Adam, with a rate that falls to zero; instances do not meet, since it scales each entry by itself."""
+    """Adam, with a rate that falls to zero; instances do not meet, since it scales each entry separately."""
     with torch.enable_grad():
         factors = start.clone().requires_grad_()
         optimizer = torch.optim.Adam([factors], lr=RATE)

@@ -23,7 +23,7 @@ class _Ranking(PoolLoss):
 
 
 class PointwiseRanking(_Ranking):
-    r"""The predicted objective of each decision is to be the true one.
+    r"""Match the predicted objective of each decision to the true one.
 
     .. math::
         \ell = \frac{1}{|\Gamma|} \sum_{s \in \Gamma} \big( f(s, \hat\theta) - f(s, \theta) \big)^2
@@ -52,7 +52,7 @@ class PointwiseRanking(_Ranking):
 
 
 class PairwiseRanking(_Ranking):
-    r"""The best decision of the pool is to lead each of the others.
+    r"""The best decision of the pool should beat each of the others.
 
     With :math:`b` the best of the pool :math:`\Gamma` under the truth,
 
@@ -102,7 +102,7 @@ class PairwiseRanking(_Ranking):
 
 
 class ListwiseRanking(_Ranking):
-    r"""The predicted distribution over the pool is to be the true one.
+    r"""Match the predicted distribution over the pool to the true one.
 
     .. math::
         \ell = -\sum_{s \in \Gamma} p(s \mid \theta) \log p(s \mid \hat\theta), \qquad

@@ -13,7 +13,7 @@ from foresolve.problems.base import Problem
 
 
 class ScoreFunction(Seeded, Loss):
-    r"""SFGE: the expected regret of a prediction that is smeared out by Gaussian noise.
+    r"""SFGE: the expected regret of a prediction with added Gaussian noise.
 
     .. math::
         \ell(\hat\theta) = \mathbb{E}_{y \sim N(\hat\theta, \sigma^2 I)} \big[ r(y) \big], \qquad
@@ -91,7 +91,7 @@ class ScoreFunction(Seeded, Loss):
 
 
 def clamped(theta: Tensor, bounds: tuple[float, float] | None, problem: Problem) -> Tensor:
-    """Draws put within one's own bounds, where there are some, and within those of the problem."""
+    """Draws put within the bounds given to the loss, if any, and within those of the problem."""
     return problem.clamp_theta(theta if bounds is None else theta.clamp(*bounds))
 
 

@@ -1,4 +1,4 @@
-"""The smart predict-then-optimise loss."""
+"""The smart predict-then-optimize loss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foresolve.losses.base import Loss
 class SPOPlus(Loss):
     r"""SPO+: a convex upper bound on the regret.
 
-    With the gains :math:`c = \pm\theta` that are maximised (:math:`\pm (c_0 + S \theta)` where the problem is
+    With the gains :math:`c = \pm\theta` that are maximized (:math:`\pm (c_0 + S \theta)` where the problem is
     `parametrized`), :math:`\hat c` the predicted ones, and :math:`x^*` a best decision under the truth,
 
     .. math::

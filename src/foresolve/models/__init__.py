@@ -1,6 +1,7 @@
 """Reference networks, similarities, and the baselines that a learned model must beat."""
 
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.models.boosting import BoostedTrees
 from foresolve.models.correction import Correction
 from foresolve.models.forest import RandomForest
 from foresolve.models.last_value import LastValue
@@ -15,6 +16,7 @@ from foresolve.models.table import TableBaseline
 __all__ = [
     "Baseline",
     "BilinearPairs",
+    "BoostedTrees",
     "ConstantMean",
     "Correction",
     "CosinePairs",

@@ -14,18 +14,30 @@ from foresolve._base.randomness import Seed, as_generator
 from foresolve.errors import ForesolveError
 from foresolve.models.cross_validation import best_neighbors, best_ridge
 from foresolve.models.reference import Baseline
-from foresolve.models.table import CHUNK, TableBaseline, first_table, float_dtype
+from foresolve.models.table import CHUNK, TableBaseline, check_bounds, first_table, float_dtype
 from foresolve.models.targets import TargetBaseline, Transform
 from foresolve.problems.base import Problem
 
 
 class ConstantMean(TargetBaseline):
-    """The mean of the parameters in training, whatever the features are.
+    """The mean of the parameters in training, regardless of the features.
 
     Parameters
     ----------
     transform: "log" for the geometric mean, `exp(mean(log(theta)))`: of a lognormal the median, which is less than its
         mean. "scale" changes nothing but rounding.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.models import ConstantMean
+    >>> g = torch.Generator().manual_seed(0)
+    >>> features = torch.randn(64, 3, generator=g)
+    >>> theta = features @ torch.randn(3, 4, generator=g)
+    >>> data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 2))
+    >>> model = ConstantMean().fit(data)
+    >>> torch.allclose(model(features)[0], theta.mean(0))
+    True
     """
 
     weighted = True
@@ -49,7 +61,7 @@ class ConstantMean(TargetBaseline):
 
 
 class LinearRegression(TableBaseline):
-    r"""Least squares, with a ridge where asked for.
+    r"""Least squares, with an optional ridge penalty.
 
     .. math::
         \min_{W, b} \; \sum_i w_i |W a_i + b - \theta_i|^2 + \text{ridge} \, |W|^2
@@ -60,7 +72,7 @@ class LinearRegression(TableBaseline):
     Parameters
     ----------
     ridge: `>= 0`, or "cv": of 49 ridges, from :math:`10^{-10}` to :math:`10^2` times the largest squared singular value
-        of the centred (weighted) features, the one with the least weighted sum of squared errors over all outputs,
+        of the centered (weighted) features, the one with the least weighted sum of squared errors over all outputs,
         where each row is predicted from the others; exact, from one decomposition. Where an instance has several rows
         (items, pairs), a row is left out alone, and the others of its instance stay: with features in common, the
         ridge comes out small. `model.chosen` is the ridge that it was.
@@ -68,6 +80,18 @@ class LinearRegression(TableBaseline):
     transform: "log" fits :math:`\log \theta_i` and predicts :math:`\exp(W a + b)`: where :math:`\theta` given the
         features is lognormal, its median, which is less than its mean. "scale" divides each output by its standard
         deviation: it changes nothing but what `ridge="cv"` adds up.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.models import LinearRegression
+    >>> g = torch.Generator().manual_seed(0)
+    >>> features = torch.randn(64, 3, generator=g)
+    >>> theta = features @ torch.randn(3, 4, generator=g)
+    >>> data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 2))
+    >>> model = LinearRegression().fit(data)
+    >>> torch.allclose(model(features), theta, atol=1e-4)
+    True
     """
 
     weighted = True
@@ -85,7 +109,7 @@ class LinearRegression(TableBaseline):
         super().__init__(fitted, transform)
         if ridge != "cv" and (isinstance(ridge, str) or not math.isfinite(ridge) or ridge < 0):
             raise checks.fail("ridge", 'a finite number >= 0, or "cv"', repr(ridge))
-        low, high = bounds
+        low, high = check_bounds(bounds)
         self._config = {"ridge": ridge if ridge == "cv" else float(ridge), "bounds": [low, high]}
 
     def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
@@ -126,6 +150,17 @@ class NearestNeighbors(TableBaseline):
     transform: "log" averages :math:`\log \theta`, and so predicts the neighbors' geometric mean: of a lognormal the
         median, which is less than its mean. "scale" divides each output by its standard deviation: it changes nothing
         but what `k="cv"` adds up.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.models import NearestNeighbors
+    >>> g = torch.Generator().manual_seed(0)
+    >>> features = torch.randn(64, 3, generator=g)
+    >>> theta = features @ torch.randn(3, 4, generator=g)
+    >>> data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 2))
+    >>> torch.equal(NearestNeighbors(k=1).fit(data)(features), theta)
+    True
     """
 
     _buffers_of_fit = ("table", "outputs")
@@ -177,6 +212,18 @@ class RandomDecision(Baseline):
     ----------
     seed: of the generator that all draws of this object come from: an integer, a `torch.Generator`, or `None` for
         torch's global one.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.models import RandomDecision
+    >>> g = torch.Generator().manual_seed(0)
+    >>> features = torch.randn(64, 3, generator=g)
+    >>> theta = features @ torch.randn(3, 4, generator=g)
+    >>> data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 2))
+    >>> report = foresolve.evaluate(RandomDecision().fit(data), data)
+    >>> bool(report.regret > 0)
+    True
     """
 
     uses_theta = False

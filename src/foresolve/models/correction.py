@@ -22,7 +22,7 @@ CERTAIN = 60.0  # log-odds beyond which a probability does not change any more
 
 
 class Correction(Reference):
-    r"""A network that learns what a frozen forecaster gets wrong; at the start, the forecast itself.
+    r"""A network that learns the errors of a frozen forecaster; at the start, the forecast itself.
 
     With :math:`f` the forecaster, :math:`g` the network and :math:`g_0` the network as it was at the start,
 

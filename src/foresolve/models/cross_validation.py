@@ -20,7 +20,7 @@ LEFT_OUT = 4096  # rows that `NearestNeighbors` leaves out, one at a time, at mo
 def ridge_errors(left: Tensor, values: Tensor, outputs: Tensor, share: Tensor, ridges: Tensor) -> Tensor:
     r"""Sums of squared leave-one-out errors of a ridge regression, for each ridge.
 
-    With :math:`U \, \mathrm{diag}(s) \, V'` the centred rows times the root of their weights, :math:`y` the outputs
+    With :math:`U \, \mathrm{diag}(s) \, V'` the centered rows times the root of their weights, :math:`y` the outputs
     alike, and :math:`p_i` the row's share of all weight, the error of row `i`, predicted from the others, is
 
     .. math::

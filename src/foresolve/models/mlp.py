@@ -30,7 +30,7 @@ class MLP(ScaledReference):
     inputs: the number of features of a row.
     outputs: what comes out for features `(B, *rows, inputs)`.
 
-        - an integer: `(B, *rows, outputs)`, every row by itself;
+        - an integer: `(B, *rows, outputs)`, every row separately;
         - `None`: `(B, *rows)`, one number for every row;
         - a tuple: `(B, *outputs)`, from all features of an instance at once; `inputs` counts them all.
     hidden: the widths of the hidden layers.

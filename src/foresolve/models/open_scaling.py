@@ -39,7 +39,7 @@ class OpenTargetScaling(OpenScaling, TargetScaling):
 
 
 class TableScaling(nn.ModuleList):
-    """Standardized tables of features, each by itself: one, or all in a dict or tuple.
+    """Standardized tables of features, each separately: one, or all in a dict or tuple.
 
     Each floating table `(N, ..., d)` has a unit for each of its `d` columns, over instances and all that lies between.
     Other tables (integers, booleans, one number an instance) pass as they are. Tables of a dict belong to their keys,

@@ -24,6 +24,14 @@ class Reference(nn.Module):
     takes_frames: whether tables come as the caller has them (frames with names, arrays), not as tensors.
     keeps_precision: whether floating features keep their dtype, and are not given that of the first parameter.
     wraps: the arguments that are modules, attributes of the same name: a file describes them one by one.
+
+    Examples
+    --------
+    >>> import foresolve
+    >>> model = foresolve.MLP(3, 4, seed=0)
+    >>> again = foresolve.MLP(**model.config())
+    >>> again.load_state_dict(model.state_dict())
+    <All keys matched successfully>
     """
 
     takes_frames: bool = False
@@ -50,9 +58,9 @@ class Reference(nn.Module):
 
 
 class Baseline(Reference):
-    """A model that is fitted in one go, by `fit(train)` or `foresolve.fit(baseline, None, train)`.
+    """A model that is fitted in one call, by `fit(train)` or `foresolve.fit(baseline, None, train)`.
 
-    A baseline of one's own gives `fit` and `forward`; one that learns from a table of rows derives from
+    A baseline of your own gives `fit` and `forward`; one that learns from a table of rows derives from
     `TableBaseline` instead. Predictions have the dtype of the features.
 
     Parameters
@@ -63,10 +71,30 @@ class Baseline(Reference):
     ----------
     weighted: whether `fit` lets instances count by `train.weights`; others refuse data with weights.
     uses_theta: whether `fit` looks at the true parameters; others take data of decisions alone too.
+    uses_valid: whether it chooses something on validation data: then it is fitted by `fit(train, valid)`, where
+        `valid` may be `None`.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.models import Baseline
+    >>> class Zeros(Baseline):
+    ...     def fit(self, train):
+    ...         self.n = train.theta.shape[-1]
+    ...         return self
+    ...     def forward(self, features):
+    ...         return features.new_zeros(len(features), self.n)
+    >>> g = torch.Generator().manual_seed(0)
+    >>> features = torch.randn(64, 3, generator=g)
+    >>> theta = features @ torch.randn(3, 4, generator=g)
+    >>> data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 2))
+    >>> Zeros().fit(data)(features).shape
+    torch.Size([64, 4])
     """
 
     weighted: bool = False
     uses_theta: bool = True
+    uses_valid: bool = False
     _buffers_of_fit: tuple[str, ...] = ()
     _fitted: dict[str, Any] | None  # how the training data was laid out; `None` before `fit`
 

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.extras import need
+from foresolve._base.reading import one_line
+from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.models.table import TableBaseline
 from foresolve.models.targets import Transform, check_positive, checked_transform
 
@@ -30,6 +32,19 @@ class ScikitLearn(TableBaseline):
         of a lognormal the median, which is less than its mean. "scale" divides each output by its standard deviation,
         where the regressor adds up their errors. `model.fitted` is then scikit-learn's `TransformedTargetRegressor`
         around a clone of the estimator, `model.fitted.regressor_`.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from sklearn.linear_model import Ridge
+    >>> from foresolve.models import ScikitLearn
+    >>> g = torch.Generator().manual_seed(0)
+    >>> features = torch.randn(64, 3, generator=g)
+    >>> theta = features @ torch.randn(3, 4, generator=g)
+    >>> data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 2))
+    >>> model = ScikitLearn(Ridge(alpha=0.1)).fit(data)
+    >>> model(features).shape
+    torch.Size([64, 4])
     """
 
     weighted = True
@@ -90,7 +105,13 @@ class ScikitLearn(TableBaseline):
         return outputs.reshape(len(outputs), *self._layout()["shape"])
 
     def _outputs(self, table: Any) -> Tensor:
-        outputs = np.asarray(self.fitted.predict(estimator_table(self.fitted, table)), dtype=np.float64)
+        try:
+            outputs = np.asarray(self.fitted.predict(estimator_table(self.fitted, table)), dtype=np.float64)
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            if isinstance(error, ForesolveError):
+                raise
+            name = type(self.fitted).__name__
+            raise InvalidInputError(f"{name} cannot predict from these features: {one_line(error)}") from error
         return torch.from_numpy(np.array(outputs, copy=not outputs.flags.writeable))
 
 

@@ -72,7 +72,7 @@ class CosinePairs(Reference):
         return weighted / (weighted.norm(dim=-1, keepdim=True) + TINY) ** self.norm
 
     def groups(self, lr: float, decay: float) -> list[dict[str, Any]]:
-        """Parameter groups for an optimiser: `p` and `q` at three times the rate of `d`, which alone decays."""
+        """Parameter groups for an optimizer: `p` and `q` at three times the rate of `d`, which alone decays."""
         return [
             {"params": [self.power, self.norm], "lr": 3 * lr, "weight_decay": 0.0},
             {"params": [self.shift], "lr": lr, "weight_decay": decay},
@@ -86,6 +86,13 @@ def tfidf(words: Tensor) -> Tensor:
         \text{idf}_w = \ln \frac{1 + N}{1 + \text{df}_w} + 1,
 
     the smooth form that scikit-learn uses by default, for `N` documents of which `df_w` have the word.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from foresolve.models import tfidf
+    >>> tfidf(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
+    tensor([1.0000, 1.4055])
     """
     table = checks.as_tensor("words", words).flatten(0, -2)
     return torch.log((1.0 + len(table)) / (1.0 + (table > 0).sum(0))) + 1.0

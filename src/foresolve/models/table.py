@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import torch
@@ -32,6 +32,22 @@ class TableBaseline(TargetBaseline):
     Attributes
     ----------
     chosen: the number that cross-validation chose in `fit`; `None` where it had none to choose.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> from foresolve.models import TableBaseline
+    >>> class Median(TableBaseline):
+    ...     def fit_table(self, rows, targets, weights=None):
+    ...         self.median = targets.median(0).values
+    ...     def predict_table(self, rows):
+    ...         return self.median.expand(len(rows), -1)
+    >>> g = torch.Generator().manual_seed(0)
+    >>> features = torch.randn(64, 3, generator=g)
+    >>> theta = features @ torch.randn(3, 4, generator=g)
+    >>> data = foresolve.DecisionDataset(features, theta, foresolve.TopK(4, 2))
+    >>> Median().fit(data)(features).shape
+    torch.Size([64, 4])
     """
 
     chosen: float | int | None = None
@@ -44,13 +60,8 @@ class TableBaseline(TargetBaseline):
             self.chosen = self._fitted["chosen"] = chosen
 
     def fit(self, train: Any) -> Self:
-        features, theta = train.features, train.theta
-        layout, shape = layout_of(features, theta)
-        table = _joined([rows for _, rows in _rows(features, layout, len(theta))])
-        outputs = theta.detach().reshape(len(table), -1)
-        weights = self._weights(train)
-        if weights is not None:  # the rows of an instance count as it does
-            weights = weights.repeat_interleave(len(table) // len(theta))
+        layout, shape = layout_of(train.features, train.theta)
+        table, outputs, weights = self._tables(train, layout)
         drawn = self.sample(len(table))
         if drawn is not None:  # before the conversion: doubles of all rows may take a gigabyte
             table, outputs = table[drawn.to(table.device)], outputs[drawn.to(outputs.device)]
@@ -62,6 +73,15 @@ class TableBaseline(TargetBaseline):
         if self.chosen is not None:
             self._fitted["chosen"] = self.chosen
         return self
+
+    def _tables(self, train: Any, layout: str) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Rows `(R, d)`, their parameters `(R, o)` and their weights `(R,)`, those of an instance after each other."""
+        table = _joined([rows for _, rows in _rows(train.features, layout, len(train.theta))])
+        outputs = train.theta.detach().reshape(len(table), -1)
+        weights = self._weights(train)
+        if weights is not None:  # the rows of an instance count as it does
+            weights = weights.repeat_interleave(len(table) // len(train.theta))
+        return table, outputs, weights
 
     def forward(self, features: Any) -> Tensor:
         layout, shape = self._layout()["layout"], self._layout()["shape"]
@@ -138,3 +158,11 @@ def _rows(features: Any, layout: str, count: int) -> Iterator[tuple[int, Tensor]
     for left, right in zip(*(side.split(max(1, CHUNK // max(1, numbers))) for side in (a, b)), strict=True):
         nodes = left.unsqueeze(2).expand(-1, -1, b.shape[1], -1), right.unsqueeze(1).expand(-1, a.shape[1], -1, -1)
         yield len(left), torch.cat(nodes, -1).flatten(0, 2)
+
+
+def check_bounds(bounds: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """`(low, high)` of predictions, numbers or `None`."""
+    low, high = bounds
+    if not all(end is None or (isinstance(end, int | float) and not math.isnan(end)) for end in (low, high)):
+        raise checks.fail("bounds", "(low, high), numbers or None", f"{bounds!r:.60}")
+    return low, high

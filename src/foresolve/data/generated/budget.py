@@ -51,7 +51,7 @@ def budget_data(
     recipe: Recipe = "text",
     seed: Seed = 0,
 ) -> DecisionDataset:
-    """Choose `k` channels that reach the most customers, on a random graph or on parts of one's own.
+    """Choose `k` channels that reach the most customers, on a random graph or on parts of your own.
 
     Without `edges`, degrees are heavy-tailed on both sides, calibrated to the figures of the paper. With them, channels
     are drawn at random, and customers at random among those they reach. The paper says that both are random subsets;
@@ -149,7 +149,7 @@ def _part_of(graph: sp.csr_array, channels: int, customers: int, generator: torc
 
 
 def _bipartite(pairs: Sequence[tuple[Any, Any]], channels: int, customers: int) -> sp.csr_array:
-    """The pairs as a matrix with at least so many channels and customers."""
+    """The pairs as a matrix with at least this many channels and customers."""
     left, right = ({label: i for i, label in enumerate(dict.fromkeys(column))} for column in zip(*pairs))
     for name, least, count in (("channels", channels, len(left)), ("customers", customers, len(right))):
         if least > count:

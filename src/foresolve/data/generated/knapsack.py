@@ -42,7 +42,7 @@ def knapsack_data(
     count: how many instances, of training and test together.
     capacity: the share of all weight that fits, in each dimension.
     noise: the half-width `w`.
-    known: the values of so many items, the last ones, are known in each instance (contracts that are signed), and
+    known: the values of this many items, the last ones, are known in each instance (contracts that are signed), and
         `theta` `(count, items - known)` are those of the others: `problem.parametrized(Affine.part(...))`. Everything
         that is drawn is the same as with 0.
     seed: of all randomness, a number or a generator on the CPU.

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from foresolve._base.reading import check_file
 from foresolve.errors import ForesolveError
 
 CHUNK = 2**18
@@ -55,6 +56,7 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
     several times, the shortest path counts. `origin` is what messages call the archive.
     """
     extracted: set[str] = set()
+    check_file(archive)
     try:
         with _opened(archive) as members:
             for name in names:
@@ -67,7 +69,9 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
                         _copy(stream, out, f"{name} in {origin}")
                     extracted.add(name)
     except _DAMAGE as error:
-        raise ForesolveError(f"what came from {origin} is not a sound zip or tar file: {error}. Try again") from error
+        raise ForesolveError(
+            f"what came from {origin} is not a sound zip or tar file: {str(error).partition(chr(10))[0]}. Try again"
+        ) from error
     return extracted
 
 

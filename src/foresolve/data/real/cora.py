@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, reading
 from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.real.partition import adjacency, balanced_parts, bisection
@@ -102,7 +102,7 @@ def _read_content(path: Path) -> tuple[Tensor, tuple[str, ...], tuple[str, ...]]
     ids: dict[str, int] = {}
     classes: list[str] = []
     rows: list[bytes] = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line in enumerate(reading.read_bytes(path).splitlines(), 1):
         if not line.strip():
             continue
         name, _, rest = line.partition(b"\t")
@@ -128,7 +128,7 @@ def _read_cites(path: Path, number_of: dict[str, int]) -> tuple[Tensor, int, int
     """The distinct undirected citations, ascending, and how many lines were repetitions and loops."""
     pairs: set[tuple[int, int]] = set()
     lines = loops = 0
-    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+    for number, line in enumerate(reading.read_text(path, errors="replace").splitlines(), 1):
         papers = line.split()
         if not papers:
             continue

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, reading
 
 COMMENTS = ("#", "%")
 SEPARATORS = ("::", "\t", ",")
@@ -48,7 +48,7 @@ def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tupl
         raise checks.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is not a file")
     pairs: dict[tuple[str, str], None] = {}
     first: list[bool] | None = None
-    with path.open(encoding="utf-8", errors="replace") as lines:
+    with reading.opened_text(path, "utf-8", "replace") as lines:
         for row in split_rows(lines):
             fields = [row.cells[place].strip() for place in columns if place < len(row.cells)]
             if len(fields) < 2 or not all(fields):

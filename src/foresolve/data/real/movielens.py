@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from foresolve._base import checks
+from foresolve._base import checks, reading
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.real.registry import locate
@@ -27,7 +27,7 @@ from foresolve.sets.matroids.laminar import UniformMatroid
 
 @dataclass(frozen=True)
 class MovieTable:
-    """What the files say, with a row for each movie.
+    """The contents of the files, with a row for each movie.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def frequent_actors(table: MovieTable, count: int) -> np.ndarray:
 def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
     """Some columns of a tab-separated file by the names in its first line."""
     # Not `splitlines`: to it some latin-1 letters, and the separators of other alphabets, end a line.
-    header, *lines = path.read_text(encoding="latin-1").split("\n")
+    header, *lines = reading.read_text(path, encoding="latin-1").replace("\r\n", "\n").split("\n")
     titles = [title.strip() for title in header.split("\t")]
     missing = [name for name in names if name not in titles]
     if missing:
@@ -156,7 +156,7 @@ def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
 
 
 def _numbers(path: Path, column: list[str]) -> np.ndarray:
-    """Ratings; those that are not above zero could not be told from none."""
+    """Ratings; those that are not above zero would look like missing ones."""
     try:
         values = np.array(list(map(float, column)), dtype=np.float32)
         sound = bool(((values > 0) & np.isfinite(values)).all())

@@ -163,6 +163,7 @@ SOURCES: dict[str, Source] = {
         ),
     )
 }
+"""The published data sets that foresolve reads, by name: their files, with checksums, and where they come from."""
 
 
 def find_source(name: str) -> Source:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from foresolve._base import reading
 from foresolve._base.files import sha256
 from foresolve.data.real.archives import Progress, download, extract, move_all
 from foresolve.data.real.edges import split_rows
@@ -25,7 +26,7 @@ class Finding:
 
 
 def check_source(name: str, folder: str | Path) -> list[Finding]:
-    """What there is to say about each file of a source: is it there, is it the published one, has it the columns?
+    """Check each file of a source: is it there, is it the published one, has it the right columns?
 
     A file whose checksum differs, or for which none is known, is judged by its columns; its rows are counted and
     compared with the published number. Fewer rows are said, but are no fault: parts of the data can be worked with.
@@ -117,7 +118,7 @@ def _rows(file: DataFile, path: Path) -> tuple[int, str]:
     rows, needed = 0, file.width
     if not file.is_table:
         return 0, ""
-    with path.open(encoding="latin-1") as lines:
+    with reading.opened_text(path, "latin-1") as lines:
         if file.columns:
             titles = [title.strip() for title in lines.readline().split(file.separator)]
             missing = [title for title in file.columns if title not in titles]

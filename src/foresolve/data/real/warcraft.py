@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 import torch
 
-from foresolve._base import checks
+from foresolve._base import checks, reading
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
+from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.problems.shortest_path import ShortestPath
 
 Split = Literal["train", "val", "test"]
@@ -101,10 +101,12 @@ def _number(path: Path) -> tuple[int, str]:
 def _array(path: Path, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """A NumPy file, memory-mapped (changes stay in memory); a file that asks for pickle is refused."""
     try:
+        reading.check_file(path)
+    except ForesolveError as error:
+        raise InvalidInputError(str(error)) from error
+    try:
         array = np.load(path, mmap_mode="c", allow_pickle=False)
-    except FileNotFoundError as error:
-        raise InvalidInputError(f"{path} is not there") from error
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # whatever NumPy stumbles over: it parses what the file says
         raise InvalidInputError(
             f"{path} must be an array in NumPy's format, without pickled objects: {error}"
         ) from error

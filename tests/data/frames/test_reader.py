@@ -1,0 +1,114 @@
+"""Features of later days, read as those of training were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import foresolve
+from foresolve import DecisionDataset, ForesolveWarning, InvalidInputError
+from foresolve.data import FrameReader
+from tests.data.frames.tables import days, read
+
+
+def reader(**options: object) -> FrameReader:
+    features, minutes = days()
+    data = read(features, minutes, **options)
+    assert data.reader is not None
+    return FrameReader.from_config(json.loads(json.dumps(data.reader.config())))
+
+
+def test_rows_keep_their_order_and_columns_go_by_name(tmp_path: Path) -> None:
+    features, minutes = days()
+    whole, later = read(features, minutes), features.iloc[[7, 2]][["rain", "date", "weekday"]]
+    path = tmp_path / "tomorrow.csv"
+    later.assign(note="x").to_csv(path, index=False)
+    for source in (later, path, str(path)):
+        result = reader().read(source)
+        assert torch.equal(result.features, whole.features[[7, 2]])
+        assert [result.keys[0], result.keys[1]] == ["2023-01-08", "2023-01-03"]
+
+
+def test_without_keys_rows_are_numbered() -> None:
+    features, _ = days()
+    assert reader().read(features.drop(columns="date")).keys[3] == "3"
+    by_index = reader().read(features.set_index("date"))
+    assert by_index.keys.names == ("date",)
+    assert by_index.keys[3] == "2023-01-04"
+
+
+def test_what_is_wrong_is_named() -> None:
+    features, _ = days()
+    with pytest.raises(InvalidInputError, match=r"without 'rain'. Did you mean 'Rain'"):
+        reader().read(features.rename(columns={"rain": "Rain"}))
+    with pytest.raises(InvalidInputError, match="'2023-01-01' more than once"):
+        reader().read(pd.concat([features, features[:1]]))
+    with pytest.raises(InvalidInputError, match="1 missing entries in 1 instances: 'rain' of '2023-01-02'"):
+        reader().read(features.assign(rain=features["rain"].where(features.index != 1)))
+    with pytest.raises(InvalidInputError, match="a frame, or the path"):
+        reader().read(3)
+
+
+def test_holes_are_filled_as_in_training() -> None:
+    features, _ = days()
+    holed = features.assign(rain=features["rain"].where(features.index != 0))
+    filled = reader(missing="mean").read(holed)
+    assert float(filled.features[0, 0]) == pytest.approx(features["rain"].mean())
+    last = reader(missing="previous").read(holed)
+    assert float(last.features[0, 0]) == pytest.approx(features["rain"].iloc[-1])  # the last known before decisions
+    with pytest.warns(ForesolveWarning, match="1 instances have missing features and are left out: '2023-01-01'"):
+        assert len(reader(missing="drop").read(holed).keys) == 29
+
+
+def test_the_previous_value_is_that_before_in_time() -> None:
+    """Whatever the order of the rows: what comes later is not known yet."""
+    features, _ = days()
+    holed = features.assign(rain=features["rain"].where(features.index != 4))
+    forward, backward = (reader(missing="previous").read(table).features for table in (holed, holed[::-1]))
+    assert float(forward[4, 0]) == float(forward[3, 0])
+    assert torch.equal(forward, backward.flip(0))
+
+
+def test_the_last_known_of_each_variable() -> None:
+    """Tea is not filled with the price of rum."""
+    dates = pd.date_range("2024-01-01", periods=6).repeat(2)
+    table = pd.DataFrame({"day": dates, "item": ["tea", "rum"] * 6, "price": [1.0, 20.0] * 6, "profit": 1.0})
+    problem = foresolve.TopK.from_frame(table, 1)
+    data = DecisionDataset.from_frames(
+        table, problem=problem, key="day", variable="item", value="profit", missing="previous"
+    )
+    assert data.reader is not None
+    stored = FrameReader.from_config(json.loads(json.dumps(data.reader.config())))
+    later = table.iloc[:2].assign(day=pd.Timestamp("2024-02-01"), price=np.nan)
+    assert torch.equal(stored.read(later).features, data.features[-1:])
+    with pytest.raises(ValueError, match="numbers"):
+        FrameReader.from_config({**data.reader.config(), "fill": [1.0, 2.0, 3.0]})
+
+
+def test_the_long_form_in_any_order() -> None:
+    rng = np.random.default_rng(0)
+    rows = [(day, item, *rng.random(2)) for day in range(4) for item in ("a", "b", "c")]
+    sales = pd.DataFrame(rows, columns=["day", "item", "price", "profit"])
+    problem = foresolve.TopK.from_frame(sales, 1)
+    data = DecisionDataset.from_frames(sales, problem=problem, key="day", variable="item", value="profit")
+    assert data.reader is not None
+    assert data.reader.columns == ("day", "item", "price")
+    later = sales[["item", "price", "day"]].sample(frac=1, random_state=3)
+    result = data.reader.read(later)
+    order = [int(key) for key in (result.keys[i] for i in range(4))]
+    assert torch.equal(result.features, data.features[order])
+    with pytest.raises(InvalidInputError, match="missing entries in 1 instances"):
+        data.reader.read(sales[1:])
+    with pytest.raises(InvalidInputError, match="without 'day'"):
+        data.reader.read(sales.drop(columns="day"))
+
+
+def test_settings_that_do_not_belong_together_are_refused() -> None:
+    config = reader(missing="mean").config()
+    with pytest.raises(ValueError, match="`fill` must have"):
+        FrameReader.from_config(config | {"fill": [1.0]})
