@@ -1,4 +1,4 @@
-"""Learning from decisions alone, scored by agreement, and metrics of one's own."""
+"""Learning from decisions alone, scored by agreement, and metrics of your own."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class TestFit:
         assert best is not None
         assert best < 0.5 * before
         assert f"best validation distance {best:.2%}" in repr(history)
-        assert history.plot().figure.axes[1].get_ylabel() == "distance to decisions on record (%)"
+        assert history.plot().get_ylabel() == "distance to decisions on record (%)"
 
     @pytest.mark.filterwarnings("ignore::foresolve.NoImprovementWarning")
     def test_other_monitors(self) -> None:

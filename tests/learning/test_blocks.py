@@ -87,7 +87,7 @@ def test_lengths() -> None:
         ),
         (np.zeros((60, 1)), r"got an array of shape \(60, 1\)"),
         ({1, 2}, "got set"),
-        ([None, *range(59)], r"got None at \[0\]\. Label what is alone by itself"),
+        ([None, *range(59)], r"got None at \[0\]\. Give an instance of its own block its own label"),
         ([0.0, math.nan, *range(58)], r"got nan at \[1\]"),
         (pd.Series([pd.NA, *range(59)]), r"got <NA> at \[0\]"),
         (np.array(["2024-01-01", *["NaT"] * 59], dtype="datetime64[ns]"), r"got NaT at \[1\]"),

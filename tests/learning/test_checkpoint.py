@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve._base import extras
+from foresolve._base import extras, files
+from foresolve._base.container import checksum
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError, MissingExtraError, NoImprovementWarning
@@ -118,11 +119,11 @@ class Impatient(NoisySquares):
 
     def __init__(self, call: int) -> None:
         super().__init__()
-        self.call = call
+        self.moment = call
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
-        if self.calls == self.call:
-            self.call = -1
+        if self.calls == self.moment:
+            self.moment = -1
             raise KeyboardInterrupt
         return super().forward(theta_hat, batch)
 
@@ -150,7 +151,7 @@ def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatc
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match=r"No space left on device: '.*checkpoint\.safetensors'"):
+    with pytest.raises(OSError, match=r"checkpoint\.safetensors: No space left on device\. .*Free some space"):
         fit(net(), MSE(), top_k_data(), epochs=2, checkpoint=tmp_path, resume=True)
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
@@ -184,10 +185,12 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     content = path.read_bytes()
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])
+    tensors, _ = files.read_tensors(path)
 
     def written(change: Any) -> bytes:
         document = json.loads(header["__metadata__"]["json"])
         change(document)
+        document["sha256"] = checksum(document, tensors)
         text = json.dumps(header | {"__metadata__": {"json": json.dumps(document)}}).encode()
         return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
@@ -246,3 +249,20 @@ def test_other_weights_and_monitors_are_other_runs(tmp_path: Path) -> None:
         with pytest.raises(InvalidInputError, match=f"one of the same settings, with {what}"):
             fit(net(), MSE(), train, **{"valid": data} | run | options)
     assert len(fit(net(), MSE(), weighted, data, **run)) == 2
+
+
+def test_one_training_at_a_time_writes_a_checkpoint(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"train": top_k_data(), "epochs": 3, "checkpoint": tmp_path / "run", "resume": True}
+    expected, refused = net(), []
+    fit(expected, MSE(), top_k_data(), epochs=3)
+
+    def second(history: object) -> None:
+        with pytest.raises(ForesolveError, match=r"another process is writing to .*checkpoint\.safetensors\. Wait for"):
+            fit(net(), MSE(), **settings)
+        refused.append(history)
+
+    trained = net()
+    fit(trained, MSE(), **settings, progress=second)
+    assert len(refused) == 3
+    assert same(trained, expected)
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint.safetensors"]

@@ -63,7 +63,7 @@ def test_instances_without_a_number_are_left_out() -> None:
 def test_it_is_shown() -> None:
     lines = str(compare({"good": GOOD, "bad": BAD})).splitlines()
     assert lines[0] == "paired Wilcoxon test against good"
-    assert lines[1].split()[:2] == ["normalised", "regret"]
+    assert lines[1].split()[:2] == ["normalized", "regret"]
     assert [line.split()[0] for line in lines[3:]] == ["good", "bad"]
 
 

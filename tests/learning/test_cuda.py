@@ -43,7 +43,7 @@ def test_fit_agrees_with_the_cpu() -> None:
     assert histories[1].train_loss == pytest.approx(histories[0].train_loss, rel=1e-4)
     reports = [evaluate(model, valid, bootstrap=0) for model in models]
     assert reports[1].regret == pytest.approx(reports[0].regret, abs=1e-5)
-    here, moved = (Policy(model, valid.problem)(valid.features) for model in models)
+    here, moved = (Policy(model, valid.problem)(valid.features).x for model in models)
     assert moved.is_cuda
     assert torch.equal(moved.cpu(), here)
 
@@ -132,3 +132,23 @@ def test_numbers_are_chosen_there_too() -> None:
     model = MLP(3, 5, seed=0)
     history = fit(model, SPOPlus(), top_k_data(), top_k_data(seed=1), epochs=4, lr="auto", device="cuda")
     assert history.chosen["lr"] > 0
+
+
+def test_decisions_are_certified_wherever_they_are() -> None:
+    data = top_k_data(40)
+    train, valid = data.split(20)
+    here = Policy(MLP(3, 5, seed=0), data.problem, train=train, valid=valid)
+    moved = Policy(MLP(3, 5, seed=0).to("cuda"), data.problem, train=train.to("cuda"), valid=valid.to("cuda"))
+    features = valid.features[:5]
+    decisions, others = here(features), moved(features.to("cuda"))
+    assert others.x.is_cuda
+    assert torch.equal(others.x.cpu(), decisions.x)
+    torch.testing.assert_close(others.objective.cpu(), decisions.objective, rtol=1e-5, atol=1e-6)
+    assert bool(others.certificate.proven.all())
+    for part in (others, others[1:3], others[0]):
+        assert part.verify()
+    assert others.chosen() == decisions.chosen()
+    assert str(others).startswith("5 decisions of TopK")
+    assert len(others.frame("wide")) == 5
+    monitoring = moved.monitor(valid.features.to("cuda"), valid.theta)
+    assert monitoring.regret == pytest.approx(here.monitor(valid.features, valid.theta).regret, abs=1e-5)

@@ -206,9 +206,9 @@ def test_a_policy_brings_its_rule() -> None:
 
 def test_shows() -> None:
     report = evaluate(nn.Linear(3, 5), top_k_data(), bootstrap=50)
-    assert "normalised regret" in str(report)
+    assert "normalized regret" in str(report)
     assert "95% interval" in str(report)
-    assert "<td>normalised regret</td>" in report._repr_html_()
+    assert "<td>normalized regret</td>" in report._repr_html_()
     json.dumps(report.to_dict())
     pytest.importorskip("rich")
     assert report.__rich__().row_count == len(report.rows())

@@ -6,9 +6,13 @@ import math
 import pytest
 
 from foresolve.errors import ForesolveError
+from foresolve.layers.quadratic import QuadraticRelaxation
+from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import COLUMNS, History
+from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
+from foresolve.solvers.statistics import solver_statistics
 from learning.instances import model, top_k_data
 
 
@@ -26,11 +30,35 @@ def test_to_json_and_back() -> None:
 
 def test_both_stages_and_what_was_chosen_come_back() -> None:
     first = History(train_loss=[1.0], planned=1)
-    for name in ("valid_loss", "valid_regret", "valid_distance", "seconds", "gamma", "lr", "skipped"):
+    for name in COLUMNS[1:]:
         getattr(first, name).append(0.5)
     history = History(**{**first.to_dict(), "warm_start": first, "chosen": {"lr": 0.01, "batch_size": 8}})
     assert History.from_dict(json.loads(json.dumps(history.to_dict()))) == history
     assert "lr 0.01, batch_size 8, after 1 epoch on predictions" in repr(history)
+
+
+def test_a_history_of_an_earlier_version_has_no_statistics_of_solvers() -> None:
+    document = fit(model(), MSE(), top_k_data(), epochs=2).to_dict()
+    for name in ("solver_seconds", "solver_iterations", "unconverged"):
+        del document[name]
+    assert History.from_dict(document).solver_iterations == [None, None]
+    assert "2 epochs" in repr(History.from_dict(document))
+
+
+def test_solvers_are_summed_by_epoch_and_times_make_no_difference() -> None:
+    loss = DecisionLoss(QuadraticRelaxation(gamma=1.0))
+    train = top_k_data().solve()
+    with solver_statistics() as statistics:
+        history = fit(model(), loss, train, epochs=3)
+    training = [call for call in statistics.calls if call.solver == "projection"]
+    assert sum(history.solver_iterations) == sum(call.iterations for call in training) > 0
+    assert history.unconverged == [0, 0, 0]
+    assert 0 < sum(history.solver_seconds) < sum(history.seconds)
+    again = fit(model(), DecisionLoss(QuadraticRelaxation(gamma=1.0)), train, epochs=3)
+    assert again == history
+    again.unconverged[1] = 2
+    assert again != history
+    assert "2 not solved to tolerance" in repr(again)
 
 
 def test_as_table_and_plot() -> None:
@@ -43,16 +71,22 @@ def test_as_table_and_plot() -> None:
     assert frame["valid_regret"].tolist() == [history.start, *history.valid_regret]
     unvalidated = fit(model(), MSE(), top_k_data(), epochs=2).to_frame()
     assert list(unvalidated.index) == [1, 2]
-    pytest.importorskip("matplotlib")
-    axes = history.plot()
-    assert axes.get_xlabel() == "epoch"
-    losses, regrets = (axis.get_lines()[0] for axis in axes.figure.axes)
-    assert losses.get_xdata().tolist() == [1, 2, 3]
-    assert regrets.get_xdata().tolist() == [0, 1, 2, 3]
-    assert regrets.get_ydata()[0] == pytest.approx(100 * history.start)  # type: ignore[operator]
-    image = history._repr_png_()
-    assert image is not None
-    assert image[:4] == b"\x89PNG"
+    assert frame["valid_mse"].tolist() == [history.start_mse, *history.valid_mse]
+    assert history.curve("valid_regret") == ([0, 1, 2, 3], [history.start, *history.valid_regret])
+    assert history.curve("train_loss") == ([1, 2, 3], history.train_loss)
+    html = history._repr_html_()
+    assert "<img" in html
+    assert "<img" not in History()._repr_html_()
+
+
+def test_the_error_of_predictions_is_that_of_the_report() -> None:
+    data = top_k_data(seed=1)
+    network = model()
+    history = fit(network, MSE(), top_k_data(), data, epochs=3, patience=None)
+    assert history.best_epoch is not None
+    best = history.curve("valid_mse")[1][history.best_epoch]
+    assert best == pytest.approx(evaluate(network, data).mse, rel=1e-5)
+    assert fit(model(), MSE(), top_k_data(), epochs=1).valid_mse == [None]
 
 
 def test_every_column_grows_with_an_epoch() -> None:
@@ -90,16 +124,3 @@ def test_damaged_documents_are_refused(change: dict[str, object], message: str) 
         History.from_dict(History().to_dict() | change)
     with pytest.raises(ForesolveError, match="entries"):
         History.from_dict([])
-
-
-def test_the_plot_shows_what_was_monitored() -> None:
-    pytest.importorskip("matplotlib")
-    history = History(monitor="loss", start=2.5, best_epoch=1)
-    for epoch in range(3):
-        history.append(train_loss=3.0 - epoch, valid_loss=2.0 + epoch, seconds=0.1, skipped=0)
-    axes = history.plot()
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["training loss", "validation loss", "best epoch"]
-    _, validation, best = axes.get_lines()
-    assert validation.get_xydata().tolist() == [[0, 2.5], [1, 2.0], [2, 3.0], [3, 4.0]]
-    assert set(best.get_xdata()) == {1}

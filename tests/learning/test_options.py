@@ -76,7 +76,7 @@ def test_an_optimizer_for_the_parameters_that_train() -> None:
 
 
 def test_the_learning_rate_identifies_a_run_only_where_it_is_used() -> None:
-    run = {"seed": 3, "batch_size": 32, "instances": 10, "monitor": None, "weights": None}
+    run = {"seed": 3, "batch_size": 32, "instances": 10, "monitor": None, "weights": None, "clip": None}
     assert Options(lr=0.5, seed=3).identity(10) == run | {"lr": 0.5}
     assert "lr" not in Options(optimizer=torch.optim.SGD).identity(10)
 
@@ -134,7 +134,7 @@ def test_a_learning_rate_is_looked_at_only_where_it_is_used() -> None:
         (Idle, "a class that can be made with the parameters and `lr`; got Idle: .*'lr'. Give a function"),
         (torch.optim.LBFGS, "one that steps without a closure; got LBFGS"),
         (torch.optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1), "of parameters of `model`; got one that has none"),
-        (lambda p: None, "an optimiser, or a function that makes one; got NoneType"),
+        (lambda p: None, "an optimizer, or a function that makes one; got NoneType"),
     ],
 )
 def test_optimizers_that_cannot_train_the_model(optimizer: Any, message: str) -> None:
@@ -148,7 +148,7 @@ def test_schedulers() -> None:
     assert Options(scheduler=lambda o: None).checked(None).scheduler_for(optimizer) is None
     made = STEP(optimizer, 2)
     assert Options(scheduler=made).checked(None).scheduler_for(optimizer) is made
-    with pytest.raises(InvalidInputError, match=r"`scheduler` must be a class .* optimiser; got StepLR: .*step_size"):
+    with pytest.raises(InvalidInputError, match=r"`scheduler` must be a class .* optimizer; got StepLR: .*step_size"):
         Options(scheduler=STEP).checked(None).scheduler_for(optimizer)
     with pytest.raises(InvalidInputError, match=r"`scheduler` must be .* a `step\(\)`; got one that makes int"):
         Options(scheduler=lambda o: 5).checked(None).scheduler_for(optimizer)

@@ -33,7 +33,8 @@ def numbers(history: History) -> dict[str, Any]:
     """All but the times."""
     document = history.to_dict()
     first = document["warm_start"]
-    return {**document, "seconds": None, "warm_start": first and {**first, "seconds": None}}
+    timeless: dict[str, Any] = {"seconds": None, "solver_seconds": None}
+    return {**document, **timeless, "warm_start": first and {**first, **timeless}}
 
 
 @pytest.mark.parametrize("valid", [None, VALID])

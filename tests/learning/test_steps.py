@@ -250,3 +250,43 @@ def test_clips() -> None:
     fit(net, MSE(), top_k_data(), epochs=1, batch_size=32, optimizer=lambda p: torch.optim.SGD(p, lr=1.0), clip=1e-3)
     after = torch.cat([p.detach().flatten() for p in net.parameters()])
     assert float((after - before).norm()) == pytest.approx(1e-3, rel=1e-3)
+
+
+def learned(start: float) -> DecisionLoss:
+    return DecisionLoss(QuadraticRelaxation(torch.nn.Parameter(torch.tensor(start))))
+
+
+@pytest.mark.filterwarnings("ignore::foresolve.errors.ForesolveWarning")
+def test_the_gamma_of_the_loss_is_trained_and_recorded(tmp_path: Any) -> None:
+    loss, network = learned(0.5), model()
+    history = fit(network, loss, top_k_data(16), epochs=3, lr=0.05, progress=False, checkpoint=tmp_path / "run")
+    (gamma,) = loss.parameters()
+    assert gamma.item() != 0.5
+    assert history.gamma[-1] == pytest.approx(gamma.item())
+    again, other = learned(0.5), model()
+    settings = {"lr": 0.05, "progress": False, "checkpoint": tmp_path / "other"}
+    fit(other, again, top_k_data(16), epochs=3, **settings)  # type: ignore[arg-type]
+    resumed, third = learned(0.5), model()
+    fit(third, resumed, top_k_data(16), epochs=3, resume=True, **settings)  # type: ignore[arg-type]
+    assert next(resumed.parameters()).item() == next(again.parameters()).item()
+
+
+@pytest.mark.filterwarnings("ignore::foresolve.errors.ForesolveWarning")
+def test_a_learned_gamma_stays_positive_whatever_the_step() -> None:
+    loss = learned(0.001)
+    fit(model(), loss, top_k_data(16), epochs=3, optimizer=torch.optim.SGD, lr=100.0, progress=False)
+    assert next(loss.parameters()).item() > 0
+
+
+def test_a_learned_gamma_is_not_annealed_nor_searched() -> None:
+    with pytest.raises(InvalidInputError, match="`anneal` must be for a gamma that is not trained"):
+        fit(model(), learned(0.5), top_k_data(16), anneal=geometric(1, 0.1), progress=False)
+    with pytest.raises(InvalidInputError, match="`gamma` must be left out where the layer's is trained"):
+        fit(model(), learned(0.5), top_k_data(16), valid=top_k_data(8), gamma="auto", progress=False)
+
+
+def test_an_optimizer_that_is_given_trains_what_it_was_made_for() -> None:
+    loss, network = learned(0.5), model()
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    fit(network, loss, top_k_data(16), epochs=1, optimizer=optimizer, progress=False)
+    assert next(loss.parameters()).item() == 0.5

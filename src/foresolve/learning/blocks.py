@@ -51,7 +51,7 @@ def _groups(name: str, labels: Any, size: int) -> np.ndarray:
     found = np.empty(size, dtype=np.int64)
     for i, label in enumerate(array):
         if not isinstance(label, Hashable) or _missing(label):
-            raise checks.fail(name, EXPECTED, f"{label} at [{i}]", "Label what is alone by itself")
+            raise checks.fail(name, EXPECTED, f"{label} at [{i}]", "Give an instance of its own block its own label")
         found[i] = numbers.setdefault(label, len(numbers))
     return found
 

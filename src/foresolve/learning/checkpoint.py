@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from foresolve._base import checks, files
+from foresolve._base.container import Container, shown
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
 
-KIND, SCHEMA = "foresolve checkpoint", 3
+CHECKPOINT = Container(
+    "a checkpoint", "foresolve checkpoint", 4,
+    remedy="Delete it to start over, or continue with the version that wrote it",
+)  # fmt: skip
 NAME = "checkpoint.safetensors"
 
 
@@ -37,8 +41,7 @@ class Checkpoint:
         """Replace the file by one with this state (tensors, numbers, strings, in dicts and lists)."""
         tensors: dict[str, Tensor] = {}
         packed = files.pack(state, tensors, "state")
-        document = {"kind": KIND, "schema": SCHEMA, "identity": self.identity, "state": packed}
-        files.write_bytes(self.path, files.tensor_bytes(tensors, document))
+        CHECKPOINT.write_tensors(self.path, {"identity": self.identity, "state": packed}, tensors)
 
     def check_new(self, resume: bool) -> None:
         """Refuse a file that is there, unless a run is resumed."""
@@ -48,48 +51,32 @@ class Checkpoint:
 
     def load(self) -> dict[str, Any]:
         """The state; an error where the file is damaged or of another run."""
-        tensors, document = self._read()
-        self._compare(files.field(document, "identity", dict, self.path))
-        return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)
+        state, identity = self._read()
+        self._compare(identity)
+        return state
 
     def peek(self, name: str) -> Any:
         """An entry of the state, whatever run it is of."""
-        tensors, document = self._read()
-        return files.unpack(files.field(document, "state", dict, self.path), tensors, self.path).get(name)
+        state, _ = self._read()
+        return state.get(name)
 
-    def _read(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Tensors and document of the file, if it is a checkpoint."""
-        tensors, document = files.read_tensors(self.path)
-        if not isinstance(document, dict) or document.get("kind") != KIND:
-            raise ForesolveError(f"{self.path} is not a checkpoint of foresolve")
-        if document.get("schema") != SCHEMA:
-            raise ForesolveError(
-                f"{self.path} has the schema {document.get('schema')!r}; this version of foresolve reads {SCHEMA}. "
-                "Delete it to start over, or go on with the version that wrote it"
-            )
-        return tensors, document
+    def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """State and identity, if the file is a sound checkpoint."""
+        tensors, document = CHECKPOINT.read_tensors(self.path)
+        try:
+            state = files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)
+        except RecursionError as error:
+            raise ForesolveError(f"{self.path} is damaged: it is nested too deeply") from error
+        if not isinstance(state, dict):
+            raise ForesolveError(f"{self.path} is damaged: `state` must be a dict")
+        return state, files.field(document, "identity", dict, self.path)
 
     def _compare(self, identity: dict[str, Any]) -> None:
         for section, current in self.identity.items():
             saved = files.field(identity, section, dict, self.path)
             for name in [*current, *(set(saved) - set(current))]:
                 if current.get(name) != saved.get(name):
-                    expected = f"one of the same {section}, with {name} = {_shown(current.get(name))}"
-                    where = f"{self.path}, which has {_shown(saved.get(name))}"
-                    remedy = "Choose another path, or train the model that it belongs to"
+                    expected = f"one of the same {section}, with {name} = {shown(current.get(name))}"
+                    where = f"{self.path}, which has {shown(saved.get(name))}"
+                    remedy = "Choose another path, or train what it belongs to"
                     raise checks.fail("checkpoint", expected, where, remedy)
-
-
-def identity_of(model: nn.Module, loss: Any, optimizer: Any, settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What tells runs apart."""
-    shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items() if isinstance(tensor, Tensor)}
-    return {
-        "model": {"class": type(model).__name__, **shapes},
-        "loss": {"class": type(loss).__name__},
-        "optimizer": {"class": type(optimizer).__name__},
-        "settings": settings,
-    }
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is None else repr(value)

@@ -11,10 +11,14 @@ import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.bootstrap import intervals
+from foresolve._base.drawing.palette import Role
+from foresolve._base.drawing.rendering import with_picture
 from foresolve._base.extras import need
 from foresolve._base.randomness import Seed, as_seed
 from foresolve._base.table import Table, Tabular
+from foresolve.errors import WeakReferenceWarning
 from foresolve.learning.blocks import Blocks, as_block, block_means, described
+from foresolve.learning.pictures.differences import draw_comparison
 from foresolve.learning.prediction import is_estimator
 from foresolve.learning.report import Report, check_columns, check_intervals, common_block, mean, weighted
 
@@ -57,6 +61,25 @@ class Comparison(Tabular):
     def __getitem__(self, name: str) -> Row:
         return {row.name: row for row in self.rows}[name]
 
+    def plot(self, ax: Any = None, *, roles: Mapping[str, Role] | None = None) -> Any:
+        """A forest plot of the paired differences on matplotlib axes, which are given back; better is to the right.
+
+        Where less of the measure is better (regret, errors), what is drawn is what is saved against the reference.
+
+        Parameters
+        ----------
+        ax: axes to draw on; by default those of a new figure.
+        roles: "decision-focused", "two-stage", "heuristic" or "reference" by name, for the colors.
+        """
+        return draw_comparison(self, roles, ax)
+
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.rows)} reports by {self.measure} against {self.reference!r})"
+
+    def _repr_html_(self) -> str:
+        draw = self.plot if len(self.rows) > 1 else None
+        return with_picture(super()._repr_html_(), f"differences from {self.reference}", draw)
+
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row a report."""
         pandas = need("pandas", "a table", "learn")
@@ -64,7 +87,7 @@ class Comparison(Tabular):
 
     def _table(self) -> Table:
         level = f"{self.confidence:.0%}"
-        headers = ("", "normalised regret", level, self.measure, f"less {self.reference}", level, "p")
+        headers = ("", "normalized regret", level, self.measure, f"less {self.reference}", level, "p")
         cells, regret = self._cells(), any(row.normalized_regret is not None for row in self.rows)
         if not regret:
             headers, cells = (headers[0], *headers[3:]), [(row[0], *row[3:]) for row in cells]
@@ -116,6 +139,9 @@ def compare(
     each group, or of each run of `block` instances, what is left over in the last of them. With fewer than two of
     these there is no interval, and p is 1.
 
+    Where the reference decides worse than the mean of the parameters (`report.loses_to_mean`), a `WeakReferenceWarning`
+    says so: anything looks good beside it.
+
     Examples
     --------
     >>> import torch, foresolve
@@ -135,6 +161,7 @@ def compare(
     valued = all("regret" in report.instances for report in reports.values())
     measure = measure or ("regret" if valued else "hamming")
     check_columns(reports, measure)
+    _warn_if_weak(reference, reports[reference])
     size = len(reports[reference])
     resampled = common_block(reports) if block is None else as_block("block", block, size)
     weight = reports[reference].instances.get("weight")
@@ -158,6 +185,16 @@ def compare(
     )
     shown = {"t": "t", "wilcoxon": "Wilcoxon"}[test]
     return Comparison(reference, measure, shown, confidence, rows, described(resampled, size))
+
+
+def _warn_if_weak(name: str, report: Report) -> None:
+    if report.loses_to_mean:
+        checks.warn(
+            f"the reference, {name!r}, decides worse than the mean of the parameters does (mean regret "
+            f"{report.regret:.4g} against {report.mean_regret:.4g}): anything looks good beside it. Take the best "
+            "two-stage model as the reference, or let `foresolve.study` choose it; docs/study.md",
+            WeakReferenceWarning,
+        )
 
 
 def _by_name(reports: Any) -> dict[str, Report]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from foresolve._base.randomness import generator
 
 @dataclass(frozen=True)
 class TrainingGroup:
-    """This process among those of `torch.distributed`, where it is initialised (`torchrun`); alone otherwise."""
+    """This process among those of `torch.distributed`, where it is initialized (`torchrun`); alone otherwise."""
 
     rank: int = 0
     world: int = 1
@@ -31,6 +32,14 @@ class TrainingGroup:
         if self.world == 1 or not trains:
             return module
         return DistributedDataParallel(module, device_ids=[device] if device.type == "cuda" else None)
+
+    def average(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Gradients averaged over the processes, of parameters that no wrapped module has."""
+        for parameter in parameters if self.world > 1 else ():
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            distributed.all_reduce(parameter.grad)
+            parameter.grad /= self.world
 
     def total(self, numbers: list[float], device: torch.device) -> list[float]:
         """Sums over the processes."""
@@ -65,6 +74,12 @@ class TrainingGroup:
         order = torch.randperm(count, generator=generator(seed, epoch))
         missing = -count % self.world
         return torch.cat([order, order[:missing].repeat(missing)[:missing]])[self.rank :: self.world]
+
+
+def original(model: Any) -> Any:
+    """The user's module with its own names of weights: neither one of several processes' nor compiled."""
+    inner = getattr(unwrap(model), "_orig_mod", unwrap(model))  # `torch.compile` keeps it there
+    return model if inner is model else original(inner)
 
 
 def unwrap(model: nn.Module) -> nn.Module:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,18 @@ from foresolve._base.devices import find_device
 from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.frames.alignment import in_order
 from foresolve.errors import ForesolveWarning, SolverError
-from foresolve.layers.base import Layer
 from foresolve.learning.agreement import Digest, Metric, agreement, as_metrics, measured
 from foresolve.learning.blocks import Blocks, as_block
+from foresolve.learning.deployment.certificate import feasibility_tolerance, relaxes
 from foresolve.learning.features import arranged, model_names
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
 from foresolve.learning.prediction import Model, as_model, inference, predict
 from foresolve.learning.report import COLUMNS, Report, check_intervals
 from foresolve.learning.subsets import as_dataset
+from foresolve.learning.weak_reference import mean_decision
 from foresolve.losses.base import Loss, Repair
 from foresolve.problems.base import Problem
 
@@ -66,10 +69,10 @@ def evaluate(
         its own must be.
     metrics: whether to score the predictions as well: mean squared error, and, where all true parameters are 0 or 1,
         cross-entropy (of predictions in [0, 1]) and AUC; and the worst case over ties, which costs another solve.
-    metric: one's own, `metric(x, y) -> (B,)` of the decisions and the best ones (or those on record), or a dict of such
+    metric: your own, `metric(x, y) -> (B,)` of the decisions and the best ones (or those on record), or a dict of such
         functions by name: Kendall's tau of rankings, say. They are in `report.metrics`, with intervals.
     batch_size: instances at a time.
-    block: what is resampled as one, where instances depend on each other: `None`, each by itself; a length, that many
+    block: what is resampled as one, where instances depend on each other: `None`, each alone; a length, that many
         in a row of the data's order (days), round the end to the first; or a label for each instance (weeks,
         customers), whose groups are drawn whole. Two blocks are the fewest that give an interval.
     bootstrap: resamples for the confidence intervals; 0 for none.
@@ -110,20 +113,33 @@ def evaluate(
     elif isinstance(model, nn.Module) and next(model.parameters(), None) is not None:
         data = data.to(find_device(None, model))
     scorer = _Scorer(model, rule, repair, metrics, as_metrics(metric, COLUMNS))
+    if data.has_theta:
+        scorer.constant = mean_decision(data.problem, data.theta, data.weights)
     with inference(model):
         for index in torch.arange(len(data)).split(batch_size):
             scorer.add(data[index])
     settings = {"bootstrap": bootstrap, "confidence": confidence, "seed": seed, "block": resampled}
-    return scorer.report(data.problem.exact, **settings)
+    return replace(scorer.report(data.problem.exact, **settings), keys=data.keys)
 
 
 def _ordered_block(block: Any, data: DecisionDataset) -> Block:
     """What is resampled as one; instances in a row mean little where the order was drawn."""
-    block = as_block("block", block, len(data))
+    block = as_block("block", _labels(block, data), len(data))
     if isinstance(block, int) and bool((data.positions.diff() < 0).any()):
         message = f"`block={block}` takes {block} instances in a row, but this part of the data was shuffled. Split it "
         message += "with `data.split(..., shuffle=False)`, or give a label for each instance"
         checks.warn(message, ForesolveWarning)
+    return block
+
+
+def _labels(block: Any, data: DecisionDataset) -> Any:
+    """Labels in the order of the data: with an index by key, otherwise by position, if that is still the caller's."""
+    if hasattr(block, "iloc") and data.keys is not None:
+        return in_order("block", block, data.keys)
+    several = isinstance(block, Iterable) and not isinstance(block, str | bytes)
+    if several and data.origin is not None and data.origin.order is not None:
+        remedy = "Give a pandas Series with the index of the features, whose rows were put into the order of the index"
+        raise checks.fail("block", "labels by key for data that came from frames", type(block).__name__, remedy)
     return block
 
 
@@ -154,6 +170,7 @@ class _Scorer:
         self.model, self.rule, self.repair, self.metrics, self.own = model, rule, repair, metrics, own
         self.targets: Digest | None = None  # of decisions on record, which have no value to be known by
         self.columns: dict[str, list[np.ndarray]] = {}
+        self.constant: Tensor | None = None  # the decision for the mean of the parameters
         self.infeasible = 0  # under constraints that theta makes, and left as they were
         self.seconds = {"prediction": 0.0, "decision": 0.0}
         self.pairs: list[tuple[np.ndarray, np.ndarray]] | None = []  # of scores and labels, while all labels are 0/1
@@ -187,6 +204,9 @@ class _Scorer:
         value = batch.problem.objective(x, batch.theta)
         regret = best.double() - value.double()
         self._put(value=value, optimum=best, regret=regret)
+        if self.constant is not None:
+            constant = self.constant.to(batch.theta).expand(len(batch), -1)
+            self._put(mean_regret=best.double() - batch.problem.objective(constant, batch.theta).double())
         if self.metrics:
             self._ties(theta_hat, batch, x, regret)
             self._predictions(theta_hat.double(), batch.theta.double())
@@ -211,9 +231,9 @@ class _Scorer:
         fixed = "fixed" in batch.problem.traits
         if (fixed and self.rule is None) or not (fixed or batch.has_theta):  # nothing to find out, or to compare with
             return x
-        relaxed = isinstance(self.rule, Layer)  # layers leave integrality aside
+        relaxed = relaxes(self.rule)
         truth = batch.problem.at(batch.theta) if batch.has_theta else batch.problem
-        tol = max(1e-6, 4 * torch.finfo(x.dtype).eps * float(x.abs().max()))  # rounding in x's own dtype breaks no row
+        tol = feasibility_tolerance(x)
         feasible = truth.check(x, tol, relaxed=relaxed).feasible.to(x.device)
         self._put(feasible=feasible)
         if not fixed and self.repair is None:
@@ -258,7 +278,7 @@ class _Scorer:
         if self.infeasible:
             checks.warn(
                 f"{self.infeasible} of {count} decisions under predicted constraints are infeasible under the truth: "
-                "what they are worth, and their regret, mean little. Say what is carried out instead: "
+                "their value and regret mean little. Declare what is carried out instead: "
                 "`evaluate(..., repair=...)`",
                 ForesolveWarning,
             )

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.inputs import as_table, map_tables, mismatch
+from foresolve.data.inputs import as_table, label_texts, map_tables, mismatch
 from foresolve.models.reference import Reference
 from foresolve.models.scikit_learn import fitted_names
 
@@ -38,7 +38,8 @@ def select_columns(features: Any, names: tuple[str, ...] | None) -> Any:
     if names is None or not hasattr(features, "columns"):
         return features
     arrow = hasattr(features, "column_names")
-    given = {str(name): name for name in (features.column_names if arrow else features.columns)}
+    labels = list(features.column_names if arrow else features.columns)
+    given = dict(zip(label_texts(labels), labels, strict=True))
     found = mismatch(list(given), names)
     if found:
         remedy = "" if set(names) - set(given) else "Select them, `frame[list(policy.feature_names)]`"

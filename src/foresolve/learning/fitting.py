@@ -16,6 +16,7 @@ from foresolve._base import checks
 from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.solutions import Failure
+from foresolve.learning.distributed import unwrap
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.features import arranged
 from foresolve.learning.history import History
@@ -25,6 +26,7 @@ from foresolve.learning.options import Monitor, Options, Schedule
 from foresolve.learning.prediction import is_estimator
 from foresolve.learning.stages import train_once, train_twice
 from foresolve.learning.subsets import as_dataset
+from foresolve.learning.weak_reference import warn_if_weak
 from foresolve.losses.base import FROM_DECISIONS, Loss
 from foresolve.losses.prediction import OF_PREDICTION
 from foresolve.models.reference import Baseline
@@ -56,7 +58,7 @@ def fit(
     progress: bool | Callable[[History], Any] | None = None,
     on_failure: Failure = "raise",
 ) -> History:
-    r"""Train a model, in place, to minimise the mean of a loss; or fit a baseline.
+    r"""Train a model, in place, to minimize the mean of a loss; or fit a baseline.
 
     Parameters
     ----------
@@ -71,25 +73,29 @@ def fit(
     train: with the best decisions under the truth, which are worked out first where the loss needs them; or a `Subset`
         of a data set.
     valid: scored before training and after each epoch, by `monitor`. The model ends with the weights that scored best:
-        those that it came with, and a `NoImprovementWarning`, where no epoch was better.
+        those that it came with, and a `NoImprovementWarning`, where no epoch was better. Where a baseline, or a model
+        trained on a loss of prediction, then decides worse than the mean of the training parameters (by more than
+        three standard errors), a `WeakReferenceWarning` says that it is no reference to compare with.
     epochs, batch_size: `batch_size` is that of each process, where there are several. "auto" tries 8, 32 and 128.
     lr, optimizer: by default Adam, with the learning rate of the loss, `loss.lr`: 0.01 for predictions, 0.001 for
-        decisions. An optimizer is an instance, a class (made with `lr`), or a function of the parameters. `lr="auto"`
+        decisions. An optimizer is an instance, a class (made with `lr`), or a function of the parameters.
+        It trains the parameters of the model, and those of the loss, such as a `gamma` that is an `nn.Parameter`, of
+        which no step takes more than half. An instance trains what it was made for. `lr="auto"`
         tries 0.0001, 0.0003, ..., 0.1. What is "auto" is chosen by short trainings of copies, which cost about half of
         a whole one, by what `monitor` says on `valid`; `History.chosen` has the numbers.
-    scheduler: an instance, or a function of the optimiser; one step an epoch. By default half a cosine from `lr` to 0
+    scheduler: an instance, or a function of the optimizer; one step an epoch. By default half a cosine from `lr` to 0
         over `epochs`, where no `optimizer` is given; `None` for a constant rate.
     anneal: a function from progress (0 in the first epoch, 1 in the last) to the `gamma` of the layers in the loss, for
         example `schedules.geometric(10, 0.1)` or `lambda p: RelativeGamma(1 - 0.9 * p)`; or a dict of such functions by
         attribute, `{"sigma": ...}`. The layers keep the last value.
     gamma: "auto" tries 0.1, 0.3, 1 and 3 times what the smoothed layers of the loss smooth by; they keep the best.
     warm_start: "two-stage" learns predictions first, by `MSE` (`CrossEntropy` for a model whose head is "probability"),
-        and goes on with `loss` from there: the same as two calls of `fit` with these arguments, where the first takes
+        and continues with `loss` from there: the same as two calls of `fit` with these arguments, where the first takes
         no `anneal` and `gamma`. Or a loss of prediction of your own, such as `LogMSE()`. `History.warm_start` is the
         first stage, whose checkpoint is a file of its own beside the other, "warm_start-...".
     patience: stop after this many epochs without a better validation. By default half of `epochs` (at least 5)
         where there is validation data; `None` for never.
-    monitor: "regret" (normalised, of exact decisions), the default where the truth is known; "agreement", the default
+    monitor: "regret" (normalized, of exact decisions), the default where the truth is known; "agreement", the default
         where only decisions are: the mean distance of their entries to those on record, each in units of its range
         over `valid`, so the share that differs (Hamming) where entries are 0 or 1, the smaller the better; or "loss",
         the default where `theta` makes constraints and the loss has no `repair`.
@@ -107,7 +113,7 @@ def fit(
         count it in `History.skipped`.
 
     Ctrl-C ends training without an error: the checkpoint is that of the last whole epoch, `History.interrupted` is
-    set, and the model has its best weights (with `valid`) or its last. Where `torch.distributed` is initialised
+    set, and the model has its best weights (with `valid`) or its last. Where `torch.distributed` is initialized
     (`torchrun`), each process takes its share of every epoch and gradients are averaged (DistributedDataParallel); the
     first one writes the checkpoint.
 
@@ -139,7 +145,10 @@ def fit(
         raise checks.fail("model", "an nn.Module, a Baseline or an estimator", *_not_a_model(model))
     loss = as_loss(loss, train.problem)
     training = train_once if options.warm_start is None else train_twice
-    return training(model, loss, train, valid, options)
+    history = training(model, loss, train, valid, options)
+    if isinstance(loss, OF_PREDICTION) and len(history) and not history.interrupted:
+        warn_if_weak(unwrap(model), train, valid)
+    return history
 
 
 def _fit_baseline(
@@ -158,13 +167,15 @@ def _fit_baseline(
         raise checks.fail("train", expected, "decisions alone", f"Train a module with {FROM_DECISIONS}")
     model.check_weights(train)
     began = time.perf_counter()
-    model.fit(train)
+    model.fit(train, valid) if model.uses_valid else model.fit(train)  # type: ignore[call-arg]
     seconds = time.perf_counter() - began
     history = History(planned=1)
     scores = {} if valid is None else _validated(model, valid)
     if valid is not None:
         history.best_epoch, history.monitor = 1, "regret" if valid.has_theta else "agreement"
     history.append(train_loss=_training_error(model, train), **scores, seconds=seconds, skipped=0)
+    if model.uses_theta:
+        warn_if_weak(model, train, valid)
     if callable(options.progress):
         options.progress(history)
     return history

@@ -1,44 +1,54 @@
-"""What happened in training."""
+"""The course of a training."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields
+from html import escape
 from typing import Any
 
+from foresolve._base.drawing.rendering import with_picture
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError
+from foresolve.learning.pictures.curves import SHARES, draw_history
 
-COLUMNS = ("train_loss", "valid_loss", "valid_regret", "valid_distance", "seconds", "gamma", "lr", "skipped")
+OF_SOLVERS = ("solver_seconds", "solver_iterations", "unconverged")
+COLUMNS = (
+    "train_loss", "valid_loss", "valid_regret", "valid_distance", "valid_mse", "seconds", "gamma", "lr", "skipped",
+    *OF_SOLVERS,
+)  # fmt: skip
 VALIDATED = {"regret": "valid_regret", "agreement": "valid_distance", "loss": "valid_loss"}
-# What validation was by: what it is called, its column and its unit.
-SHARES = (("validation regret", "valid_regret", "normalised regret (%)"),
-          ("validation distance", "valid_distance", "distance to decisions on record (%)"))  # fmt: skip
 
 
 @dataclass
 class History:
     """One entry an epoch in each list; JSON takes it as `to_dict()`, pandas as `to_frame()`, matplotlib as `plot()`.
 
-    Epoch 0 are the weights before training, the first epoch is 1: `valid_regret[e - 1]` belongs to epoch `e`.
+    Histories are equal where all but the times is: a training that was stopped and went on has that of one without a
+    break. Epoch 0 are the weights before training, the first epoch is 1: `valid_regret[e - 1]` belongs to epoch `e`.
 
     Attributes
     ----------
     train_loss: the mean over the epoch, while the weights changed.
     valid_loss: the mean after the epoch; `None` unless it was monitored.
-    valid_regret: normalised (`sum regret / sum |best value|`) after the epoch, of exact decisions; `None` unless it was
+    valid_regret: normalized (`sum regret / sum |best value|`) after the epoch, of exact decisions; `None` unless it was
         monitored.
     valid_distance: of decisions to those on record after the epoch, the mean over entries, each in units of its range
         over the validation decisions: the share that differs where entries are 0 or 1; `None` unless agreement was
         monitored.
+    valid_mse: mean squared error of predictions after the epoch, which may rise while decisions get better; `None`
+        without validation, and where the true parameters are not known.
     seconds: of training and validation together.
     gamma: what `anneal` set the smoothing to; `None` where it is not annealed, or where it follows the data.
     lr: the learning rate of the first parameter group.
     skipped: how many instances a solver failed on (`on_failure="skip"`).
+    solver_seconds, solver_iterations: of the forward solves in an epoch, in this process, as
+        `foresolve.layers.solver_statistics` counts them; `None` for a baseline, and in files of earlier versions.
+    unconverged: how many of the instances that they solved did not reach their tolerance.
     left_out: how many training instances have no best decision and were never used (`on_failure="skip"`).
     planned: the number of epochs that were asked for.
     monitor: what was monitored, "regret", "agreement" or "loss"; `None` without validation.
-    start: the monitored number of epoch 0, before training; `None` without validation.
+    start, start_mse: the monitored number and the squared error of epoch 0, before training; `None` without validation.
     best_epoch: that of the smallest monitored number, whose weights the model has at the end; 0 where no epoch was
         better than the start; `None` without validation.
     stopped_early: whether `patience` ran out.
@@ -53,14 +63,19 @@ class History:
     valid_loss: list[float | None] = field(default_factory=list)
     valid_regret: list[float | None] = field(default_factory=list)
     valid_distance: list[float | None] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
+    valid_mse: list[float | None] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list, compare=False)
     gamma: list[float | None] = field(default_factory=list)
     lr: list[float | None] = field(default_factory=list)
     skipped: list[int] = field(default_factory=list)
+    solver_seconds: list[float | None] = field(default_factory=list, compare=False)
+    solver_iterations: list[int | None] = field(default_factory=list)
+    unconverged: list[int | None] = field(default_factory=list)
     left_out: int = 0
     planned: int = 0
     monitor: str | None = None
     start: float | None = None
+    start_mse: float | None = None
     best_epoch: int | None = None
     stopped_early: bool = False
     interrupted: bool = False
@@ -96,6 +111,8 @@ class History:
     def from_dict(cls, document: Any) -> History:
         """What `to_dict` gave; an error where it did not."""
         known = {item.name: item for item in fields(cls)}
+        if isinstance(document, dict) and isinstance(document.get("train_loss"), list):  # of an earlier version
+            document = dict.fromkeys(OF_SOLVERS, [None] * len(document["train_loss"])) | document
         if not isinstance(document, dict) or set(document) != set(known):
             raise ForesolveError("a history must have the entries " + ", ".join(known))
         lists = [document[name] for name in COLUMNS]
@@ -115,57 +132,39 @@ class History:
         table = {name: getattr(self, name) for name in COLUMNS}
         first = 1
         if self.monitor is not None and self.start is not None:
-            first, watched = 0, VALIDATED[self.monitor]
-            table = {name: [self.start if name == watched else None, *column] for name, column in table.items()}
+            first, starts = 0, {"valid_mse": self.start_mse, VALIDATED[self.monitor]: self.start}
+            table = {name: [starts.get(name), *column] for name, column in table.items()}
         return pandas.DataFrame(table, index=pandas.RangeIndex(first, len(self) + 1, name="epoch"))
 
     def plot(self, ax: Any = None) -> Any:
-        """Losses, and validated decisions on an axis of their own, over epochs; returns the matplotlib axes."""
-        if ax is None:
-            ax = need("matplotlib.figure", "a plot", "plot").Figure(layout="constrained").subplots()
-        epochs = range(1, len(self) + 1)
-        handles = ax.plot(epochs, self.train_loss, label="training loss")
-        if any(value is not None for value in self.valid_loss):
-            handles += ax.plot(*self._from_start("valid_loss"), label="validation loss")
-        ax.set_xlabel("epoch")
-        ax.set_ylabel("loss")
-        for label, column, unit in SHARES:
-            shares = getattr(self, column)
-            if any(value is not None for value in shares):
-                right = ax.twinx()
-                places, numbers = self._from_start(column)
-                handles += right.plot(places, [100 * v for v in numbers], color="tab:red", label=label)
-                right.set_ylabel(unit)
-        if self.best_epoch is not None:
-            handles += [ax.axvline(self.best_epoch, color="grey", linestyle=":", label="best epoch")]
-        ax.legend(handles=handles)
-        return ax
+        """Learning curves on matplotlib axes, which are given back: what was monitored, from before training on.
 
-    def _from_start(self, column: str) -> tuple[list[int], list[float]]:
-        """Epochs and numbers of a validated column, with epoch 0 where it is known."""
-        values, first = getattr(self, column), 1
-        if self.start is not None and self.monitor is not None and column == VALIDATED[self.monitor]:
-            values, first = [self.start, *values], 0
-        return list(range(first, first + len(values))), [_number(v) for v in values]
+        The error of predictions, where it is known, has the axis on the right: it may rise while regret falls.
+        `foresolve.learning.plot_learning` puts several trainings side by side.
+        """
+        return draw_history(self, ax)
 
-    def _repr_png_(self) -> bytes | None:
-        """A notebook shows the plot, where matplotlib is there."""
-        import io
+    def curve(self, column: str) -> tuple[list[int], list[float]]:
+        """Epochs and numbers of a column, with epoch 0 where it is known."""
+        values, start = getattr(self, column), None
+        if column == "valid_mse":
+            start = self.start_mse
+        elif self.monitor is not None and column == VALIDATED[self.monitor]:
+            start = self.start
+        if start is None:
+            return list(range(1, len(values) + 1)), [_number(v) for v in values]
+        return list(range(len(values) + 1)), [_number(v) for v in [start, *values]]
 
-        try:
-            figure = self.plot().figure
-        except ImportError:
-            return None
-        target = io.BytesIO()
-        figure.savefig(target, format="png")
-        return target.getvalue()
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a line, and the plot where matplotlib is there."""
+        return with_picture(f"<code>{escape(repr(self))}</code>", "learning curves", self.plot if len(self) else None)
 
     def __repr__(self) -> str:
         if not len(self):
             return f"History(no epochs{', interrupted' if self.interrupted else ''})"
         parts = [_epochs(self), f"loss {self.train_loss[-1]:.4g}"]
         if self.best_epoch is not None:
-            shares = {column: label for label, column, _ in SHARES}
+            shares = {column: label for column, (label, _) in SHARES.items()}
             column = VALIDATED[self.monitor or "loss"]
             what = (
                 f"{shares.get(column, 'validation loss')} {_number(self.best):{'.2%' if column in shares else '.4g'}}"
@@ -177,6 +176,8 @@ class History:
         parts.append(f"{sum(self.seconds):.3g} s")
         if sum(self.skipped):
             parts.append(f"{sum(self.skipped)} skipped")
+        late = sum(count or 0 for count in self.unconverged)
+        parts += [f"{late} not solved to tolerance"] * (late > 0)
         parts += ["stopped early"] * self.stopped_early + ["interrupted"] * self.interrupted
         return f"History({', '.join(parts)})"
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from foresolve._base import checks
+from foresolve._base.locks import NAME, WriterLock
+from foresolve._base.log import log
 from foresolve._base.progress import reporting
 from foresolve._base.randomness import own_randomness
+from foresolve._base.reading import one_line
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, NoImprovementWarning, SolverError
 from foresolve.learning.checkpoint import Checkpoint
+from foresolve.learning.distributed import original
 from foresolve.learning.history import History
+from foresolve.learning.resuming import check_loaded
 from foresolve.learning.steps import Trainer
+from foresolve.solvers.statistics import solver_statistics
 
 NEGLIGIBLE = 1e-6  # a regret, or a share of entries, that no training need lower: the rounding of single precision
 
@@ -46,6 +53,19 @@ class TrainingLoop:
         self.file, self.history, self.name = file, history, name
         self.best, self.best_state = math.inf, None
 
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Nobody else writes the checkpoint meanwhile."""
+        if self.file is None or self.trainer.group.rank != 0:
+            yield
+            return
+        path = self.file.path
+        lock = WriterLock(path.with_name(f".{path.name}{NAME}"), path, "give another `checkpoint`")
+        try:
+            yield
+        finally:
+            lock.release()
+
     def start(self) -> None:
         """Resume from the checkpoint, or write the first one: there always is one to go back to."""
         if self.file is None:
@@ -60,10 +80,12 @@ class TrainingLoop:
             history = History.from_dict(state["history"])
             self.trainer.load_state(state)
             self.best, self.best_state = float(state["best"]), state["best_state"]
-        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, ForesolveError) as error:
-            raise ForesolveError(f"{self.file.path} does not hold the state of this run: {error}") from error
+            check_loaded(original(self.trainer.module), self.trainer.optimizer, self.best_state)
+        except Exception as error:  # whatever torch makes of a state that is none
+            raise ForesolveError(f"{self.file.path} does not hold the state of this run: {one_line(error)}") from error
         history.planned, history.left_out, history.interrupted = self.history.planned, self.history.left_out, False
         self.history = history
+        log.info("%s: continues after epoch %d, from %s", self.name, len(history), self.file.path)
         self.trainer.group.wait()
 
     def run(self) -> History:
@@ -76,7 +98,7 @@ class TrainingLoop:
             except KeyboardInterrupt:
                 self.history.interrupted = True
         if self.best_state is not None:
-            self.trainer.module.load_state_dict(self.best_state)
+            original(self.trainer.module).load_state_dict(self.best_state)
         self._warn_of_start()
         return self.history
 
@@ -86,6 +108,7 @@ class TrainingLoop:
             return
         try:
             self.history.start = self.trainer.validate(self.valid)
+            self.history.start_mse = self.trainer.valid_mse
         except SolverError:
             if self.options.on_failure == "raise":
                 raise
@@ -96,7 +119,7 @@ class TrainingLoop:
         """Keep the weights where they validate better than all before."""
         if score < self.best:
             self.best, self.history.best_epoch = score, epoch
-            self.best_state = copy.deepcopy(self.trainer.module.state_dict())
+            self.best_state = copy.deepcopy(original(self.trainer.module).state_dict())
 
     def _warn_of_start(self) -> None:
         """Where training was for nothing, though there was something to gain."""
@@ -107,7 +130,7 @@ class TrainingLoop:
         checks.warn(
             f"none of {len(history)} epochs validated better than the weights before training "
             f"({self.options.monitor} {self.best:.4g}, at best {min(monitored):.4g} after an epoch): "
-            "the model has the weights it came with. Lower `lr`, or take another loss; docs/choosing.md",
+            "the initial weights are restored. Lower `lr`, or take another loss; docs/choosing.md",
             NoImprovementWarning,
         )
 
@@ -119,24 +142,40 @@ class TrainingLoop:
                 break
             began = time.perf_counter()
             lr = float(trainer.optimizer.param_groups[0]["lr"])
-            train_loss = trainer.epoch(epoch)
-            score = None if self.valid is None else trainer.validate(self.valid)
+            with solver_statistics(calls=False) as solved:
+                train_loss = trainer.epoch(epoch)
+                score = None if self.valid is None else trainer.validate(self.valid)
             self._step_scheduler(train_loss if score is None else score)
             history.append(
                 train_loss=train_loss,
                 valid_loss=score if monitor == "loss" else None,
                 valid_regret=score if monitor == "regret" else None,
                 valid_distance=score if monitor == "agreement" else None,
+                valid_mse=trainer.valid_mse,
                 seconds=time.perf_counter() - began,
                 gamma=trainer.gamma,
                 lr=lr,
                 skipped=trainer.skipped,
+                solver_seconds=solved.seconds,
+                solver_iterations=solved.iterations,
+                unconverged=solved.unconverged,
             )
+            log.info("%s", self._told(epoch, score))
             if score is not None:
                 self._remember(score, epoch + 1)
             history.stopped_early = self._out_of_patience() and len(history) < self.options.epochs
             self._save()
             report(history)
+
+    def _told(self, epoch: int, score: float | None) -> str:
+        """An epoch in a line."""
+        history = self.history
+        scored = "" if score is None else f", {self.options.monitor} {score:.6g}"
+        return (
+            f"{self.name}: epoch {epoch + 1} of {self.options.epochs}, loss {history.train_loss[-1]:.6g}{scored}; "
+            f"{history.seconds[-1]:.2f} s, {history.solver_seconds[-1]:.2f} s of them in solvers, "
+            f"{history.solver_iterations[-1]} iterations, {history.unconverged[-1]} not solved to tolerance"
+        )
 
     def _out_of_patience(self) -> bool:
         best, patience = self.history.best_epoch, self.options.patience_for(self.valid, self.trainer.anneals)
@@ -156,3 +195,4 @@ class TrainingLoop:
         if self.trainer.group.rank == 0:
             best = None if self.best_state is None else dict(self.best_state)
             self.file.save(state | {"history": self.history.to_dict(), "best": self.best, "best_state": best})
+            log.debug("%s: wrote %s", self.name, self.file.path)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from foresolve.data.batch import Batch
 from foresolve.problems.base import Problem
 
 # Of the truth in units of its largest entry, against the prediction in units of its own: what breaks ties.
@@ -82,3 +83,11 @@ def worst_decision(problem: Problem, theta_hat: Tensor, theta: Tensor, x: Tensor
 def _unit(gains: Tensor) -> Tensor:
     size = gains.abs().amax(-1, keepdim=True)
     return gains / torch.where(size > 0, size, 1.0)
+
+
+def squared_error(theta_hat: Tensor, batch: Batch, weight: Tensor) -> tuple[float, float]:
+    """Of predictions, weighted, and the weights; nothing where the true parameters are not known."""
+    if not batch.has_theta or batch.theta.layout != torch.strided:
+        return 0.0, 0.0
+    gap = (theta_hat - batch.theta.to(theta_hat)).double().square().reshape(len(batch), -1).mean(-1)
+    return float((weight * gap).sum()), float(weight.sum())

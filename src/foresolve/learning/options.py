@@ -1,4 +1,4 @@
-"""What `fit` can be told, and whether it makes sense."""
+"""The options of `fit`, checked."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.data.fingerprint import fingerprint
 from foresolve.data.solutions import Failure
 from foresolve.learning.history import History
+from foresolve.learning.identity import function_digest
 from foresolve.losses.base import Loss
 
 Monitor = Literal["regret", "agreement", "loss"]
@@ -151,20 +152,21 @@ class Options:
         """Whether a bar is shown: never where a function gets the progress, and `None` for a terminal only."""
         return False if callable(self.progress) else self.progress
 
-    def optimizer_for(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The one that was given, or made for the parameters that train."""
+    def optimizer_for(self, model: nn.Module, loss: nn.Module | None = None) -> torch.optim.Optimizer:
+        """The one that was given, or made for the parameters that train: the model's, and those that the loss has."""
         parameters = [p for p in model.parameters() if p.requires_grad]
         if not parameters:
             raise checks.fail("model", "one with parameters to train", f"{type(model).__name__}, which has none")
+        trained = parameters + [p for p in ([] if loss is None else loss.parameters()) if p.requires_grad]
         make = torch.optim.Adam if self.optimizer is None else self.optimizer
         if isinstance(make, torch.optim.Optimizer):
             optimizer = make
         elif isinstance(make, type):
-            optimizer = _made("optimizer", make, parameters, lr=self.lr)
+            optimizer = _made("optimizer", make, trained, lr=self.lr)
         else:
-            optimizer = make(parameters)
+            optimizer = make(trained)
         if not isinstance(optimizer, torch.optim.Optimizer):
-            raise checks.fail("optimizer", "an optimiser, or a function that makes one", type(optimizer).__name__)
+            raise checks.fail("optimizer", "an optimizer, or a function that makes one", type(optimizer).__name__)
         if isinstance(optimizer, torch.optim.LBFGS):
             raise checks.fail(
                 "optimizer", "one that steps without a closure", "LBFGS", "For example `torch.optim.Adam`"
@@ -176,7 +178,7 @@ class Options:
         return optimizer
 
     def scheduler_for(self, optimizer: torch.optim.Optimizer) -> Any:
-        """The one that was given, or made for the optimiser; `None` where there is none."""
+        """The one that was given, or made for the optimizer; `None` where there is none."""
         make = self.scheduler
         if make == "auto":
             make = self._falling if self.optimizer is None else None
@@ -194,13 +196,14 @@ class Options:
         return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: (1 + math.cos(math.pi * done / epochs)) / 2)
 
     def identity(self, instances: int, weights: Tensor | None = None) -> dict[str, Any]:
-        """What a run must have in common with the one that it resumes; the optimiser's state brings its own `lr`."""
+        """What a run must have in common with the one that it resumes; the optimizer's state brings its own `lr`."""
         names: dict[str, Any] = {"seed": self.seed, "batch_size": self.batch_size, "instances": instances}
         names |= {"monitor": self.monitor, "weights": None if weights is None else fingerprint(weights)[:16]}
         if self.warm_start is not None:
             names["warm_start"] = (
                 self.warm_start if isinstance(self.warm_start, str) else type(self.warm_start).__name__
             )
+        names |= {"clip": self.clip} | {f"anneal {name}": function_digest(s) for name, s in self.schedules.items()}
         return names if self.optimizer is not None else names | {"lr": self.lr}
 
 
@@ -209,7 +212,7 @@ def _steps(value: Any) -> bool:
 
 
 def _check_maker(name: str, value: Any, kind: type, example: str) -> None:
-    """Refuse what neither is an optimiser or scheduler nor makes one."""
+    """Refuse what neither is an optimizer or scheduler nor makes one."""
     expected = f"an instance, a class or a function that makes one, such as `{example}`"
     if isinstance(value, type):
         if not issubclass(value, kind):
@@ -223,7 +226,7 @@ def _made(name: str, kind: type, *arguments: Any, **keywords: Any) -> Any:
     try:
         return kind(*arguments, **keywords)
     except (TypeError, ValueError) as error:
-        given = "the parameters and `lr`" if keywords else "the optimiser"
+        given = "the parameters and `lr`" if keywords else "the optimizer"
         remedy = "Give a function that makes it, with all it needs"
         raise checks.fail(
             name, f"a class that can be made with {given}", f"{kind.__name__}: {error}", remedy

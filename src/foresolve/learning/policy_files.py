@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from foresolve._base import files
-from foresolve._base.extras import need
-from foresolve.errors import ForesolveError
+from foresolve._base import checks, files, reading
+from foresolve._base.container import Container
+from foresolve.data.frames.reader import FrameReader
+from foresolve.errors import ForesolveError, ForesolveWarning
+from foresolve.learning.deployment.training_statistics import TrainingStatistics
+from foresolve.learning.distributed import original
+from foresolve.learning.estimator_files import estimator_contents, load_estimator, load_scikit_learn
 from foresolve.learning.registry import build, describe_model, describe_problem, restore_problem
 from foresolve.learning.transformed import Transformed
 from foresolve.models.open_scaling import make_room
-from foresolve.models.reference import Reference
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.problems.base import Problem
 
-KIND, SCHEMA, NAME = "foresolve policy", 2, "policy.json"
+# The second did not hold how frames are read, what is known of training, and the record; the third had no checksum.
+POLICY = Container("a policy", "foresolve policy", 4, older=(2, 3))
+NAME = "policy.json"
 _FILE = re.compile(r"(weights-[0-9a-f]{16}\.safetensors|(estimator|transformer)-[0-9a-f]{16}\.skops)")
 
 
@@ -31,6 +39,9 @@ class Stored(NamedTuple):
     problem: Problem
     own_rule: bool
     feature_names: tuple[str, ...] | None
+    reader: FrameReader | None
+    statistics: TrainingStatistics | None
+    record: dict[str, Any]
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -41,26 +52,69 @@ def write(folder: Path, policy: Stored, *, with_problem: bool) -> None:
     tensors: dict[str, Tensor] = {}
     config = _problem_section(policy.problem) if with_problem else None
     document: dict[str, Any] = {
-        "kind": KIND,
-        "schema": SCHEMA,
         "model": _model_section(policy.model, tensors),
         "problem": None if config is None else files.pack(config, tensors, "problem"),
         "problem_class": type(policy.problem).__name__,
+        "parameters": _parameters(policy.problem),
         "rule": "custom" if policy.own_rule else "solve",
         "feature_names": None if policy.feature_names is None else list(policy.feature_names),
+        "reader": None if policy.reader is None else policy.reader.config(),
+        "statistics": None
+        if policy.statistics is None
+        else files.pack(policy.statistics.config(), tensors, "training"),
+        "record": policy.record,
     }
-    contents = {"weights": (files.tensor_bytes(tensors), "safetensors"), **_estimators(policy.model)}
+    contents = {"weights": (files.tensor_bytes(tensors), "safetensors"), **estimator_contents(policy.model)}
+    _tell(folder, policy)
     document["files"] = {}
     for name, (content, suffix) in contents.items():
         digest = hashlib.sha256(content).hexdigest()
-        entry = {"name": f"{name}-{digest[:16]}.{suffix}", "sha256": digest}
+        entry = {"name": f"{name}-{digest[:16]}.{suffix}", "sha256": digest, "bytes": len(content)}
         files.write_bytes(folder / entry["name"], content)
         document["files"][name] = entry
-    files.write_bytes(folder / NAME, json.dumps(document, indent=1).encode())
+    POLICY.write(folder / NAME, document)
     current = {entry["name"] for entry in document["files"].values()}
     for path in folder.iterdir():
         if _FILE.fullmatch(path.name) and path.name not in current:
             path.unlink(missing_ok=True)
+
+
+def _tell(folder: Path, policy: Stored) -> None:
+    """Warn, before anything is written, of what the folder will not hold, and say what `load` wants instead."""
+    lacking = missing_parts(policy.model)
+    if policy.own_rule:
+        lacking["rule"] = "nothing of its `rule`, which is a function"
+    if lacking:
+        wanted = ", ".join(f"{name}=..." for name in lacking)
+        checks.warn(
+            f"{folder} does not hold all that a decision needs: it has {', and '.join(lacking.values())}. Load it with "
+            f"`Policy.load(folder, {wanted})`",
+            ForesolveWarning,
+        )
+
+
+def missing_parts(model: Any) -> dict[str, str]:
+    """What of a model a folder cannot hold, in words, by the argument of `load` that wants it."""
+    model = original(model)
+    if isinstance(model, Transformed):
+        return missing_parts(model.model)
+    if isinstance(model, ScikitLearn) or describe_model(model) is not None:
+        return {}
+    name = type(model).__name__
+    if isinstance(model, nn.Module):
+        return {"model": f"the weights of its {name}, but not its code: it is, or holds, none of foresolve's models"}
+    return {"model": f"nothing of its model, a {name} that is no module"}
+
+
+def checked_record(record: Any) -> dict[str, Any]:
+    """A record as JSON has it."""
+    try:
+        document = json.loads(json.dumps(record if not isinstance(record, Mapping) else dict(record)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise checks.fail("record", "of numbers, text, lists and dicts, as JSON has them", str(error)) from error
+    if not isinstance(document, dict):
+        raise checks.fail("record", "a dict", type(record).__name__)
+    return document
 
 
 def _problem_section(problem: Problem) -> dict[str, Any]:
@@ -74,6 +128,7 @@ def _problem_section(problem: Problem) -> dict[str, Any]:
 
 
 def _model_section(model: Any, tensors: dict[str, Tensor]) -> dict[str, Any]:
+    model = original(model)
     if isinstance(model, Transformed):
         return {"class": "Transformed", "model": _model_section(model.model, tensors)}
     name, config = type(model).__name__, describe_model(model)
@@ -85,66 +140,64 @@ def _model_section(model: Any, tensors: dict[str, Tensor]) -> dict[str, Any]:
     return described | {"reference": False, "config": fitted}
 
 
-def _estimators(model: Any) -> dict[str, tuple[bytes, str]]:
-    """What of a model is scikit-learn's, by the name of its file."""
-    contents = {}
-    if isinstance(model, Transformed):
-        contents["transformer"] = (_skops(model.transformer), "skops")
-        model = model.model
-    for part in _regressors(model):
-        if part._fitted is None:
-            raise ForesolveError("the ScikitLearn baseline has not been fitted: there is nothing to save")
-        if "estimator" in contents:
-            raise ForesolveError(f"{type(model).__name__} has several regressors of scikit-learn; a policy holds one")
-        contents["estimator"] = (_skops(part.fitted), "skops")
-    return contents
-
-
-def _regressors(model: Any) -> list[ScikitLearn]:
-    """The model itself, or those in a model of ours that wraps them."""
-    if isinstance(model, ScikitLearn):
-        return [model]
-    parts = [getattr(model, name) for name in model.wraps] if isinstance(model, Reference) else []
-    return [regressor for part in parts for regressor in _regressors(part)]
-
-
-def _skops(estimator: Any) -> bytes:
-    """The estimator, if skops holds everything in it safe to load."""
-    library = need("skops.io", "saving a scikit-learn model", "learn")
-    content = library.dumps(estimator)
-    unsafe = library.get_untrusted_types(data=content)
-    if unsafe:
-        raise ForesolveError(
-            f"{type(estimator).__name__} cannot be saved so that it is safe to load: skops does not trust "
-            f"{', '.join(unsafe)}. For forests, `RandomForest` can"
-        )
-    return content
-
-
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
 def read(folder: Path, model: Any, problem: Problem | None) -> Stored:
     """The policy in a folder; `model` and `problem` are the caller's, where the folder does not hold them."""
     path = folder / NAME
-    document = files.read_json(path)
-    if not isinstance(document, dict) or document.get("kind") != KIND:
-        raise ForesolveError(f"{path} is not a policy of foresolve")
-    if document.get("schema") != SCHEMA:
-        schema = document.get("schema")
-        raise ForesolveError(f"{path} has the schema {schema!r}; this version of foresolve reads {SCHEMA}")
-    try:
+    document = POLICY.read(path)
+    with reading.understood(path):
         tensors, _ = files.read_tensors(_file(document, "weights", folder, path))
         if problem is None:
             problem = _load_problem(document, tensors, path)
+        elif "parameters" in document:
+            _check_parameters(files.field(document, "parameters", dict, path), problem, path)
         model = _load_model(files.field(document, "model", dict, path), tensors, model, folder, document, path)
-    except RecursionError as error:
-        raise ForesolveError(f"{path} is damaged: it is nested too deeply") from error
-    names = document.get("feature_names")
-    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise ForesolveError(f"{path} is damaged: `feature_names` must be a list of names")
-    rule = files.field(document, "rule", str, path)
-    return Stored(model, problem, rule != "solve", None if names is None else tuple(names))
+        names = document.get("feature_names")
+        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise ForesolveError(f"{path} is damaged: `feature_names` must be a list of names")
+        rule = files.field(document, "rule", str, path)
+        known = _load_training(document, tensors, path)
+    return Stored(model, problem, rule != "solve", None if names is None else tuple(names), *known)
+
+
+def _parameters(problem: Problem) -> dict[str, Any]:
+    """What predictions are of: they go by position, so that a problem of another order would be decided wrongly."""
+    axes = problem.theta_axes
+    return {"shape": list(problem.theta_shape), "names": None if axes is None else [list(axis) for axis in axes]}
+
+
+def _check_parameters(saved: dict[str, Any], problem: Problem, path: Path) -> None:
+    """Refuse a problem of the caller's whose parameters are others, or stand in another order."""
+    given = _parameters(problem)
+    if given["shape"] != saved.get("shape"):
+        expected = f"with parameters {tuple(saved.get('shape') or ())}, as the one {path} was saved with"
+        raise checks.fail("problem", expected, str(tuple(given["shape"])))
+    if given["names"] is None or saved.get("names") is None or given["names"] == saved["names"]:
+        return
+    for names, before in zip(given["names"], saved["names"]):
+        if names != before:
+            place = next(i for i, pair in enumerate(zip(names, before)) if pair[0] != pair[1])
+            order = ", in this order" if sorted(names) == sorted(before) else ""
+            expected = f"with the names that {path} was saved with{order}: {before[place]!r} at position {place}"
+            raise checks.fail("problem", expected, repr(names[place]), "Predictions go by position")
+
+
+def _load_training(
+    document: Any, tensors: dict[str, Tensor], path: Path
+) -> tuple[FrameReader | None, TrainingStatistics | None, dict[str, Any]]:
+    """How frames are read, what is known of training, and the record; nothing in folders of the second schema."""
+    if document["schema"] == 2:
+        return None, None, {}
+    reader = files.field(document, "reader", (dict, type(None)), path)
+    statistics = files.field(document, "statistics", (dict, type(None)), path)
+    record = files.field(document, "record", dict, path)
+    return (
+        None if reader is None else FrameReader.from_config(reader),
+        None if statistics is None else TrainingStatistics.from_config(files.unpack(statistics, tensors, path)),
+        record,
+    )
 
 
 def _file(document: Any, name: str, folder: Path, path: Path) -> Path:
@@ -153,13 +206,16 @@ def _file(document: Any, name: str, folder: Path, path: Path) -> Path:
     filename = files.field(entry, "name", str, path)
     if not _FILE.fullmatch(filename):
         raise ForesolveError(f"{path} is damaged or hostile: it names the file {filename[:80]!r}")
+    source, digest = folder / filename, files.field(entry, "sha256", str, path)
     try:
-        content = (folder / filename).read_bytes()
-    except OSError as error:
-        raise ForesolveError(f"{folder / filename}, which {path} names, cannot be read: {error}") from error
-    if hashlib.sha256(content).hexdigest() != files.field(entry, "sha256", str, path):
-        raise ForesolveError(f"{folder / filename} is damaged: it is not what {path} says")
-    return folder / filename
+        with reading.opened(source) as file:  # its size first: that is known at once
+            sized = "bytes" not in entry or os.fstat(file.fileno()).st_size == entry["bytes"]
+        sound = sized and files.sha256(source) == digest
+    except ForesolveError as error:
+        raise ForesolveError(f"{error} ({path} names it)") from error
+    if not sound:
+        raise ForesolveError(f"{source} is damaged: it is not what {path} says")
+    return source
 
 
 def _load_problem(document: Any, tensors: dict[str, Tensor], path: Path) -> Problem:
@@ -169,21 +225,20 @@ def _load_problem(document: Any, tensors: dict[str, Tensor], path: Path) -> Prob
     config = files.unpack(document["problem"], tensors, path)
     if not isinstance(config, dict):
         raise ForesolveError(f"{path} is damaged: `problem` must be a dict")
-    try:
-        return restore_problem(config)
-    except ForesolveError as error:
-        raise ForesolveError(f"{path}: {error}") from error
+    return restore_problem(config)
 
 
 def _load_model(section: Any, tensors: dict[str, Tensor], model: Any, folder: Path, document: Any, path: Path) -> Any:
     name = files.field(section, "class", str, path)
     if "model" in section:  # that of a `Transformed`, whatever classes of others are called
         inner = _load_model(files.field(section, "model", dict, path), tensors, model, folder, document, path)
-        return Transformed(_load_estimator("transformer", folder, document, path), inner)
+        return Transformed(load_estimator(_file(document, "transformer", folder, path)), inner)
     state = files.unpack(files.field(section, "state", dict, path), tensors, path)
+    if not isinstance(state, dict):
+        raise ForesolveError(f"{path} is damaged: `state` must be dict; got {type(state).__name__}")
     ours, reference = model is None, files.field(section, "reference", bool, path)
     if ours and not reference and "estimator" in files.field(document, "files", dict, path):
-        return _load_scikit_learn(section, folder, document, path)
+        return load_scikit_learn(section, _file(document, "estimator", folder, path), path)
     if ours:
         if not reference:
             raise ForesolveError(
@@ -192,15 +247,17 @@ def _load_model(section: Any, tensors: dict[str, Tensor], model: Any, folder: Pa
             )
         model = build(
             name, files.field(section, "config", dict, path), device="meta",
-            estimator=lambda config: _load_scikit_learn({"config": config}, folder, document, path),
+            estimator=lambda config: load_scikit_learn(
+                {"config": config}, _file(document, "estimator", folder, path), path
+            ),
         )  # fmt: skip
     if not isinstance(model, nn.Module):
         return model
-    _fill(model, state, name, path, assign=ours)
+    fill(original(model), state, name, path, assign=ours)
     return model
 
 
-def _fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> None:
+def fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> None:
     """The saved weights, if they are of the same names and shapes; in a model on "meta" they take their places."""
 
     def shapes(state: Any) -> dict[str, Any]:
@@ -212,6 +269,7 @@ def _fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> 
         if expected.get(key) != saved.get(key):
             sizes = f"{key} is {saved.get(key, 'missing')} in the file, {expected.get(key, 'missing')} in the model"
             raise ForesolveError(f"{path} holds the weights of another model ({name}): {sizes}")
+    _check_kinds(model, state, path)
     if not assign:  # a model of the caller's stays where it is, and gets the saved precision
         for key, tensor in [*model.named_parameters(), *model.named_buffers()]:
             if key in state:
@@ -221,34 +279,22 @@ def _fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> 
         if hasattr(model, "validate"):
             model.validate()  # type: ignore[operator]
     except (RuntimeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ForesolveError(f"{path} does not hold the weights of a {name}: {error}") from error
+        raise ForesolveError(f"{path} does not hold the weights of a {name}: {reading.one_line(error)}") from error
 
 
-def _load_scikit_learn(section: Any, folder: Path, document: Any, path: Path) -> ScikitLearn:
-    estimator = _load_estimator("estimator", folder, document, path)
-    fitted = files.field(section, "config", dict, path)
-    layout = files.field(fitted, "layout", str, path)
-    shape = files.field(fitted, "shape", list, path)
-    if not all(isinstance(size, int) for size in shape):
-        raise ForesolveError(f"{path} is damaged: `shape` must hold integers")
-    try:
-        model = ScikitLearn(estimator)
-    except ForesolveError as error:
-        raise ForesolveError(f"{path} is damaged: {error}") from error
-    model.fitted, model._fitted = estimator, {"layout": layout, "shape": shape}
-    return model
+def _check_kinds(model: nn.Module, state: Any, path: Path) -> None:
+    """Refuse tables of another kind of numbers than the model has, and parameters of several precisions."""
 
+    def kind(tensor: Tensor) -> str:
+        if tensor.is_floating_point():
+            return "fractions"
+        return "truth values" if tensor.dtype == torch.bool else "integers"
 
-def _load_estimator(name: str, folder: Path, document: Any, path: Path) -> Any:
-    source = _file(document, name, folder, path)
-    library = need("skops.io", "loading a scikit-learn model", "learn")
-    try:
-        content = source.read_bytes()
-        unsafe = library.get_untrusted_types(data=content)
-        if unsafe:
-            raise ForesolveError(f"{source} holds types that are not safe to load: {', '.join(unsafe)}")
-        return library.loads(content, trusted=[])
-    except ForesolveError:
-        raise
-    except Exception as error:  # whatever a damaged archive makes skops stumble over
-        raise ForesolveError(f"{source} is damaged: {type(error).__name__}: {error}") from error
+    for name, expected in model.state_dict().items():
+        if isinstance(expected, Tensor) and kind(state[name]) != kind(expected):
+            raise ForesolveError(f"{path} is damaged: {name} holds {kind(state[name])}, not {kind(expected)}")
+    precisions = {str(state[name].dtype) for name, _ in model.named_parameters() if name in state}
+    current = {str(parameter.dtype) for parameter in model.parameters()}
+    if len(precisions) > max(1, len(current)):
+        names = ", ".join(sorted(precisions))
+        raise ForesolveError(f"{path} is damaged: its weights are of several precisions ({names})")

@@ -13,9 +13,10 @@ from foresolve._base import checks
 from foresolve._base.devices import find_device
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.inputs import check_some_weight
-from foresolve.learning.checkpoint import Checkpoint, identity_of
-from foresolve.learning.distributed import TrainingGroup, unwrap
+from foresolve.learning.checkpoint import Checkpoint
+from foresolve.learning.distributed import TrainingGroup, original, unwrap
 from foresolve.learning.history import History
+from foresolve.learning.identity import data_identity, identity_of
 from foresolve.learning.loop import TrainingLoop
 from foresolve.learning.options import Options
 from foresolve.learning.prediction import inference, predict
@@ -71,21 +72,24 @@ class Preparation:
 
     def loop(self, options: Options, name: str = "training") -> TrainingLoop:
         """A run from the weights that the model has; `name` is what its progress says."""
-        optimizer = options.optimizer_for(self.model)
+        optimizer = options.optimizer_for(self.model, self.loss)
         scheduler = options.scheduler_for(optimizer)
         trainer = Trainer(self.model, self.loss, self.train, optimizer, scheduler, options, self.device)
         history = History(planned=options.epochs, left_out=self.left_out)
         history.monitor = options.monitor
         file = None
         if options.checkpoint is not None:
-            settings = options.identity(len(self.train), self.train.weights)
-            file = Checkpoint(options.checkpoint, identity_of(unwrap(self.model), self.loss, optimizer, settings))
+            identity = identity_of(
+                original(self.model), self.loss, optimizer, data_identity(self.train, self.valid),
+                options.identity(len(self.train), self.train.weights), tuple(options.schedules),
+            )  # fmt: skip
+            file = Checkpoint(options.checkpoint, identity)
         return TrainingLoop(trainer, self.valid, file, history, name)
 
 
 def _standardize(model: nn.Module, train: DecisionDataset) -> None:
     """Let a model of ours take the units of data that it is known to fit: one that is refused is as it was."""
-    reference = getattr(unwrap(model), "_orig_mod", unwrap(model))  # `torch.compile` keeps it there
+    reference = original(model)
     if not isinstance(reference, Reference):
         return
     check_some_weight("train", train.weights)

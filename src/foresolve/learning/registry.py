@@ -12,6 +12,7 @@ from foresolve import problems
 from foresolve._base import configs
 from foresolve.errors import ForesolveError
 from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
+from foresolve.models.boosting import BoostedTrees
 from foresolve.models.correction import Correction
 from foresolve.models.forest import RandomForest
 from foresolve.models.last_value import LastValue
@@ -23,11 +24,13 @@ from foresolve.models.similarity import CosinePairs
 from foresolve.models.standardized import Standardized
 from foresolve.problems.base import Problem
 
+MOST_LAYERS = 1_000  # that a file may ask for
+
 REFERENCE: dict[str, type[Reference]] = {
     kind.__name__: kind
     for kind in (
         *(MLP, PairModel, BilinearPairs, CosinePairs, Standardized, Correction),
-        *(ConstantMean, LinearRegression, NearestNeighbors, RandomForest, LastValue),
+        *(ConstantMean, LinearRegression, NearestNeighbors, RandomForest, BoostedTrees, LastValue),
     )
 }
 
@@ -71,7 +74,7 @@ def build(
     """A reference model by name, with arguments as `model.config()` gave them.
 
     What wraps a regressor of scikit-learn gets it from `estimator`, a function of what the file says of it. On the
-    device "meta" nothing is allocated: that is how a file's claims are looked at before they are believed.
+    device "meta" nothing is allocated: that is how a file's claims are checked before they are believed.
 
     Examples
     --------
@@ -79,14 +82,25 @@ def build(
     >>> build("MLP", MLP(5, 40).config()).config()
     {'inputs': 5, 'outputs': 40, 'hidden': [], 'head': 'free'}
     """
-    if name not in REFERENCE:
-        raise ForesolveError(f"{name!r} is none of the reference models ({', '.join(REFERENCE)})")
+    if not isinstance(name, str) or name not in REFERENCE:
+        raise ForesolveError(f"{str(name)[:60]!r} is none of the reference models ({', '.join(REFERENCE)})")
+    _check_layers(name, config)
     try:
         with contextlib.nullcontext() if device is None else torch.device(device):
             parts = {part: _part(config[part], estimator) for part in REFERENCE[name].wraps}
             return REFERENCE[name](**{**config, **parts})
-    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
+    except (
+        KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, OverflowError, MemoryError,
+    ) as error:  # fmt: skip
         raise ForesolveError(f"the settings of {name} do not make a model: {error}") from error
+
+
+def _check_layers(name: str, config: dict[str, Any]) -> None:
+    """Refuse what would take long to build even without numbers."""
+    for key, value in config.items():
+        layers = len(value) if isinstance(value, list) and key == "hidden" else 0
+        if layers > MOST_LAYERS:
+            raise ForesolveError(f"the settings of {name} do not make a model: `{key}` has {layers:,} layers")
 
 
 def _part(section: Any, estimator: Callable[[Any], ScikitLearn] | None) -> Reference:

@@ -1,4 +1,4 @@
-"""What decisions are worth, in numbers with intervals."""
+"""The value of decisions, with intervals."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from foresolve._base import checks
 from foresolve._base.bootstrap import Block, intervals
 from foresolve._base.extras import need
 from foresolve._base.table import Table, Tabular
+from foresolve.data.frames.keys import Keys
 from foresolve.learning.blocks import described, same_block
 from foresolve.learning.metrics import ratio
+from foresolve.learning.pictures.regrets import draw_report
+from foresolve.learning.weak_reference import loses
 
 _LABELS = {
     "value": "value",
     "optimum": "optimum",
     "regret": "regret",
-    "normalized_regret": "normalised regret",
+    "normalized_regret": "normalized regret",
     "relative_regret": "relative regret, mean",
     "worst_case_regret": "worst-case regret over ties",
+    "mean_regret": "regret of the mean's decision",
     "feasible": "feasible under the truth",
     "adjusted": "adjusted (cycles dropped)",
     "mse": "mean squared error",
@@ -48,6 +52,9 @@ class Report(Tabular):
     relative_regret: the mean of `regret / |optimum|` over instances (those with an optimum other than zero).
     worst_case_regret: of the worst among the best decisions under the prediction (the "unambiguous" loss); `None` for
         non-linear or inexact problems, and where a `rule` decided.
+    mean_regret: of the one decision for the mean of these instances' true parameters: hindsight, and what a model must
+        beat. `None` where instances have feasible sets of their own, or `theta` makes constraints.
+    loses_to_mean: whether `regret` is above `mean_regret` by more than three standard errors of the paired difference.
     feasible: the share of decisions that are feasible under the true problem, before any repair; `None` where
         `problem.decide` gives no others, and where `theta` makes constraints but is not known.
     adjusted: the share of decisions that `problem.decide` had to adjust, since the problem has none for such a
@@ -55,7 +62,7 @@ class Report(Tabular):
     mse, cross_entropy, auc: of the predictions; `None` where they do not apply.
     identical, hamming: the share of decisions that are those on record, and the mean share of their entries that
         differ; `None` where the true parameters are known.
-    metrics: means of one's own metrics, by name.
+    metrics: means of your own metrics, by name.
     seconds_per_decision, seconds_per_prediction: an instance, in batches.
     exact: whether the optimum is one; otherwise it is the best that a heuristic knows, and regret may be negative.
     intervals: `(low, high)` by name, at the level `confidence`.
@@ -63,6 +70,7 @@ class Report(Tabular):
     targets: a digest of the decisions on record, where these alone are known.
     block: what was resampled as one: `None` for an instance, a length, or, where labels were given, the number of its
         group for each instance, by first appearance.
+    keys: of the instances, where the data came from frames.
     """
 
     # Numbers to a type checker, as they are wherever the truth is known: only who learns from decisions meets `None`.
@@ -72,6 +80,7 @@ class Report(Tabular):
     normalized_regret: float
     relative_regret: float
     worst_case_regret: float | None
+    mean_regret: float | None
     feasible: float | None
     adjusted: float | None
     mse: float | None
@@ -88,6 +97,7 @@ class Report(Tabular):
     instances: dict[str, np.ndarray] = field(repr=False)
     targets: str = field(default="", repr=False)
     block: Block = field(default=None, repr=False)
+    keys: Keys | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -125,10 +135,25 @@ class Report(Tabular):
     def __len__(self) -> int:
         return len(next(iter(self.instances.values())))
 
+    @property
+    def loses_to_mean(self) -> bool:
+        """Whether decisions are worse than the one for the mean of the parameters, beyond noise."""
+        table = self.instances
+        return "mean_regret" in table and loses(table["regret"], table["mean_regret"], table.get("weight"), self.block)
+
+    def plot(self, ax: Any = None, *, measure: str | None = None) -> Any:
+        """How a column of `instances` is spread, "regret" by default; gives the matplotlib axes back."""
+        return draw_report(self, measure, ax)
+
+    def __repr__(self) -> str:
+        numbers = [f"{label} {number}" for label, number, _ in self.rows()[:4]]
+        return f"Report({len(self)} instances, {', '.join(numbers)})"
+
     def table(self) -> Any:
-        """One row for each instance, a pandas DataFrame."""
+        """One row for each instance, a pandas DataFrame; by their keys, where the data has keys."""
         pandas = need("pandas", "a table", "learn")
-        return pandas.DataFrame(self.instances, index=pandas.RangeIndex(len(self), name="instance"))
+        numbers = pandas.RangeIndex(len(self), name="instance")
+        return pandas.DataFrame(self.instances, index=numbers if self.keys is None else self.keys.index())
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers, without the instances, fit for JSON."""
@@ -160,7 +185,8 @@ class Report(Tabular):
         weighted = ", weighted" if "weight" in self.instances else ""
         blocks = described(self.block, len(self))
         blocks = f", resampled by {blocks}" if blocks else ""
-        title = f"{len(self)} instances{weighted}{blocks}"
+        worse = ", worse than the mean's decision" if self.loses_to_mean else ""
+        title = f"{len(self)} instances{weighted}{blocks}{worse}"
         return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), title)
 
 

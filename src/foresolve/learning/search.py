@@ -40,6 +40,9 @@ def check_search(options: Options, loss: Loss) -> None:
     if not layers:
         got = f"{type(loss).__name__}, which has none"
         raise checks.fail("gamma", "left out for a loss without a smoothed layer", got, "Nothing is smoothed there")
+    if any(layer.learned for layer in layers):
+        remedy = "Give the layer a number for the search, or leave `gamma` out and it is trained"
+        raise checks.fail("gamma", "left out where the layer's is trained", "an nn.Parameter in the layer", remedy)
     if smoothing_of(layers[0]) == 0:
         raise checks.fail("gamma", 'left out where a layer does not smooth, or "auto" where it does', "a gamma of 0")
 

@@ -11,7 +11,7 @@ from torch import nn
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.checkpoint import Checkpoint
-from foresolve.learning.distributed import unwrap
+from foresolve.learning.distributed import original
 from foresolve.learning.history import History
 from foresolve.learning.options import Options
 from foresolve.learning.preparation import Preparation
@@ -44,8 +44,9 @@ def train_once(
         return History(planned=options.epochs, warm_start=warm_start, interrupted=True)
     loop = ready.loop(options, name)
     loop.history.warm_start, loop.history.chosen = warm_start, chosen
-    loop.start()
-    return loop.run()
+    with loop.writing():
+        loop.start()
+        return loop.run()
 
 
 def train_twice(
@@ -89,7 +90,7 @@ def _first_loss(asked: Any, model: nn.Module, loss: Loss, train: DecisionDataset
         raise checks.fail("train", "with `theta`, which a warm start learns to predict", "decisions alone", remedy)
     if isinstance(asked, Loss):
         return asked
-    reference = unwrap(model)
+    reference = original(model)
     probable = isinstance(reference, Reference) and reference.head == "probability"
     in_range = bool(((train.theta >= 0) & (train.theta <= 1)).all())
     return CrossEntropy() if probable and in_range else MSE()

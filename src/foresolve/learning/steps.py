@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,15 +17,17 @@ from foresolve.data.best import solve_all
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.inputs import check_some_weight
 from foresolve.errors import ForesolveError, SolverError
-from foresolve.learning.distributed import TrainingGroup, unwrap
-from foresolve.learning.metrics import distance, ranges
+from foresolve.layers.smoothing import SmoothedLayer, keeping_positive
+from foresolve.learning.distributed import TrainingGroup, original, unwrap
+from foresolve.learning.metrics import distance, ranges, squared_error
 from foresolve.learning.options import Options
 from foresolve.learning.prediction import inference, predict
+from foresolve.learning.resuming import check_form
 from foresolve.losses.base import Loss
 
 
 class Trainer:
-    """A model, a loss, an optimiser and data; `epoch` and `validate` are what `fit` loops over."""
+    """A model, a loss, an optimizer and data; `epoch` and `validate` are what `fit` loops over."""
 
     def __init__(
         self,
@@ -41,7 +43,10 @@ class Trainer:
         self.optimizer, self.scheduler, self.options, self.device = optimizer, scheduler, options, device
         self.group = TrainingGroup.here()
         self.model = model if model is not self.module else self.group.wrap(model, device)
+        self._of_loss = [parameter for parameter in loss.parameters() if parameter.requires_grad]
+        self._learned_gammas = [layer for layer in loss.smoothed_layers if layer.learned]
         self.skipped = 0
+        self.valid_mse: float | None = None  # of predictions, when last validated
         self._unit: Tensor | None = None  # of the validation decisions' entries
         self._mean_weight = _mean_weight(train)
         self.annealed: dict[str, Any] = {}
@@ -87,12 +92,15 @@ class Trainer:
             return 0.0, 0
         # The processes wait for each other's gradients: one without instances sends zeros.
         (losses.mean() if len(losses) else 0.0 * theta_hat.sum()).backward()
-        gradients = [p.grad for p in self.module.parameters() if p.grad is not None]
+        self.group.average(self._of_loss)
+        parameters = [*self.module.parameters(), *self._of_loss]
+        gradients = [p.grad for p in parameters if p.grad is not None]
         if gradients and not bool(torch.isfinite(torch.stack([g.detach().sum() for g in gradients]).sum())):
             raise ForesolveError(f"the gradient is not finite in {place}. {_REMEDY}")
         if self.options.clip is not None:
-            nn.utils.clip_grad_norm_(self.module.parameters(), self.options.clip)
-        self.optimizer.step()
+            nn.utils.clip_grad_norm_(parameters, self.options.clip)
+        with keeping_positive(self._learned_gammas):
+            self.optimizer.step()
         return total, len(losses)
 
     def _losses(self, theta_hat: Tensor, batch: Batch) -> Tensor:
@@ -157,9 +165,11 @@ class Trainer:
 
     @property
     def gamma(self) -> float | None:
-        """What it was calibrated or annealed to; `None` where it is the caller's, or follows the data."""
+        """What it was calibrated, annealed or trained to; `None` where it is the caller's, or follows the data."""
         layers = self.loss.smoothed_layers
         value = layers[0].calibrated if layers and "gamma" not in self.annealed else self.annealed.get("gamma")
+        if layers and layers[0].learned:
+            value = cast(Tensor, layers[0].gamma).detach()
         if isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1):
             return float(value)
         return None
@@ -167,10 +177,10 @@ class Trainer:
     # -- validation --------------------------------------------------------------------------------------------------
 
     def validate(self, valid: DecisionDataset) -> float:
-        """What `monitor` says, weighted: normalised regret, distance of decisions to those on record, or mean loss."""
+        """What `monitor` says, weighted: normalized regret, distance of decisions to those on record, or mean loss."""
         monitor = self.options.monitor or "regret"
         share = torch.arange(len(valid))[self.group.rank :: self.group.world]
-        sums = [0.0, 0.0, 0.0]
+        sums = [0.0] * 5
         scores = {"regret": self._valid_regret, "agreement": self._valid_distance, "loss": self._valid_loss}
         state = copy.deepcopy(self.loss.state_dict()) if monitor == "loss" else None
         self._unit = ranges(valid.decisions) if monitor == "agreement" else None
@@ -181,10 +191,12 @@ class Trainer:
                 theta_hat = predict(self.module, batch.features)
                 batch.check_prediction(theta_hat)
                 weight = torch.ones(len(batch), device=self.device) if batch.weight is None else batch.weight
-                sums = [a + b for a, b in zip(sums, scores[monitor](theta_hat, batch, weight.double()))]
+                given = theta_hat, batch, weight.double()
+                sums = [a + b for a, b in zip(sums, (*scores[monitor](*given), *squared_error(*given)))]
         if state is not None:
             self.loss.load_state_dict(state)  # what a loss draws or collects in validation does not touch training
-        above, below, counted = self.group.total(sums, self.device)
+        above, below, counted, error, entries = self.group.total(sums, self.device)
+        self.valid_mse = error / entries if entries else None
         if not counted:
             raise SolverError("a solver failed on every validation instance")
         return above / (below or counted)  # where all optima are zero there is nothing to divide by: the mean regret
@@ -219,18 +231,19 @@ class Trainer:
     # -- memory ------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """All that `load_state` needs to continue as if nothing happened; the same in every process but the loss."""
+        """All that `load_state` needs to continue from here; the same in every process but the loss."""
         return {
-            "model": dict(self.module.state_dict()),
+            "model": dict(original(self.module).state_dict()),
             "optimizer": self.optimizer.state_dict(),
             "scheduler": None if self.scheduler is None else self.scheduler.state_dict(),
             "losses": self.group.gather(dict(self.loss.state_dict())),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        self.module.load_state_dict(state["model"])
+        original(self.module).load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.scheduler is not None and state["scheduler"] is not None:
+            check_form(state["scheduler"], self.scheduler.state_dict())
             self.scheduler.load_state_dict(state["scheduler"])
         losses = state["losses"]
         self.loss.load_state_dict(losses[self.group.rank if self.group.rank < len(losses) else 0])
@@ -275,4 +288,7 @@ def holders(loss: nn.Module, name: str) -> list[nn.Module]:
     holders = [module for module in loss.modules() if hasattr(module, name)]
     if not holders:
         raise checks.fail("anneal", "for a loss with a layer that it can anneal", f"no layer with `{name}` in the loss")
+    if name == "gamma" and any(isinstance(module, SmoothedLayer) and module.learned for module in holders):
+        remedy = "Leave `anneal` out, or give the layer a number"
+        raise checks.fail("anneal", "for a gamma that is not trained", "an nn.Parameter in the layer", remedy)
     return holders

@@ -111,7 +111,7 @@ def test_decisions_are_those_of_a_policy() -> None:
     X, y = table()
     estimator = DecisionEstimator(TopK(5, 2), epochs=2).fit(X, y)
     policy = Policy(estimator.model_, estimator.problem_)
-    np.testing.assert_array_equal(estimator.decide(X), policy(torch.tensor(X)).numpy())
+    np.testing.assert_array_equal(estimator.decide(X), policy(torch.tensor(X)).x.numpy())
 
 
 def test_a_model_of_the_user_and_patience() -> None:
@@ -302,8 +302,8 @@ def test_its_policy_matches_frames_by_name(tmp_path: Path) -> None:
     policy.save(tmp_path)
     for one in (policy, Policy.load(tmp_path), Policy(estimator, TopK(5, 2))):
         assert one.feature_names == ("a", "b", "c")
-        assert torch.equal(one(frame[["c", "a", "b"]]), expected)
-        assert torch.equal(one(X), expected)
+        assert torch.equal(one(frame[["c", "a", "b"]]).x, expected)
+        assert torch.equal(one(X).x, expected)
     with pytest.raises(InvalidInputError, match="a frame with the 3 columns of training; got one without 'b'"):
         policy(frame[["a", "c"]])
     assert DecisionEstimator(TopK(5, 2), epochs=1).fit(X, y).policy().feature_names is None

@@ -84,7 +84,7 @@ def test_frames_between_the_steps() -> None:
     assert list(pipeline[-1].feature_names_in_) == ["a", "b"]
     decisions = pipeline.decide(X)
     assert list(decisions.index) == list(X.index)
-    np.testing.assert_array_equal(pipeline.policy()(X).numpy(), decisions.to_numpy())
+    np.testing.assert_array_equal(pipeline.policy()(X).x.numpy(), decisions.to_numpy())
 
 
 def test_a_pipeline_becomes_one_with_its_fitted_steps() -> None:
@@ -110,12 +110,12 @@ def test_its_policy_decides_alike_on_frames_by_name_and_can_be_saved(tmp_path: P
     X, y = table()
     pipeline = made().fit(X, y)
     policy, expected = pipeline.policy(), torch.tensor(pipeline.decide(X).to_numpy())
-    assert torch.equal(policy(X), expected)
-    assert torch.equal(policy(X[["c", "a", "b"]]), expected)  # order never matters
+    assert torch.equal(policy(X).x, expected)
+    assert torch.equal(policy(X[["c", "a", "b"]]).x, expected)  # order never matters
     policy.save(tmp_path)
     again = Policy.load(tmp_path)
     assert again.feature_names == ("a", "b", "c")
-    assert torch.equal(again(X[["c", "a", "b"]]), expected)
+    assert torch.equal(again(X[["c", "a", "b"]]).x, expected)
 
 
 @pytest.mark.parametrize("last", [DecisionEstimator(TopK(5, 2), epochs=2), Ridge()], ids=["decides", "predicts"])
@@ -127,7 +127,7 @@ def test_plain_pipelines_are_models(last: Any) -> None:
     report = evaluate(pipeline, data, bootstrap=0)
     expected = evaluate(lambda _: pipeline.predict(X), data, bootstrap=0, batch_size=len(X))
     assert report.regret == pytest.approx(expected.regret)
-    decisions = Policy(pipeline, TopK(5, 2))(X)
+    decisions = Policy(pipeline, TopK(5, 2))(X).x
     np.testing.assert_array_equal(decisions.numpy(), TopK(5, 2).solve(torch.tensor(pipeline.predict(X))).numpy())
 
 
@@ -142,10 +142,10 @@ def test_a_policy_is_a_copy() -> None:
     ]
     for pipeline in pipelines:
         policy = Policy(pipeline.fit(frame, y), ITEMS)
-        before = policy(frame)
+        before = policy(frame).x
         pipeline.fit(1000 * frame + 5, -y)
-        assert torch.equal(policy(frame), before)
-        assert not torch.equal(Policy(pipeline, ITEMS)(frame), before)
+        assert torch.equal(policy(frame).x, before)
+        assert not torch.equal(Policy(pipeline, ITEMS)(frame).x, before)
 
 
 def test_names_are_kept_whatever_the_first_step_does() -> None:
@@ -155,7 +155,7 @@ def test_names_are_kept_whatever_the_first_step_does() -> None:
     for pipeline in (DecisionPipeline(steps).fit(frame, y), Pipeline(steps).fit(frame, y)):
         policy = Policy(pipeline, ITEMS)
         assert policy.feature_names == ("a", "b")
-        assert torch.equal(policy(frame[["b", "a"]]), policy(frame))
+        assert torch.equal(policy(frame[["b", "a"]]).x, policy(frame).x)
         shuffled = DecisionDataset(frame[["b", "a"]], y, ITEMS)
         assert evaluate(pipeline, shuffled).regret == evaluate(pipeline, DecisionDataset(frame, y, ITEMS)).regret
     again = DecisionPipeline(steps).fit(frame, y).fit(frame.to_numpy(), y)
@@ -167,10 +167,10 @@ def test_tables_of_arrow() -> None:
     X, y = table()
     policy = made().fit(X, y).policy()
     shuffled = X[["c", "b", "a"]]
-    assert torch.equal(policy(arrow.Table.from_pandas(shuffled, preserve_index=False)), policy(X))
+    assert torch.equal(policy(arrow.Table.from_pandas(shuffled, preserve_index=False)).x, policy(X).x)
 
 
 def test_sparse_encodings() -> None:
     X, y = table()
     pipeline = DecisionPipeline.of(OneHotEncoder(), DecisionEstimator(ITEMS, epochs=3)).fit(X[["c"]], y)
-    np.testing.assert_array_equal(pipeline.policy()(X[["c"]]).numpy(), pipeline.decide(X[["c"]]).to_numpy())
+    np.testing.assert_array_equal(pipeline.policy()(X[["c"]]).x.numpy(), pipeline.decide(X[["c"]]).to_numpy())

@@ -41,7 +41,7 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
     """A model trained on the decisions it leads to, with scikit-learn's interface.
 
     `fit(X, y)` takes the true parameters as `y`, `predict(X)` gives predicted ones, `decide(X)` decisions, and
-    `score(X, y)` is minus the normalised regret: 0 is best. It works in `Pipeline`, `GridSearchCV` and
+    `score(X, y)` is minus the normalized regret: 0 is best. It works in `Pipeline`, `GridSearchCV` and
     `cross_val_score`; a `DecisionPipeline` decides too. All instances share one problem. Weights and predictions are
     float64. Parameters of several dimensions (a matrix of probabilities) are rows of `y`, `theta.reshape(N, -1)`.
     Where `y` is a frame, its columns are matched with the names of the problem's parameters, or with those of training
@@ -159,11 +159,11 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
         each name.
         """
         features = torch.tensor(self._features(X))
-        x = Policy(self.model_, self.problem_)(features).cpu().numpy()
+        x = Policy(self.model_, self.problem_)(features).x.cpu().numpy()
         return named_decisions(x, X, self.problem_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        r"""Minus the normalised regret of the decisions under the parameters `y`, each sample by its weight.
+        r"""Minus the normalized regret of the decisions under the parameters `y`, each sample by its weight.
 
         .. math:: -\frac{\sum_i w_i (f^*_i - f_i)}{\sum_i w_i |f^*_i|}
         """
@@ -189,7 +189,7 @@ class DecisionEstimator(RegressorMixin, BaseEstimator):
             raise checks.fail("hidden", "widths of layers, such as (64, 64)", repr(self.hidden))
         if self.model is not None:
             if tuple(self.hidden):
-                remedy = "It is about the default model; a model of one's own has its widths"
+                remedy = "It is about the default model; a model of your own has its widths"
                 raise checks.fail("hidden", "left out where `model` is given", repr(self.hidden), remedy)
             return made_model(self.model, inputs, shape, seed)
         head = _HEADS.get(self.problem_.theta_bounds, "free")

@@ -28,7 +28,7 @@ def made_model(model: Any, inputs: int, shape: tuple[int, ...], seed: int) -> nn
     model: a module (or baseline), of which a copy is made, with the weights that it has; a regressor of scikit-learn,
         which becomes a baseline; a class or function that makes one of these. It is called with `inputs` and `outputs`
         if it must have two arguments, and without any if it need not have one.
-    shape: of one instance's parameters. Their number is what is told to a class or function; what a network made so
+    shape: of one instance's parameters. Their number is passed to a class or function; what a network made so
         gives is put into their shape.
     seed: of the global generators for the time of the call, so that the weights depend on it alone.
     """

@@ -36,7 +36,7 @@ class DecisionPipeline(Pipeline):
     >>> pipeline = DecisionPipeline.of(StandardScaler(), DecisionEstimator(foresolve.TopK(5, 2), lr=0.05)).fit(X, y)
     >>> pipeline.decide(X[:2]).sum(-1)
     array([2., 2.])
-    >>> pipeline.policy()(X[:2]).sum(-1)
+    >>> pipeline.policy()(X[:2]).x.sum(-1)
     tensor([2., 2.], dtype=torch.float64)
     """
 
@@ -59,7 +59,7 @@ class DecisionPipeline(Pipeline):
 
     @property
     def problem_(self) -> Problem:
-        """What is decided, once fitted."""
+        """The problem, once fitted."""
         return self.steps[-1][1].problem_
 
     @available_if(_decides)

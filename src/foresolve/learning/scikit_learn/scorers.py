@@ -15,7 +15,7 @@ from foresolve.problems.base import Problem
 
 
 def regret_score(theta_hat: Tensor, theta: Tensor, problem: Problem, weights: Any = None) -> float:
-    r"""Minus the normalised regret of decisions from predictions, :math:`-\sum_i w_i r_i / \sum_i w_i |f_i^*|`.
+    r"""Minus the normalized regret of decisions from predictions, :math:`-\sum_i w_i r_i / \sum_i w_i |f_i^*|`.
 
     :math:`r_i` is the regret of instance `i`, :math:`f_i^*` its optimum and :math:`w_i` its weight, 1 by default.
     """
@@ -30,7 +30,7 @@ def regret_score(theta_hat: Tensor, theta: Tensor, problem: Problem, weights: An
 
 
 class RegretScorer:
-    """`scorer(estimator, X, y, sample_weight=None)`: minus the normalised regret, at most 0, more is better.
+    """`scorer(estimator, X, y, sample_weight=None)`: minus the normalized regret, at most 0, more is better.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class RegretScorer:
 
 
 def regret_scorer(problem: Problem | None = None) -> RegretScorer:
-    """A scorer of any regressor by the decisions that its predictions lead to: minus the normalised regret.
+    """A scorer of any regressor by the decisions that its predictions lead to: minus the normalized regret.
 
     For `cross_val_score`, `GridSearchCV` and their like, with any number of jobs.
 

@@ -1,0 +1,1 @@
+"""What a policy does in production: decisions with certificates, what it remembers of training, monitoring."""

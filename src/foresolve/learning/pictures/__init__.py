@@ -1,0 +1,1 @@
+"""What training and scoring show of themselves: learning curves, regrets, differences, cost, one instance."""

@@ -1,0 +1,148 @@
+"""Learning curves: the regret of decisions falls, while the error of predictions may rise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from foresolve._base import checks
+from foresolve._base.drawing import legends
+from foresolve._base.drawing.canvas import as_axes, new_figure, shortened, tidy
+from foresolve._base.drawing.palette import CHOSEN, GIVEN, GRAY, INK, SEQUENCE, Role, color_of, marker_of
+from foresolve._base.extras import need
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from foresolve.learning.history import History
+
+# What validation was by: its column, what it is called and its unit.
+SHARES = {"valid_regret": ("validation regret", "normalized regret (%)"),
+          "valid_distance": ("validation distance", "distance to decisions on record (%)")}  # fmt: skip
+SIZE = (6.8, 4.0)
+
+
+def draw_history(history: History, ax: Any) -> Axes:
+    """What was monitored on the left axis, the error of predictions on the right one, the training loss in gray."""
+    ax = as_axes(ax, SIZE)
+    entries: list[Any] = []
+    shares = [column for column in SHARES if _known(getattr(history, column))]
+    for column in shares:
+        label, unit = SHARES[column]
+        places, numbers = history.curve(column)
+        ax.plot(places, [100 * number for number in numbers], color=CHOSEN, linewidth=2.0, label=label)
+        entries.append(legends.mark(f"{label}, %", CHOSEN, "", line="-"))
+        ax.set_ylabel(unit, fontsize=9)
+        on_logs(ax, [numbers])
+    if not shares:
+        ax.set_ylabel("loss", fontsize=9)
+    losses = _beside(ax) if shares else ax
+    epochs = range(1, len(history) + 1)
+    losses.plot(epochs, history.train_loss, color=GRAY, linewidth=1.2, label="training loss")
+    ends = f": {history.train_loss[0]:.3g} to {history.train_loss[-1]:.3g}" if shares and len(history) else ""
+    entries.append(legends.mark(f"training loss{ends}", GRAY, "", line="-"))
+    if _known(history.valid_loss):
+        losses.plot(*history.curve("valid_loss"), color=CHOSEN, linewidth=2.0, label="validation loss")
+        entries.append(legends.mark("validation loss", CHOSEN, "", line="-"))
+    if _known(history.valid_mse):
+        _draw_error(ax, history)
+        entries.append(legends.mark("squared error of predictions", GIVEN, "", line="-"))
+    if history.best_epoch is not None:
+        ax.axvline(history.best_epoch, color=INK, linestyle=":", linewidth=1.2)
+        entries.append(legends.mark("best epoch", INK, "", line=":"))
+    ax.set_xlabel("epoch", fontsize=9)
+    tidy(ax, "y")
+    legends.under(ax, entries, 3)
+    return ax
+
+
+def on_logs(ax: Axes, curves: list[list[float]]) -> None:
+    """A log scale where a curve falls to a fifth or less: its first epochs would hide the others."""
+    numbers = [number for curve in curves for number in curve if not math.isnan(number)]
+    if not numbers or min(numbers) <= 0 or max(numbers) < 5 * min(numbers):
+        return
+    ticker: Any = need("matplotlib.ticker", "a picture", "plot")
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(ticker.NullFormatter())
+
+
+def _draw_error(ax: Axes, history: History) -> None:
+    right = ax.twinx()
+    right.plot(*history.curve("valid_mse"), color=GIVEN, linewidth=1.6, label="squared error")
+    right.set_ylabel("mean squared error of predictions", color=GIVEN, fontsize=9)
+    right.tick_params(axis="y", colors=GIVEN)
+    right.spines[["top", "left"]].set_visible(False)
+    right.spines["right"].set_color(GIVEN)
+
+
+def _beside(ax: Axes) -> Axes:
+    """An axis without marks: its ends are in the legend."""
+    losses = ax.twinx()
+    losses.set_yticks([])
+    losses.spines[:].set_visible(False)
+    return losses
+
+
+def plot_learning(histories: Mapping[str, History], roles: Mapping[str, Role] | None = None) -> Figure:
+    """Learning curves side by side: decisions on the left, predictions on the right, each on one scale.
+
+    Parameters
+    ----------
+    histories: of trainings that were validated on the same data, by name.
+    roles: "decision-focused", "two-stage", ..., by name, which color the lines; each has a color of its own without.
+
+    Examples
+    --------
+    >>> import torch, foresolve
+    >>> theta = torch.rand(40, 4, generator=torch.Generator().manual_seed(0))
+    >>> data = foresolve.DecisionDataset(theta, theta, foresolve.TopK(4, 2))
+    >>> losses = {"two-stage": foresolve.MSE(), "SPO+": foresolve.SPOPlus()}
+    >>> histories = {
+    ...     name: foresolve.fit(foresolve.MLP(4, 4, seed=0), loss, data, data, epochs=3, lr=0.01)
+    ...     for name, loss in losses.items()
+    ... }
+    >>> figure = foresolve.learning.plot_learning(histories)
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['normalized regret (%)', 'mean squared error of predictions']
+    """
+    if not isinstance(histories, Mapping) or not histories:
+        raise checks.fail(
+            "histories", "a dict of them by name, at least one", type(histories).__name__ if histories else "none"
+        )
+    shares = [column for column in SHARES if any(_known(getattr(h, column)) for h in histories.values())]
+    columns = [shares[0] if shares else "valid_loss" if _any(histories, "valid_loss") else "train_loss"]
+    columns += ["valid_mse"] if _any(histories, "valid_mse") else []
+    figure = new_figure(1.0 + 4.2 * len(columns), 4.0)
+    entries: dict[str, Any] = {}
+    for axis, column in zip(figure.subplots(1, len(columns), squeeze=False).ravel(), columns):
+        for i, (name, history) in enumerate(histories.items()):
+            role = None if roles is None else roles.get(name)
+            color = SEQUENCE[i % len(SEQUENCE)] if role is None else color_of(role)
+            places, numbers = history.curve(column)
+            numbers = [100 * number for number in numbers] if column in SHARES else numbers
+            style = "-" if i < len(SEQUENCE) or role is not None else "--"
+            axis.plot(places, numbers, style, color=color, linewidth=1.8)
+            if history.best_epoch is not None and history.best_epoch in places:
+                best = numbers[places.index(history.best_epoch)]
+                axis.plot([history.best_epoch], [best], marker_of(role), color=color, markersize=7)
+            entries[name] = legends.mark(shortened(name, 30), color, marker_of(role), line=style)
+        if column in SHARES:
+            on_logs(axis, [history.curve(column)[1] for history in histories.values()])
+        words = {"valid_mse": "mean squared error of predictions", "train_loss": "training loss"}
+        axis.set_ylabel(SHARES[column][1] if column in SHARES else words.get(column, "validation loss"), fontsize=9)
+        axis.set_xlabel("epoch; the marker is the best one on validation data", fontsize=9)
+        tidy(axis, "y")
+    legends.below(figure, list(entries.values()))
+    return figure
+
+
+def _any(histories: Mapping[str, History], column: str) -> bool:
+    return any(_known(getattr(history, column)) for history in histories.values())
+
+
+def _known(values: list[float | None]) -> bool:
+    return any(value is not None and not math.isnan(value) for value in values)

@@ -1,0 +1,100 @@
+"""Dated rows: what was known before, and how long a block is."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from foresolve._base import checks
+from foresolve._base.bootstrap import Block
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import ForesolveError
+from foresolve.learning.blocks import as_block
+from foresolve.learning.study.facts import Facts
+from foresolve.learning.study.methods import Context, Method, Settings
+from foresolve.models.last_value import LastValue
+
+DAY, WEEK = np.timedelta64(1, "D"), np.timedelta64(7, "D")
+NEAR = 0.25  # how far from a day the usual distance of rows may be
+
+
+class Last(Method):
+    """The truth of an earlier row: the last before the decision, a day or a week ago.
+
+    Only rows with a strictly earlier time are used, so that rows of the same day do not tell each other's truth;
+    those whose truth was filled in are left out. That the truth of one row is known when the next is decided on is
+    assumed.
+
+    Parameters
+    ----------
+    times, theta: of all rows, `(N,)` and `(N, ...)`.
+    """
+
+    name: str = "last value"
+    spans: ClassVar[dict[str, np.timedelta64 | None]] = {"previous": None, "week": WEEK, "day": DAY}
+
+    def __init__(self, times: np.ndarray, theta: Tensor) -> None:
+        order = np.argsort(times, kind="stable")
+        self.times, self.theta = times[order], theta[torch.from_numpy(order)]
+        self.step = spacing(times)
+        self.span: str = "previous"
+
+    def settings(self, facts: Facts) -> list[Settings]:
+        names = ["previous"]
+        names += ["week"] if self.step < 7 * (1 - NEAR) else []
+        names += ["day"] if self.step < 1 - NEAR else []
+        return [{"lag": name} for name in names]
+
+    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        return LastValue().fit(self.seen(context.valid, settings))
+
+    def seen(self, data: DecisionDataset, settings: Settings) -> DecisionDataset:
+        times = data.times
+        assert times is not None
+        span = self.spans[settings["lag"]]
+        if span is None:
+            places = np.searchsorted(self.times, times, side="left") - 1
+        else:
+            places = np.searchsorted(self.times, times - span, side="right") - 1
+        if (places < 0).any():
+            raise ForesolveError(f"{int((places < 0).sum())} rows have no earlier one whose truth was known")
+        return data.with_features(self.theta[torch.from_numpy(places)].flatten(1).to(data.device))
+
+
+def spacing(times: np.ndarray) -> float:
+    """The usual distance of different times, in days; infinite for fewer than two."""
+    steps = np.diff(np.unique(times)) / DAY
+    return float(np.median(steps)) if len(steps) else math.inf
+
+
+def study_block(block: Any, data: DecisionDataset) -> Block:
+    r"""What is resampled as one; "auto" is each instance alone, or, for dated rows, times in a row.
+
+    With `T` different times, a block has :math:`\lceil T^{1/3} \rceil` of them, at least 7 where rows are about a day
+    apart, and at least 24 where they are about an hour apart; rows of the same time stay together, and what is left
+    over belongs to the last block.
+    """
+    times = data.times
+    if not (isinstance(block, str) and block == "auto"):
+        if isinstance(block, str):
+            raise checks.fail("block", '"auto", a length, or a label for each test instance', repr(block))
+        return as_block("block", block, len(data))
+    if times is None:
+        return None
+    moments, which = np.unique(times, return_inverse=True)
+    length = block_length(len(moments), spacing(times))
+    return np.minimum(which // length, max(len(moments) // length - 1, 0)).astype(np.int64)
+
+
+def block_length(moments: int, step: float) -> int:
+    """How many different times make a block; `step` is their distance in days.
+
+    >>> block_length(400, 1.0), block_length(1000, 30.0), block_length(500, 1 / 24)
+    (8, 10, 24)
+    """
+    season = 7 if abs(step - 1) <= NEAR else 24 if abs(24 * step - 1) <= NEAR else 1
+    return max(season, math.ceil(round(moments ** (1 / 3), 9)))

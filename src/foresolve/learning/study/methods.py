@@ -1,0 +1,226 @@
+"""What a study trains: references and decision-focused methods, each with settings to try."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, ClassVar, Literal
+
+from torch import nn
+
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import ForesolveError, ForesolveWarning
+from foresolve.learning.fitting import fit
+from foresolve.learning.history import History
+from foresolve.learning.study.facts import Facts
+from foresolve.losses.base import Loss
+from foresolve.models.baselines import ConstantMean, LinearRegression
+from foresolve.models.boosting import BoostedTrees
+from foresolve.models.forest import RandomForest
+
+Role = Literal["reference", "decision-focused"]
+Settings = dict[str, Any]
+RATE = 0.01  # the learning rate of predictions; that of a loss of decisions keeps its ratio to it
+RATES = (1.0, 0.3, 3.0, 0.1)  # times that
+RIDGES = (1.0, 100.0, 0.01, 10.0, 0.1, 1000.0)  # times what leave-one-out errors choose
+LEAVES = (5, 1, 20, 2, 10, 50)
+BOOSTING = ((3, 0.1), (2, 0.1), (4, 0.05), (1, 0.2), (5, 0.1), (2, 0.3))  # depth and learning rate
+MOST_ROWS = 50_000  # that a forest is grown on
+
+
+@dataclass
+class Context:
+    """What trials work with.
+
+    Attributes
+    ----------
+    epochs, trees: of a trial.
+    told: called with the share of a trial that is done, while networks are trained.
+    starts: two-stage networks by the number of their settings, from which methods start.
+    histories: of the trainings of one trial.
+    """
+
+    train: DecisionDataset
+    valid: DecisionDataset
+    facts: Facts
+    seed: int
+    epochs: int
+    trees: int
+    told: Callable[[float], Any] = lambda share: None
+    starts: dict[int, nn.Module] = field(default_factory=dict)
+    histories: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Method(ABC):
+    """Something that is trained with one of several settings.
+
+    Attributes
+    ----------
+    name: in tables.
+    role: a two-stage "reference" or "decision-focused".
+    """
+
+    name: str
+    role: ClassVar[Role] = "reference"
+    costs_epochs: ClassVar[bool] = False  # whether the time it takes grows with `epochs` and `trees`
+
+    @abstractmethod
+    def settings(self, facts: Facts) -> list[Settings]:
+        """What may be tried, the default first, fit for JSON."""
+
+    @abstractmethod
+    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        """A trained model; `number` is that of the settings in their list."""
+
+    def seen(self, data: DecisionDataset, settings: Settings) -> DecisionDataset:
+        """The data as the model sees it: with its features, unless the method has others."""
+        return data
+
+
+class MeanMethod(Method):
+    """The mean of the parameters: nothing to try."""
+
+    name = "mean"
+
+    def settings(self, facts: Facts) -> list[Settings]:
+        return [{}]
+
+    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        return ConstantMean().fit(context.train)
+
+
+class Ridge(Method):
+    """Least squares with ridges around the one that leave-one-out errors choose; of the logarithms where asked for."""
+
+    def __init__(self, logarithms: bool = False) -> None:
+        self.name, self.transform = ("log ridge", "log") if logarithms else ("ridge", None)
+
+    def settings(self, facts: Facts) -> list[Settings]:
+        return [{"factor": factor} for factor in RIDGES]
+
+    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        options: dict[str, Any] = {"bounds": context.facts.bounds, "transform": self.transform}
+        chosen = LinearRegression("cv", **options).fit(context.train)
+        if settings["factor"] == 1:
+            return chosen
+        return LinearRegression(settings["factor"] * float(chosen.chosen or 0.0), **options).fit(context.train)
+
+
+class Forest(Method):
+    """A random forest with leaves of several sizes."""
+
+    name = "forest"
+    costs_epochs = True
+
+    def settings(self, facts: Facts) -> list[Settings]:
+        return [{"leaf": leaf} for leaf in LEAVES]
+
+    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        rows = context.train.theta.numel() if context.facts.layout != "instance" else 0
+        forest = RandomForest(
+            context.trees, max_rows=MOST_ROWS if rows > MOST_ROWS else None, seed=context.seed, leaf=settings["leaf"]
+        )
+        return forest.fit(context.train)
+
+
+class Boosted(Method):
+    """Boosted trees of several depths and rates, their number chosen on validation data; with a loss or without."""
+
+    costs_epochs = True
+
+    def __init__(self, name: str = "boosted trees", loss: Loss | None = None) -> None:
+        self.name, self.loss = name, loss
+        self.role: Role = "reference" if loss is None else "decision-focused"  # type: ignore[misc]
+
+    def settings(self, facts: Facts) -> list[Settings]:
+        transforms = (None, "log") if facts.positive else (None,)
+        return [
+            {"depth": depth, "lr": lr, "transform": transform}
+            for (depth, lr), transform in product(BOOSTING, transforms)
+        ]
+
+    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        model = BoostedTrees(
+            context.trees, settings["depth"], settings["lr"], copy.deepcopy(self.loss), bounds=context.facts.bounds,
+            seed=context.seed, transform=settings["transform"],
+        )  # fmt: skip
+        with quiet():
+            return model.fit(context.train, context.valid)
+
+
+class Network(Method):
+    """A two-stage network: hidden layers, learning rates and, of positive skewed parameters, two kinds of error."""
+
+    name = "network"
+    costs_epochs = True
+
+    def settings(self, facts: Facts) -> list[Settings]:
+        losses = ("mse", "log_mse") if facts.positive and facts.head == "positive" else ("mse",)
+        losses = ("cross_entropy", "mse") if facts.head == "probability" else losses
+        return [
+            {"hidden": list(hidden), "lr": RATE * rate, "loss": loss}
+            for rate, hidden, loss in product(RATES, facts.hidden, losses)
+        ]
+
+    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        model = context.facts.network(context.train, settings["hidden"], context.seed)
+        trained(model, settings["loss"], settings["lr"], context)
+        context.starts[number] = model
+        return model
+
+
+class Focused(Network):
+    """A loss of decisions on the network of the same settings, once that has learned to predict."""
+
+    role = "decision-focused"
+
+    def __init__(self, name: str, loss: Loss) -> None:
+        self.name, self.loss = name, loss
+
+    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        if number not in context.starts:
+            Network().train(settings, number, context)
+        model = copy.deepcopy(context.starts[number])
+        loss = copy.deepcopy(self.loss)
+        trained(model, loss, loss.lr * settings["lr"] / RATE, context)
+        return model
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C within a training, which ends it without an error."""
+
+
+def trained(model: nn.Module, loss: Loss | str, lr: float, context: Context) -> History:
+    """Train a network, without its warnings: where nothing improved, the start is what is scored."""
+
+    def told(history: History) -> None:
+        context.told(len(history) / max(1, history.planned))
+
+    with quiet():
+        history = fit(
+            model, loss, context.train, context.valid, epochs=context.epochs, lr=lr, seed=context.seed, progress=told
+        )
+    if history.interrupted:
+        raise Interrupted
+    context.histories.append(history.to_dict())
+    return history
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the warnings of a training that nobody sees."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ForesolveWarning)
+        yield
+
+
+def refusal(error: Exception) -> str:
+    """Why something failed, in a line."""
+    text = str(error).strip().splitlines()
+    reason = text[0] if text else type(error).__name__
+    return reason if isinstance(error, ForesolveError) else f"{type(error).__name__}: {reason}"

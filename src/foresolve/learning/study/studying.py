@@ -1,0 +1,239 @@
+"""Does training on decisions pay? `study`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from foresolve._base import checks
+from foresolve._base.locks import writing_to
+from foresolve._base.progress import reporting
+from foresolve._base.randomness import Seed, as_seed
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.fingerprint import fingerprint
+from foresolve.errors import ForesolveError
+from foresolve.learning.blocks import Blocks
+from foresolve.learning.evaluation import evaluate
+from foresolve.learning.identity import settings_of
+from foresolve.learning.study.budget import TREES, plan_for
+from foresolve.learning.study.catalog import focused, two_stage
+from foresolve.learning.study.contrast import Contrast, contrast
+from foresolve.learning.study.dates import study_block
+from foresolve.learning.study.facts import Facts
+from foresolve.learning.study.folder import Store
+from foresolve.learning.study.inference import mean_difference
+from foresolve.learning.study.methods import Context, Method, quiet
+from foresolve.learning.study.parts import Parts
+from foresolve.learning.study.result import Study
+from foresolve.learning.study.running import Rounds, StudyProgress, best_trial
+from foresolve.learning.study.verdict import LEAST_UNITS, judge
+from foresolve.losses.base import Loss
+from foresolve.models.heads import Head
+
+STEPS = 1000  # of the bar
+
+
+def study(
+    data: DecisionDataset | None = None,
+    *,
+    methods: Sequence[str | Loss] | str | Loss | None = None,
+    references: Sequence[str] | str | None = None,
+    split: Sequence[float] = (0.6, 0.2, 0.2),
+    parts: Sequence[DecisionDataset] | None = None,
+    trials: int = 4,
+    budget: float | None = 600.0,
+    epochs: int = 100,
+    hidden: Sequence[int] | Literal["auto"] = "auto",
+    head: Head | Literal["auto"] = "auto",
+    units: str = "",
+    block: Blocks | Literal["auto"] = "auto",
+    confidence: float = 0.95,
+    worthwhile: float = 0.05,
+    seed: Seed = 0,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    progress: bool | Callable[[StudyProgress], Any] | None = None,
+) -> Study:
+    """Say whether training on decisions pays on this data, against the best two-stage model.
+
+    References and decision-focused methods are trained with the same care: the same number of settings each, the best
+    of them chosen on validation data. So is the best two-stage model. Test data is used once, at the end, and
+    chooses nothing. docs/study.md has the rules and formulas.
+
+    Parameters
+    ----------
+    data: with true parameters, of a problem whose feasible set they do not move.
+    methods: decision-focused ones: names of losses ("spo+", "decision", "fenchel_young", ...) or losses, which start
+        from the two-stage network of the same settings; "boosted spo+" and the like for boosted trees. By default
+        "spo+", "decision" and "boosted spo+" for linear problems, "decision" and "boosted decision" for others.
+    references: of "mean", "last value" (dated rows), "ridge", "log ridge" (positive parameters), "forest", "boosted
+        trees" and "network"; by default all that suit the data.
+    split: shares or counts of training, validation and test data, in the order of time where rows are dated, at random
+        otherwise.
+    parts: `(train, valid, test)` instead of `data` and `split`.
+    trials: settings that each method may try (the mean has none).
+    budget: seconds for everything, or `None`. Short trainings are timed first; epochs (and trees), then trials are
+        reduced for all methods alike until the rest fits, and `study.plan` says so. Given the plan, results depend on
+        `seed` alone.
+    epochs: of a network; forests and boosted trees have 100 trees, or fewer where the budget reduces epochs.
+    hidden: the hidden layers of networks; by default none and one of 64 are tried.
+    head: the range of their predictions; by default what the training parameters have in common.
+    units: of the objective, for sentences: "minutes".
+    block: what counts as one in intervals and tests: "auto", a length, or a label for each test instance. By default
+        instances, and of dated rows `ceil(T^(1/3))` times in a row, at least 7 of daily and 24 of hourly ones.
+    confidence: of the verdict, for all decision-focused methods together.
+    worthwhile: the share of the reference's regret below which an improvement does not count.
+    seed: of all randomness.
+    folder: keeps every finished trial; `resume=True` continues from there, with the plan of the first session.
+    progress: a bar where stderr is a terminal; True or False; or a function that gets a `StudyProgress`.
+
+    A method that fails is reported with its reason. Ctrl-C raises `StudyInterrupted`, which says how to continue.
+
+    Examples
+    --------
+    >>> import foresolve
+    >>> from foresolve.data import shortest_path_data
+    >>> data = shortest_path_data(200, degree=1, noise=0.5, seed=0)
+    >>> study = foresolve.study(data, references=["mean", "ridge"], methods="spo+", trials=1, epochs=3, budget=None)
+    >>> study.reference, study.verdict.answer in ("pays", "does not pay", "too little data")
+    ('ridge', True)
+    """
+    began = time.perf_counter()
+    checks.between("confidence", confidence, "(0, 1)", "95 % is 0.95")
+    checks.between("worthwhile", worthwhile, "[0, 1]")
+    trials, epochs = checks.positive_int("trials", trials), checks.positive_int("epochs", epochs)
+    budget = None if budget is None else checks.positive("budget", budget, "Seconds, or `None` for no limit")
+    number = as_seed("seed", seed)
+    question = _Question(Parts.of(data, split, parts, number), number, methods, references, head, hidden)
+    resampled = study_block(block, question.parts.test)
+    place = None if folder is None else checks.path("folder", folder)
+    with writing_to(place, "choose another folder"), _telling(progress) as told:
+        store = Store.open(place, question.identity | {"trials": trials, "epochs": epochs}, resume)
+        context, spent = question.context(epochs, told), time.perf_counter() - began
+        if store.plan is None:
+            store.begin(plan_for(budget, epochs, trials, question.methods, context, spent, _timing(told)))
+        assert store.plan is not None
+        context.epochs, context.trees = store.plan.epochs, store.plan.trees
+        Rounds(context, question.methods, store.plan, store, budget, time.perf_counter() - began, told).run()
+        return _answered(question, store, resampled, confidence, worthwhile, units, began)
+
+
+class _Question:
+    """Data and methods of a study."""
+
+    def __init__(self, parts: Parts, seed: int, methods: Any, names: Any, head: Any, hidden: Any) -> None:
+        self.parts, self.seed = parts, seed
+        self.facts = Facts.of(parts.train, head, hidden)
+        predicting, unsuited = two_stage(names, parts, self.facts)
+        deciding, refused = focused(methods, parts.train.problem)
+        self.methods: list[Method] = [*predicting, *deciding]
+        self.failures = unsuited | refused
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What identifies a study, by name."""
+        named = zip(
+            ("training data", "validation data", "test data"), (self.parts.train, self.parts.valid, self.parts.test)
+        )
+        digests = {
+            name: fingerprint(part.features, part.theta, part.problem, part.weights)[:16] for name, part in named
+        }
+        return digests | {
+            "methods": [method.name for method in self.methods],
+            "networks": f"{self.facts.head}, {[list(layers) for layers in self.facts.hidden]}",
+            "seed": self.seed,
+            **{f"settings of {method.name}": self._settings(method) for method in self.methods},
+        }
+
+    def _settings(self, method: Method) -> dict[str, Any]:
+        """What a method tries, and with which loss."""
+        return settings_of(method) | {"tries": [dict(settings) for settings in method.settings(self.facts)]}
+
+    def context(self, epochs: int, told: Callable[[StudyProgress], Any]) -> Context:
+        """Best decisions are worked out here, once for all."""
+        told(StudyProgress(0, 0, 0.0, "best decisions under the truth"))
+        train, valid = self.parts.train.solve(), self.parts.valid.solve()
+        self.parts.test.solve()
+        return Context(train, valid, self.facts, self.seed, epochs, TREES)
+
+
+def _answered(
+    question: _Question, store: Store, block: Any, confidence: float, worthwhile: float, units: str, began: float
+) -> Study:
+    """The one look at test data, and what it says."""
+    best, failures = {}, dict(question.failures)
+    for method in question.methods:
+        trial = best_trial(store.trials.values(), method.name)
+        if trial is None:
+            reasons = [known.failure for known in store.trials.values() if known.method == method.name]
+            failures[method.name] = reasons[0] if reasons else "it was not trained"
+        else:
+            best[method] = trial
+    for role in ("reference", "decision-focused"):
+        if not any(method.role == role for method in best):
+            told = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+            raise ForesolveError(f"no {role} method could be trained: {told}")
+    validated = {method.name: float(trial.regret or 0.0) for method, trial in best.items()}
+    reference = min((m.name for m in best if m.role == "reference"), key=lambda name: validated[name])
+    reports = {}
+    with quiet():
+        for method, trial in best.items():
+            seen = method.seen(question.parts.test, trial.settings)
+            options = {"metrics": False, "block": block, "confidence": confidence, "seed": question.seed}
+            reports[method.name] = evaluate(store.model(trial), seen, **options)
+    problem, roles = question.parts.train.problem, {method.name: method.role for method in best}
+    signed = (lambda value: value) if problem.sense == "max" else (lambda value: -value)
+    comparison = contrast(reports, roles, reference, signed, block=block, confidence=confidence, seed=question.seed)
+    verdict = judge(comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense)
+    assert store.plan is not None
+    warnings = (*store.plan.notes, *_cautions(comparison, question, reports))
+    chosen = verdict.method if verdict.answer == "pays" else reference
+    seconds = max(time.perf_counter() - began, sum(trial.seconds for trial in store.trials.values()))
+    return Study(
+        verdict, comparison, reference, chosen, tuple(store.trials.values()), failures, reports, warnings, store.plan,
+        question.parts, seconds, units, store.model,
+    )  # fmt: skip
+
+
+def _cautions(comparison: Contrast, question: _Question, reports: Any) -> list[str]:
+    """Warnings for the reader of the verdict."""
+    cautions, reference = [], comparison.reference
+    if reference == "mean":
+        cautions.append("no two-stage model validated better than the mean: features may say little")
+    elif "mean" in reports:
+        differences = reports[reference].instances["regret"] - reports["mean"].instances["regret"]
+        evidence = mean_difference(differences, reports[reference].instances.get("weight"), reports[reference].block,
+                                   confidence=comparison.confidence, seed=question.seed)  # fmt: skip
+        if evidence.interval[1] >= 0:
+            cautions.append(f"the best two-stage model ({reference}) is not shown to be better than the mean")
+    if reference == "last value":
+        cautions.append("the last value is the best two-stage model: add earlier truths as features, `data.lagged(1)`")
+    if comparison.units < LEAST_UNITS:
+        what = comparison.blocks or f"{comparison.units} test instances"
+        remedy = f"at least {LEAST_UNITS} are needed; use more data, or a larger test share"
+        cautions.append(f"{what} are too few for any claim: {remedy}")
+    if question.parts.left_out:
+        cautions.append(f"{question.parts.left_out} instances whose truth was filled in are not scored")
+    if question.parts.incomplete:
+        cautions.append(f"{question.parts.incomplete} instances are in no part: entries of theirs are missing")
+    return cautions
+
+
+@contextmanager
+def _telling(progress: Any) -> Any:
+    """What to call with a `StudyProgress`: the caller's function, a bar, or nothing."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise checks.fail("progress", "True, False, None or a function of StudyProgress", repr(progress))
+    if callable(progress):
+        yield progress
+        return
+    with reporting(progress, "study") as report:
+        yield lambda told: report(math.floor(STEPS * told.share), STEPS, told.label)
+
+
+def _timing(told: Callable[[StudyProgress], Any]) -> Callable[[str], Any]:
+    return lambda name: told(StudyProgress(0, 0, 0.0, f"timing {name}"))

@@ -1,0 +1,155 @@
+"""Does it pay? A rule, and a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from foresolve._base.bootstrap import Interval
+from foresolve.learning.study.contrast import Contrast, ContrastRow
+
+Answer = Literal["pays", "does not pay", "too little data"]
+LEAST_UNITS = 20  # below which skewed differences make intervals too short: nothing is claimed
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict of a study; `str(verdict)` is the sentence.
+
+    Attributes
+    ----------
+    answer: "pays", "does not pay" or "too little data".
+    sentence: in the user's units.
+    method: the decision-focused method that the sentence is about.
+    reference: the best two-stage model.
+    improvement: of the method over the reference, an instance; below zero where it is worse.
+    interval: of the improvement, for all decision-focused methods at once; `None` where instances are too few.
+    share: the improvement as a share of the reference's regret; NaN where that is 0.
+    worthwhile: the smallest improvement that counts, in the user's units.
+    """
+
+    answer: Answer
+    sentence: str
+    method: str
+    reference: str
+    improvement: float
+    interval: Interval | None
+    share: float
+    worthwhile: float
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON; what is not bounded, or not known, is `None`."""
+        ends = None if self.interval is None else [end if math.isfinite(end) else None for end in self.interval]
+        share = self.share if math.isfinite(self.share) else None
+        return {**vars(self), "interval": ends, "share": share}
+
+
+def judge(
+    comparison: Contrast, validated: Mapping[str, float], *, worthwhile: float, units: str, sense: str
+) -> Verdict:
+    r"""The verdict of a comparison.
+
+    With :math:`\Delta_m` the mean improvement of decision-focused method `m` over the reference, and intervals that
+    hold for all `m` at once:
+
+    - "pays" where Holm's p-value of an improvement is below `1 - confidence`, which for the smallest one is the same as
+      an interval above 0;
+    - "does not pay" where no method pays and every interval ends below `worthwhile` times the reference's regret;
+    - "too little data" otherwise, and with fewer than 20 independent units.
+
+    Parameters
+    ----------
+    validated: regret on validation data by method: of several that pay, and of several that do not, the sentence is
+        about the best there, so that test data chooses nothing.
+    """
+    reference, enough = comparison[comparison.reference], comparison.units >= LEAST_UNITS
+    rows = sorted(comparison.focused, key=lambda row: validated[row.name])
+    alpha, least = 1 - comparison.confidence, worthwhile * reference.regret
+    paying = [row for row in rows if enough and row.improvement > 0 and row.holm is not None and row.holm < alpha]
+    row = (paying or rows)[0]
+    left = [r for r in rows if r.improvement_interval is None or r.improvement_interval[1] > least]
+    answer: Answer = "pays" if paying else "does not pay" if enough and not left else "too little data"
+    words = _Words(row, reference, units, sense, len(rows))
+    sentence = {
+        "pays": words.pays,
+        "does not pay": lambda: words.does_not_pay(worthwhile, least),
+        "too little data": lambda: words.too_little(comparison, least, left),
+    }[answer]()
+    share = row.improvement / reference.regret if reference.regret > 0 else math.nan
+    return Verdict(answer, sentence, row.name, reference.name, row.improvement, row.improvement_interval, share, least)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Sentences about one method."""
+
+    row: ContrastRow
+    reference: ContrastRow
+    units: str
+    sense: str
+    methods: int
+
+    def amount(self, number: float) -> str:
+        return f"{number:.3g} {self.units}".strip()
+
+    @property
+    def change(self) -> str:
+        """What is saved, or costs more: "spo+ saves 1.31 minutes [0.84, 1.8] an instance against ridge"."""
+        better, worse, more = ("saves", "costs", " more") if self.sense == "min" else ("gains", "loses", "")
+        pair, improvement = self.row.improvement_interval, self.row.improvement
+        if improvement == 0 and pair == (0.0, 0.0):
+            return f"{self.row.name} decides as {self.reference.name} does"
+        sign = 1 if improvement >= 0 else -1
+        verb = f"{better} {self.amount(improvement)}" if sign > 0 else f"{worse} {self.amount(-improvement)}{more}"
+        interval = ""
+        if pair is not None:
+            low, high = sorted((sign * pair[0], sign * pair[1]))
+            interval = f" [{low:.3g}, {high:.3g}]"
+        return f"{self.row.name} {verb}{interval} an instance against {self.reference.name}"
+
+    def pays(self) -> str:
+        share = self.row.improvement / self.reference.regret
+        return f"Training on decisions pays: {self.change}, {share:.0%} of its regret."
+
+    def does_not_pay(self, worthwhile: float, least: float) -> str:
+        if self.reference.regret <= 0:
+            return f"Training on decisions does not pay: {self.reference.name} makes the best decisions already."
+        which = f" by any of {self.methods} methods" if self.methods > 1 else ""
+        return (
+            f"Training on decisions does not pay: {self.change}; an improvement{which} of more than {worthwhile:.0%} "
+            f"of its regret ({self.amount(least)}) is ruled out."
+        )
+
+    def _hope(self, row: ContrastRow) -> str:
+        """What another method may be worth, where the one that the sentence is about is out of the question."""
+        verb = "save" if self.sense == "min" else "gain"
+        end = math.inf if row.improvement_interval is None else row.improvement_interval[1]
+        return f"; {row.name} may yet {verb} " + (f"up to {self.amount(end)}" if math.isfinite(end) else "something")
+
+    def too_little(self, comparison: Contrast, least: float, left: list[ContrastRow]) -> str:
+        counted = comparison.blocks or f"{comparison.instances} test instances"
+        text = f"Too little data to say whether training on decisions pays: on {counted}, {self.change}"
+        if left and self.row not in left:
+            text += self._hope(left[0])
+        pair = self.row.improvement_interval
+        if pair is None or not all(map(math.isfinite, pair)) or least <= 0:
+            return text + "."
+        times = ((pair[1] - pair[0]) / 2 / least) ** 2
+        if times <= 1:
+            return text + "."
+        return text + f". To tell {self.amount(least)} from nothing takes about {_about(times)} times as many."
+
+
+def _about(times: float) -> str:
+    """Two digits of a number, and no powers of ten.
+
+    >>> _about(1.234), _about(432.1), _about(12345.0)
+    ('1.2', '430', '12,000')
+    """
+    rounded = float(f"{times:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.learning.study.dates import Last, block_length, spacing, study_block
+from foresolve.learning.study.facts import Facts
+from learning.study.instances import dated, paths
+
+
+def days(*numbers: int) -> np.ndarray:
+    return np.datetime64("2024-01-01", "ns") + np.array(numbers) * np.timedelta64(1, "D")
+
+
+def test_only_strictly_earlier_rows_are_looked_at() -> None:
+    data = dated(10)
+    assert data.times is not None
+    last = Last(data.times, data.theta)
+    seen = last.seen(data.subset(slice(7, 10)), {"lag": "previous"})
+    assert torch.equal(seen.features, data.theta[6:9])
+    seen = last.seen(data.subset(slice(7, 10)), {"lag": "week"})
+    assert torch.equal(seen.features, data.theta[:3])
+    with pytest.raises(ForesolveError, match="1 rows have no earlier one"):
+        last.seen(data, {"lag": "previous"})
+
+
+def test_rows_of_the_same_time_do_not_tell_each_other() -> None:
+    data = dated(4)
+    last = Last(days(0, 1, 1, 1), data.theta)
+    assert data.times is not None
+    seen = last.seen(data.subset(slice(1, 2)), {"lag": "previous"})
+    assert torch.equal(seen.features, data.theta[:1])
+
+
+def test_lags_follow_the_calendar() -> None:
+    def lags(step: float) -> list[str]:
+        times = np.datetime64("2024-01-01", "ns") + (np.arange(20) * step * 86400).astype("timedelta64[s]")
+        facts = Facts("instance", False, (None, None), "free", ((),))
+        return [choice["lag"] for choice in Last(times, torch.zeros(20, 2)).settings(facts)]
+
+    assert lags(1) == ["previous", "week"]
+    assert lags(1 / 24) == ["previous", "week", "day"]
+    assert lags(7) == lags(30) == ["previous"]
+
+
+def test_blocks() -> None:
+    assert [block_length(60, 1.0), block_length(1000, 1.0), block_length(27, 30.0)] == [7, 10, 3]
+    assert spacing(days(0, 0, 1, 3, 4)) == 1.0
+    assert study_block("auto", paths(30)) is None
+    assert study_block(5, paths(30)) == 5
+    data = dated(31)
+    labels = study_block("auto", data)
+    assert isinstance(labels, np.ndarray)
+    assert np.bincount(labels).tolist() == [7, 7, 7, 10]
+    with pytest.raises(InvalidInputError, match="block"):
+        study_block("weekly", data)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from foresolve.learning.study.contrast import Contrast, ContrastRow
+from foresolve.learning.study.verdict import Verdict, judge
+
+Pair = tuple[float, float]
+
+
+def row(name: str, difference: float, interval: Pair | None, p: float, corrected: float) -> ContrastRow:
+    return ContrastRow(name, "decision-focused", 20 + difference, 10 + difference, difference, interval, p, corrected)
+
+
+def verdict(*rows: ContrastRow, units: int = 100, sense: str = "min", regret: float = 10.0) -> Verdict:
+    reference = ContrastRow("ridge", "reference", 20.0, regret, 0.0, None, None, None)
+    comparison = Contrast("ridge", 0.95, units, units, "", (reference, *rows))
+    validated = {row.name: float(i) for i, row in enumerate(rows)}
+    return judge(comparison, validated, worthwhile=0.05, units="minutes", sense=sense)
+
+
+def test_it_pays() -> None:
+    told = verdict(row("spo+", -1.31, (-1.8, -0.84), 0.001, 0.002))
+    assert told.answer == "pays"
+    expected = (
+        "Training on decisions pays: spo+ saves 1.31 minutes [0.84, 1.8] an instance against ridge, 13% of its regret."
+    )
+    assert str(told) == expected
+    assert told.interval == (0.84, 1.8)
+
+
+def test_gains_are_gained() -> None:
+    told = verdict(row("spo+", -1.31, (-1.8, -0.84), 0.001, 0.002), sense="max")
+    assert "spo+ gains 1.31 minutes [0.84, 1.8] an instance" in told.sentence
+
+
+def test_the_best_on_validation_data_of_those_that_pay_is_named() -> None:
+    pays = {"p": 0.001, "corrected": 0.002}
+    told = verdict(
+        row("first", -0.1, (-0.4, 0.2), 0.5, 0.5), row("second", -1.0, (-1.5, -0.5), **pays),
+        row("third", -2.0, (-2.5, -1.5), **pays),
+    )  # fmt: skip
+    assert told.method == "second"
+
+
+def test_it_does_not_pay() -> None:
+    told = verdict(row("spo+", 0.1, (-0.2, 0.4), 0.5, 0.5), row("decision", -0.1, (-0.45, 0.2), 0.5, 0.5))
+    assert told.answer == "does not pay"
+    assert "spo+ costs 0.1 minutes more [-0.2, 0.4] an instance against ridge" in told.sentence
+    assert "by any of 2 methods of more than 5% of its regret (0.5 minutes) is ruled out" in told.sentence
+
+
+def test_too_little_data() -> None:
+    told = verdict(row("spo+", -0.1, (-2.1, 1.9), 0.5, 0.5))
+    assert told.answer == "too little data"
+    assert told.sentence.endswith("To tell 0.5 minutes from nothing takes about 16 times as many.")
+    assert verdict(row("spo+", -1.0, None, 1.0, 1.0)).answer == "too little data"
+    json.dumps(verdict(row("spo+", -1.0, (-math.inf, 2.0), 1.0, 1.0)).to_dict(), allow_nan=False)
+
+
+def test_a_method_that_may_yet_pay_is_named_where_the_sentence_is_about_another() -> None:
+    """Otherwise it would say that nothing is known, and show that it is worse."""
+    told = verdict(row("boosted", 1.31, (0.84, 1.8), 0.5, 0.5), row("spo+", 0.1, (-0.7, 0.9), 0.5, 0.5))
+    assert told.answer == "too little data"
+    assert "boosted costs 1.31 minutes more [0.84, 1.8] an instance against ridge; spo+ may yet save up to 0.7" in str(
+        told
+    )
+
+
+def test_few_units_claim_nothing() -> None:
+    assert verdict(row("spo+", -1.31, (-1.8, -0.84), 0.001, 0.002), units=19).answer == "too little data"
+
+
+def test_a_difference_that_is_worse_never_pays() -> None:
+    assert verdict(row("spo+", 1.31, (0.84, 1.8), 0.001, 0.002)).answer == "does not pay"
+
+
+def test_equal_decisions() -> None:
+    told = verdict(row("spo+", 0.0, (0.0, 0.0), 1.0, 1.0))
+    assert told.answer == "does not pay"
+    assert "spo+ decides as ridge does" in told.sentence
+
+
+def test_a_reference_without_regret() -> None:
+    told = verdict(row("spo+", 0.5, (0.2, 0.8), 0.01, 0.01), regret=0.0)
+    assert told.sentence == "Training on decisions does not pay: ridge makes the best decisions already."
+    assert math.isnan(told.share)
+    assert told.to_dict()["share"] is None
+
+
+@pytest.mark.parametrize("value", [0.0499, 0.0501])
+def test_the_corrected_p_value_decides(value: float) -> None:
+    assert (verdict(row("spo+", -1.0, (-2.0, 0.0), value / 2, value)).answer == "pays") == (value < 0.05)
