@@ -114,7 +114,7 @@ def test_random_decisions_tell_whether_data_are_alike() -> None:
 def test_the_headline_names_the_best_of_what_is_learned() -> None:
     sentences = headline(fake_run())
     assert sentences[0].startswith("NN2-Decision is ahead of NN2-2Stage by 2.6")
-    assert sentences[1].startswith("The largest mean of what is learned is NN2-Decision's, 6.1")
+    assert sentences[1].startswith("The largest mean among learned methods is NN2-Decision's, 6.1")
     assert "15.3 % of the best decisions known" in sentences[1]
     assert "TF-IDF 18.7" in sentences[1]
 
@@ -124,7 +124,7 @@ def test_shares_say_what_they_are_of() -> None:
     assert "% of the best decisions known)" in headline(run)[1]
     steps = [replace(r, fractional=0.95 * r.value) if r.method == "OPT" else r for r in run.records]
     sentence = headline(replace(run, records=steps))[1]
-    assert sentence.startswith("The largest mean of what is learned at k = 5 is NN1-Decision's, 49.5")
+    assert sentence.startswith("The largest mean among learned methods at k = 5 is NN1-Decision's, 49.5")
     assert "(100.1 % of the best by the same ten steps); beside it Random 9.7" in sentence
 
 

@@ -225,7 +225,7 @@ def test_variants_stand_beside_the_row_that_is_judged() -> None:
     table = table1([varied])
     text, note, bold = entry(table, 0, name, 0)
     assert text.startswith("31.00")
-    assert (note, bold) == ("", True)  # the largest mean of what is learned
+    assert (note, bold) == ("", True)  # the largest mean among learned methods
     assert not entry(table, 0, "NN2-Decision", 0)[2]
     assert f"{name} - NN2-2Stage" in methods(difference_table([varied]).blocks[0])
 

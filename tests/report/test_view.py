@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from foresolve.report import figures, tables
-from foresolve.report.page import report_html
+from foresolve.report.pages.reproduction import report_html
 from foresolve.report.view import RunView
 from reproduce.fakes import fake_run
 
@@ -37,7 +37,7 @@ def test_tables_and_figures_are_made_once_for_files_page_and_terminal(
     figures.write_figures(run, tmp_path)
     report_html([run])
     tables.table1([run])
-    assert sorted(calls) == ["_block1", "_block2", "_draw", "to_svg", "to_svg", "to_svg"]
+    assert sorted(calls) == ["_block1", "_block2", "_draw", *["to_svg"] * 6]
 
 
 def test_devices_are_those_of_the_sessions_that_worked() -> None:

@@ -71,8 +71,21 @@ def picture(domain: str, method: str) -> dict[str, np.ndarray]:
     rows, columns, instances = (50, 50, 6) if domain == "matching" else (100, 500, 30)
     weight = rng.pareto(1.5, (instances, rows)) + 0.2
     true = (rng.random((rows, columns)) < np.minimum(0.02 * weight[0], 0.8)[:, None]) * rng.random((rows, columns))
+    decided = decisions(true, columns if domain == "matching" else 0, method)
     if method.endswith("2Stage"):
-        return {"theta": true, "theta_hat": 0.3 * true + 0.05 * rng.random(true.shape), "true_weight": weight,
+        return decided | {"theta": true, "theta_hat": 0.3 * true + 0.05 * rng.random(true.shape), "true_weight": weight,
                 "predicted_weight": 0.5 * weight + rng.random(weight.shape)}  # fmt: skip
-    return {"theta": true, "theta_hat": true.sum(1, keepdims=True) + rng.random((1, columns)), "true_weight": weight,
-            "predicted_weight": 13 + 3 * weight + 0.3 * rng.random(weight.shape)}  # fmt: skip
+    return decided | {
+        "theta": true, "theta_hat": true.sum(1, keepdims=True) + rng.random((1, columns)), "true_weight": weight,
+        "predicted_weight": 13 + 3 * weight + 0.3 * rng.random(weight.shape),
+    }  # fmt: skip
+
+
+def decisions(true: np.ndarray, pairs: int, method: str, count: int = 3) -> dict[str, np.ndarray]:
+    """The best ten items, or pairs, of some instances; two-stage training takes others."""
+    truth = np.stack([(true * (1 + i)).ravel() if pairs else true.sum(1) * (1 + i) for i in range(count)])
+    best = np.zeros_like(truth)
+    np.put_along_axis(best, np.argsort(-truth, 1)[:, :10], 1.0, 1)
+    made = np.roll(best, 1, 1) if method.endswith("2Stage") else best
+    return {"item_truth": truth, "item_predicted": truth + 0.25, "decision": made, "best_decision": best,
+            "decision_value": (made * truth).sum(1), "best_value": (best * truth).sum(1)}  # fmt: skip

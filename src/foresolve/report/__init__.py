@@ -1,3 +1,5 @@
-"""Records to tables, figures, findings and the page; private, imported from its modules."""
+"""Pages about studies, comparisons, trainings and runs; and what the reports of the paper's experiments are made of."""
 
-__all__: list[str] = []
+from foresolve.report.pages import Page, comparison_page, run_page, study_page, training_page
+
+__all__ = ["Page", "comparison_page", "run_page", "study_page", "training_page"]

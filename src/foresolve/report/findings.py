@@ -1,4 +1,4 @@
-"""What a run found, in sentences that follow from the numbers by rule."""
+"""Results of a run, in sentences that follow from the numbers by rule."""
 
 from __future__ import annotations
 
@@ -82,11 +82,22 @@ def quality(run: RunView) -> list[Comparison]:
 def headline(run: RunView) -> list[str]:
     """What a reader should know first: the figures' two methods, the chosen method, how near the best it comes."""
     places = digits(run)
-    wanted = (run.info.figure_methods[1], run.info.figure_methods[0])
-    pair = [d for d in run.differences if (d.method, d.reference) == wanted]
-    best = [sentence for k in run.ks if (sentence := _best(run, k)) is not None]
     against = [d for d in run.differences if d.method == CHOSEN]
-    return [*difference_sentences(pair, places), *best, *difference_sentences(against, places), *choices(run)]
+    return [
+        *difference_sentences(main_differences(run), places), *best_learned(run),
+        *difference_sentences(against, places), *choices(run),
+    ]  # fmt: skip
+
+
+def main_differences(run: RunView) -> list[Difference]:
+    """Those of the two methods of the figures: what a run is about."""
+    wanted = (run.info.figure_methods[1], run.info.figure_methods[0])
+    return [difference for difference in run.differences if (difference.method, difference.reference) == wanted]
+
+
+def best_learned(run: RunView) -> list[str]:
+    """The learned method with the largest mean, for each budget."""
+    return [sentence for k in run.ks if (sentence := _best(run, k)) is not None]
 
 
 def choices(run: RunView) -> list[str]:
@@ -166,7 +177,7 @@ def _best(run: RunView, k: int | None) -> str | None:
     near = "" if share is None else f" ({100 * share:.1f} % of {best_words(row.by_steps(protocol))})"
     beside = f"; beside it {', '.join(dict.fromkeys(references))}" if references else ""
     ours = row.shown(protocol)
-    return f"The largest mean of what is learned{at(k)} is {row.method}'s, {ours.mean:.{places}f}{near}{beside}."
+    return f"The largest mean among learned methods{at(k)} is {row.method}'s, {ours.mean:.{places}f}{near}{beside}."
 
 
 def _below_heuristics(run: RunView) -> list[str]:

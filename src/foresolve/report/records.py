@@ -15,7 +15,7 @@ Measure = Literal["mse", "cross_entropy", "auc"]
 
 @dataclass(frozen=True)
 class Config:
-    """All that decides the numbers of one domain's run, up to the rounding of one machine or another.
+    """All settings that determine the numbers of one domain's run, up to rounding errors.
 
     Attributes
     ----------
@@ -51,6 +51,7 @@ class Config:
     def from_dict(cls, document: dict[str, Any]) -> Self:
         """What `to_dict` was called on; an error for entries that are not known."""
         entries: dict[str, Any] = _known(cls, document)
+        _check_entries(entries)
         for name in ("ks", "methods"):
             entries[name] = tuple(entries[name])
         return cls(**entries)
@@ -58,7 +59,7 @@ class Config:
 
 @dataclass(frozen=True)
 class DomainInfo:
-    """What tables, figures and reports have to know about a domain.
+    """Facts about a domain for tables, figures and reports.
 
     Attributes
     ----------
@@ -70,6 +71,7 @@ class DomainInfo:
     figure_methods: the two-stage and the decision-focused method of the figures.
     heuristics: names of methods that learn nothing.
     fractional: whether the paper scores fractional decisions here, and so do the tables under its protocol.
+    terms: what names of methods stand for that follow no rule.
     """
 
     name: str
@@ -83,11 +85,12 @@ class DomainInfo:
     figure_methods: tuple[str, str]
     heuristics: tuple[str, ...]
     fractional: bool = True
+    terms: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Job:
-    """What one worker does in one go: a method on a split, for one budget or for all that share a training."""
+    """A unit of work: a method on a split, for one budget or for all that share a training."""
 
     domain: str
     split: int
@@ -127,7 +130,7 @@ class Record:
 
     @property
     def key(self) -> tuple[int, str, int | None]:
-        """What tells records of a run apart."""
+        """What identifies a record within a run."""
         return self.split, self.method, self.k
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,19 +145,39 @@ class Record:
 
 @dataclass(frozen=True)
 class JobResult:
-    """What a job hands back.
+    """The result of a job.
 
     `picture` has what the figures need, for the first split and the budget of the figures only: "theta" and "theta_hat"
     of the first test instance, `(rows, columns)`, and the row sums of all test instances, "true_weight" and
-    "predicted_weight", `(instances, rows)`.
+    "predicted_weight", `(instances, rows)`. Of the first test instances, for readers to look at, where variables have a
+    parameter (or a row of them, summed) each: "item_truth", "item_predicted", "decision" and "best_decision",
+    `(few, n)`, and what the decisions are worth, to be maximized, "decision_value" and "best_value".
     """
 
     records: tuple[Record, ...]
     picture: dict[str, np.ndarray] = field(default_factory=dict)
 
 
+def _check_entries(entries: dict[str, Any]) -> None:
+    """Refuse entries of a config that are not of their kind: a file may hold anything."""
+    kinds: dict[str, tuple[type, ...]] = {
+        **dict.fromkeys(("domain", "protocol", "source", "device"), (str,)), "data": (str, type(None)),
+        **dict.fromkeys(("splits", "seed"), (int,)), "quick": (bool,), "files": (dict,),
+        **dict.fromkeys(("ks", "methods"), (list, tuple)),
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        sound = isinstance(entries[name], kind) and not (kind == (int,) and isinstance(entries[name], bool))
+        if not sound:
+            raise ForesolveError(f"`{name}` must be {kind[0].__name__}; got {str(entries[name])[:40]!r}")
+    for name, kind in (("ks", int), ("methods", str)):
+        if not all(isinstance(part, kind) for part in entries[name]):
+            raise ForesolveError(f"`{name}` must hold {kind.__name__}; got {str(entries[name])[:40]!r}")
+
+
 def _known(cls: type, document: dict[str, Any]) -> dict[str, Any]:
     names = {entry.name for entry in fields(cls)}
+    if not isinstance(document, dict):
+        raise ForesolveError(f"a {cls.__name__} is a table of entries; got {type(document).__name__}")
     if set(document) != names:
         wrong = sorted(set(document) ^ names)
         entries = ", ".join(sorted(names))

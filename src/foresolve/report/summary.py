@@ -169,7 +169,7 @@ def two_stage(method: str) -> bool:
 
 
 def pairs(methods: Sequence[str], heuristics: Sequence[str]) -> list[tuple[str, str]]:
-    """Method and reference of every difference that is looked at.
+    """Method and reference of every difference that is tested.
 
     Each way of training against the two-stage training of the same architecture (what stands before the last hyphen of
     the name), its variants too, and the method chosen on validation data against each heuristic.

@@ -32,11 +32,11 @@ from foresolve.report.view import RunView
 def table1(runs: Sequence[RunView]) -> BlockTable:
     """Solution quality: a row for each method, a column for each budget, a block for each domain."""
     caption = _sentences(
-        f"What decisions are worth under the truth: mean over random splits {PLUS_MINUS} half the width of a "
+        f"The value of decisions under the truth: mean over random splits {PLUS_MINUS} half the width of a "
         "bootstrapped 95 % interval.",
         _bases(runs),
         _published_note(runs),
-        "Bold: the largest mean of what is learned.",
+        "Bold: the largest mean among learned methods.",
     )
     columns = ("domain", "protocol", "method", "k", "splits", *_names("value"), *_names("fractional"), "optimum",
                "shown", "share", "share_of", "published", "published_half_width", "seconds")  # fmt: skip
@@ -49,10 +49,10 @@ def table2(runs: Sequence[RunView]) -> BlockTable:
     """Accuracy of the predictions: MSE, cross-entropy (CE) and AUC."""
     runs = [run for run in runs if _accurate(run)]
     caption = _sentences(
-        "How good predictions are by themselves, whatever is decided by them; a decision-focused model is not asked to "
+        "How good predictions are, regardless of decisions; a decision-focused model is not asked to "
         f"predict well. Mean {PLUS_MINUS} half width, as in Table 1.",
         _published_note(runs),
-        "Bold: the best of what is learned (small MSE and CE, large AUC).",
+        "Bold: the best among learned methods (small MSE and CE, large AUC).",
     )
     columns = ("domain", "protocol", "method", "k", "measure", "splits", *_names("value"), "published",
                "published_half_width")  # fmt: skip

@@ -72,7 +72,7 @@ class RunView:
 
     @property
     def name(self) -> str:
-        """What tells runs apart on a page: the domain and, where it has several, the protocol."""
+        """What identifies a run on a page: the domain and, where it has several, the protocol."""
         return f"{self.info.title} ({self.protocol_words})" if self.protocol_words else self.info.title
 
     @property

@@ -19,8 +19,9 @@ def test_what_is_said_of_domains_fits_together() -> None:
     for name, domain in DOMAINS.items():
         info = domain.info
         assert info.name == name
-        assert info.story
-        assert all(paragraph.endswith(".") for paragraph in info.story)
+        story = domain.told(plan(name)).story
+        assert story
+        assert all(paragraph.endswith(".") for paragraph in story)
         assert info.table2_k is None if not info.ks else info.table2_k in info.ks
         assert list(info.ks) == sorted(info.ks)
         assert (domain.problem is None) == (domain.largest_k is None) == (not info.ks)

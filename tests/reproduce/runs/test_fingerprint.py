@@ -12,7 +12,7 @@ def test_it_changes_with_what_makes_numbers_and_with_nothing_else(tmp_path: Path
     shutil.copytree(Path(foresolve.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     assert fingerprint_of(package) == code_fingerprint()
     assert len(code_fingerprint()) == DIGITS
-    with open(package / "report" / "page.py", "a") as page:
+    with open(package / "report" / "findings.py", "a") as page:
         page.write("# another look\n")
     assert fingerprint_of(package) == code_fingerprint()
     with open(package / "reproduce" / "runs" / "folder.py", "a") as folder:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from foresolve import ForesolveError
+from foresolve._base.container import checksum, entry_of, line_of
 from foresolve.report.records import Config, Job, JobResult, Record
 from foresolve.reproduce.runs.engines import Engine, JobError, LocalEngine
 from foresolve.reproduce.runs.fingerprint import code_fingerprint
@@ -51,7 +53,7 @@ def test_a_folder_tells_what_was_run(tmp_path: Path) -> None:
         (i, m, k) for i in range(2) for m in toys.PLAIN for k in (5, 10)
     ]
     lines = (finished.folder / "records.jsonl").read_text().splitlines()
-    assert [Record.from_dict(json.loads(line)) for line in lines] == finished.records
+    assert [Record.from_dict(entry_of(line)) for line in lines] == finished.records
     (session,) = finished.sessions
     assert (session["jobs"], session["engine"]) == (6, "here")
     assert finished.seconds == session["seconds"] >= 0
@@ -201,7 +203,7 @@ def test_folders_that_are_no_runs_are_told(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl").write_text(json.dumps(Record("toy", 0, "a", None, 1.0, None, 1.0).to_dict()) + "\n")
     with pytest.raises(ForesolveError, match=r"records but no config\.json"):
         Run.open(tmp_path, toys.config())
-    for content, message in (("{", "is not JSON"), ('{"config": {}}', "not of this version")):
+    for content, message in (("{", "no sound JSON"), ('{"config": {}}', "is not the config of a run")):
         (tmp_path / "config.json").write_text(content)
         with pytest.raises(ForesolveError, match=message):
             Run.open(tmp_path, toys.config())
@@ -286,6 +288,99 @@ def test_records_of_two_versions_of_the_code_are_not_merged(tmp_path: Path, monk
     assert len(go(toys.config(splits=4), here.folder).records) == 24  # and it goes on
 
 
+def settings_are(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
+    monkeypatch.setattr("foresolve.reproduce.runs.folder.method_fingerprints", lambda config: settings)
+
+
+def test_methods_with_other_settings_do_not_add_to_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings_are(monkeypatch, **{"Most rated": "one"})
+    before = go(toys.config(), tmp_path / "here")
+    assert json.loads((before.folder / "config.json").read_text())["methods"] == {"Most rated": "one"}
+    settings_are(monkeypatch, **{"Most rated": "two", "NN2-SPO+": "new"})
+    assert go(toys.config(), tmp_path / "here").records == before.records  # nothing to add
+    with pytest.raises(
+        ForesolveError, match=r"here holds a run in which Most rated had other settings \(.* one; now two"
+    ):
+        go(toys.config(splits=3), tmp_path / "here")
+    there = go(toys.config(splits=3), tmp_path / "there")
+    settings_are(monkeypatch, **{"Most rated": "one"})
+    with pytest.raises(ForesolveError, match=r"there holds a run in which Most rated had other settings"):
+        go(toys.config(splits=3), tmp_path / "here", merge=[there.folder])
+    assert len(go(toys.config(splits=3), tmp_path / "here").records) == 18
+
+
+def spoiled(path: Path, change: Any) -> None:
+    """Content that is wrong, with a checksum to match."""
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document | {"sha256": checksum(document, {})}))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("config.json", lambda d: d.pop("config"), "`config` must be dict"),
+        ("config.json", lambda d: d["config"].update(ks="x"), "`ks` must be list"),
+        ("config.json", lambda d: d["config"].update(splits=True), "`splits` must be int"),
+        ("config.json", lambda d: d["config"].update(methods=[1]), "`methods` must hold str"),
+        ("config.json", lambda d: d.update(methods={"a": 1}), "must hold words"),
+        ("config.json", lambda d: d.update(schema=9), "has the schema 9"),
+        ("sessions.json", lambda d: d.update(sessions={}), "must list sessions"),
+        ("sessions.json", lambda d: d.update(sessions=[{"seconds": "x"}]), "must list sessions"),
+    ],
+)
+def test_damaged_folders_are_told(name: str, change: Any, message: str, tmp_path: Path) -> None:
+    go(toys.config(), tmp_path)
+    spoiled(tmp_path / name, change)
+    with pytest.raises(ForesolveError, match=message) as error:
+        Run.read(tmp_path)
+    assert str(tmp_path) in str(error.value)
+    (tmp_path / name).write_text("[1]")
+    with pytest.raises(ForesolveError, match=re.escape(str(tmp_path / name))):
+        Run.read(tmp_path)
+
+
+def test_damage_of_numbers_is_told_by_line(tmp_path: Path) -> None:
+    go(toys.config(), tmp_path)
+    path = tmp_path / "records.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    entry = entry_of(first)
+    for changed, message in (
+        (json.dumps(json.loads(first) | {"value": 0.25}), "its checksum differs"),
+        (line_of(entry | {"value": "x"}), "`value` must be a number"),
+        (line_of(entry | {"optimum": None}), "`optimum` must be a number"),
+        (line_of(entry | {"method": "unknown"}), "'unknown' with k = 5 is not of this run"),
+        (line_of(entry | {"k": 7}), "is not of this run"),
+        (line_of(entry | {"split": -1}), "`split`, `method` and `setting`"),
+    ):
+        path.write_text(changed.strip() + "\n" + "".join(rest))
+        with pytest.raises(ForesolveError, match=f"records.jsonl, line 1: not a record .*{message}"):
+            Run.read(tmp_path)
+    path.write_text("".join([json.dumps(entry) + "\n", *rest]))  # as older versions wrote it
+    assert len(Run.read(tmp_path).records) == 12
+
+
+def test_folders_of_the_first_format_are_read(tmp_path: Path) -> None:
+    finished = go(toys.config(), tmp_path)
+    config, sessions = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("config", "sessions"))
+    (tmp_path / "config.json").write_text(json.dumps({name: config[name] for name in ("config", "environment")}))
+    (tmp_path / "sessions.json").write_text(json.dumps(sessions["sessions"]))
+    assert Run.read(tmp_path).records == finished.records
+    assert len(go(toys.config(splits=3), tmp_path).records) == 18
+
+
+def test_damaged_pictures_are_told(tmp_path: Path) -> None:
+    go(toys.config(), tmp_path)
+    path = next((tmp_path / "pictures").iterdir())
+    np.savez(path, theta=np.array([[1.0, np.nan]]))
+    with pytest.raises(ForesolveError, match="'theta' must be a table of finite numbers"):
+        Run.read(tmp_path).pictures()
+    path.write_bytes(b"junk")
+    with pytest.raises(ForesolveError, match="damaged or no archive of arrays") as error:
+        Run.read(tmp_path).pictures()
+    assert str(path) in str(error.value)
+
+
 def test_a_session_that_went_on_counts_once(tmp_path: Path) -> None:
     config = toys.config(splits=2)
     with Run.open(tmp_path / "there", config) as there:
@@ -302,7 +397,7 @@ def test_a_session_that_went_on_counts_once(tmp_path: Path) -> None:
 def test_sessions_without_an_identity_are_kept(tmp_path: Path) -> None:
     folders = [go(toys.config(), tmp_path / name, part=(i, 2)).folder for i, name in ((1, "here"), (2, "there"))]
     for folder in folders:
-        (session,) = json.loads((folder / "sessions.json").read_text())
+        (session,) = json.loads((folder / "sessions.json").read_text())["sessions"]
         del session["id"]
         (folder / "sessions.json").write_text(json.dumps([session]))
     assert len(go(toys.config(), folders[0], merge=[folders[1]]).sessions) == 2
@@ -343,7 +438,8 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     path = os.pathsep.join([str(Path(toys.__file__).parents[1]), *sys.path])
     process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env={**os.environ, "PYTHONPATH": path})
     (worker,) = toys.pids(tmp_path, split=1, count=1)
-    while '"jobs": 1' not in (tmp_path / "run" / "sessions.json").read_text():  # the next job begins before it is kept
+    sessions = tmp_path / "run" / "sessions.json"
+    while not sessions.exists() or '"jobs": 1' not in sessions.read_text():  # the next job begins before it is kept
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()

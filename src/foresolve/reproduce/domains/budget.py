@@ -33,19 +33,7 @@ from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method
 INFO = DomainInfo(
     name="budget",
     title="Budget allocation",
-    story=(
-        "Each instance has 100 channels and 500 customers. A chosen channel reaches each customer with some "
-        "probability, independently of the others; k channels are chosen, and the value is the expected number of "
-        "customers that at least one of them reaches. A channel's features are its probabilities passed through a "
-        "random ReLU network (five layers, as the paper says; under protocol paper three, drawn anew for each split, "
-        "as its code has it); the task is to predict the probabilities back.",
-        "The paper draws its edges from the Yahoo Webscope A1 data, which are licensed. Without a graph of one's own, "
-        "edges are drawn with heavy-tailed degrees on both sides, calibrated to the paper's figures for random and for "
-        "best decisions. With an edge list (folder `edges`), channels and customers are drawn "
-        "from it. Probabilities on edges are uniform in [0, 0.2], as in the paper.",
-        "The features say much about the size of a row: even an untrained network, or the length of the feature vector "
-        "(the row `Longest features`), chooses well. There is little left for any training to win.",
-    ),
+    story=(),
     ks=(5, 10, 20),
     table2_k=10,
     measures=("mse",),
@@ -53,9 +41,10 @@ INFO = DomainInfo(
     columns="customers",
     figure_methods=("NN1-2Stage", "NN1-Decision"),
     heuristics=("Longest features",),
+    terms={"Longest features": "takes the channels whose feature vectors are longest; learns nothing"},
 )
-CHANNELS, CUSTOMERS = 100, 500
-QUICK_CHANNELS = 50
+INSTANCES, CHANNELS, CUSTOMERS = 1000, 100, 500
+QUICK_INSTANCES, QUICK_CHANNELS, QUICK_CUSTOMERS = 60, 50, 200
 FEATURES = 100  # a stream of random numbers of its own, beside those of a trial
 
 
@@ -79,9 +68,36 @@ def columns(path: Path) -> tuple[int, int]:
     return (1, 2) if path.name == YAHOO else (0, 1)
 
 
+def sizes(config: Config) -> tuple[int, int, int]:
+    """Instances, and channels and customers of each."""
+    quick = QUICK_INSTANCES, QUICK_CHANNELS, QUICK_CUSTOMERS
+    return quick if config.quick else (INSTANCES, CHANNELS, CUSTOMERS)
+
+
+def story(config: Config) -> tuple[str, ...]:
+    """For a reader, of this run."""
+    count, channels, customers = sizes(config)
+    layers = "three layers, drawn anew for each split" if config.protocol == "paper" else "five layers"
+    generated = (
+        "The paper draws its edges from the Yahoo Webscope A1 data, which are licensed. Here edges are generated, with "
+        "heavy-tailed degrees on both sides, calibrated to the paper's figures for random and for best decisions."
+    )
+    drawn = "Channels and customers are drawn from an edge list of the user's."
+    return (
+        f"Each of {count:,} instances has {channels} channels and {customers} customers. A chosen channel reaches each "
+        "customer with some probability, independently of the others; k channels are chosen, and the value is the "
+        "expected number of customers that at least one of them reaches. A channel's features are its probabilities "
+        f"passed through a random ReLU network ({layers}); the task is to predict the probabilities back.",
+        f"{generated if config.data is None else drawn} Probabilities on edges are uniform in [0, 0.2], as in the "
+        "paper.",
+        "The features say much about the size of a row: even an untrained network, or the length of the feature vector "
+        "(`Longest features`), chooses well. There is little left for any training to win.",
+    )
+
+
 def data(config: Config) -> DecisionDataset:
     """Generated instances, or parts of the graph in a folder of real data."""
-    count, channels, customers = (60, QUICK_CHANNELS, 200) if config.quick else (1000, CHANNELS, CUSTOMERS)
+    count, channels, customers = sizes(config)
     source = generator(config.seed, 0)
     if config.data is None:
         return budget_data(count, channels=channels, customers=customers, seed=source)
@@ -148,5 +164,6 @@ DOMAIN = Domain(
     random_sets,
     real=RealData(files, read, optional=True),
     largest_k=QUICK_CHANNELS,
+    story=story,
     published=True,
 )

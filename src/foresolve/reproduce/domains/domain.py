@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -40,7 +40,7 @@ def best_for_noise(problem: Problem, count: int, generator: torch.Generator) -> 
 
 @dataclass(frozen=True)
 class Domain:
-    """All that is to be known of a domain to run it; `register` makes it known to `plan` and to the command line.
+    """Everything that is needed to run a domain; `register` makes it known to `plan` and to the command line.
 
     Attributes
     ----------
@@ -54,6 +54,8 @@ class Domain:
     table: parameters `(B, ...)` as `(B, rows, columns)` for the figures; by default those that are such tables already.
     real: where there are real data; `None` for a domain that is always generated.
     largest_k: the largest budget that may be asked for.
+    story: paragraphs for a reader that are true of a config, where those of `info` are not: sizes, and whether data are
+        generated.
     published: whether the paper has it: such a domain is one of `all`, and has methods for the protocol "paper".
     """
 
@@ -66,7 +68,12 @@ class Domain:
     table: Callable[[Tensor], Tensor] | None = None
     real: RealData | None = None
     largest_k: int | None = None
+    story: Callable[[Config], tuple[str, ...]] | None = None
     published: bool = False
+
+    def told(self, config: Config) -> DomainInfo:
+        """What reports say about a run: its own sizes and data."""
+        return self.info if self.story is None else replace(self.info, story=self.story(config))
 
     def at(self, data: DecisionDataset, k: int | None) -> DecisionDataset:
         """The instances under the problem of a budget; as they are without one."""

@@ -50,17 +50,7 @@ from foresolve.schedules import geometric
 INFO = DomainInfo(
     name="matching",
     title="Bipartite matching",
-    story=(
-        "Papers and their citations (Cora: 2,708 papers, 1,433 words, 5,278 citations). METIS cuts the graph into 27 "
-        "parts of 100 papers, and each part is split into two sides of 50 such that many citations cross. From the "
-        "words of two papers it is predicted whether one cites the other, for all 2,500 pairs; the decision is a "
-        "matching, and its value is the number of its pairs that are citations.",
-        "The partition is ours (the paper's own is not published), so random and best matchings differ a little from "
-        "the paper's. `TF-IDF` matches by the cosine similarity of the papers' words, weighted by inverse document "
-        "frequency: it learns nothing. `Bilinear` multiplies learned embeddings of the two papers; `Cosine` is TF-IDF "
-        "similarity with learned word weights.",
-        "Without the published files, instances are generated: papers on one idea share words and cite each other.",
-    ),
+    story=(),
     ks=(),
     table2_k=None,
     measures=("cross_entropy", "auc"),
@@ -69,9 +59,11 @@ INFO = DomainInfo(
     figure_methods=("NN2-2Stage", "NN2-Decision"),
     heuristics=("TF-IDF",),
     fractional=False,
+    terms={"TF-IDF": "matches papers whose rare words are alike; learns nothing"},
 )
 
 
+GENERATED = "Generated instances do without: leave out the folder of real data, or take --quick"
 PAPERS = 2700  # 27 parts of 100
 GAMMA = 0.1  # of the published code, whose objective has no 1/2 before its quadratic term
 FOLDS = 2  # each trains on half of the few instances, so that all of them validate at the cost of one training
@@ -84,11 +76,38 @@ def files(folder: Path) -> list[Path]:
 
 def read(folder: Path) -> str:
     graph = load_cora(files(folder)[0].parent)
-    need("pymetis", "the partition of a citation graph", "reproduce")
+    need("pymetis", "the partition of a citation graph", "reproduce", GENERATED)
     if len(graph.words) < PAPERS:
         raise checks.fail("data", f"files with at least {PAPERS} papers", str(len(graph.words)))
     counts = f"{len(graph.words):,} papers, {graph.words.shape[1]:,} words, {len(graph.edges):,} citations"
     return f"the Cora files ({counts}), cut into 27 parts by METIS"
+
+
+def sizes(config: Config) -> tuple[int, int, int]:
+    """Instances, papers on each side of one, and words."""
+    return (30, 30, 400) if config.quick else (27, 50, 1433)
+
+
+def story(config: Config) -> tuple[str, ...]:
+    """For a reader, of this run."""
+    count, side, words = sizes(config)
+    real = (
+        "Papers and their citations (Cora: 2,708 papers, 1,433 words, 5,278 citations). METIS cuts the graph into 27 "
+        "parts of 100 papers, and each part is split into two sides of 50 such that many citations cross. The "
+        "partition is ours (the paper's own is not published), so random and best matchings differ a little from the "
+        "paper's."
+    )
+    generated = (
+        f"Papers and their citations are generated: {count} instances with {side} papers on each of two sides and "
+        f"{words:,} words; papers on one idea share words and cite each other."
+    )
+    return (
+        f"{generated if config.data is None else real} From the words of two papers it is predicted whether one cites "
+        f"the other, for all {side * side:,} pairs; the decision is a matching, and its value is the number of its "
+        "pairs that are citations.",
+        "`Bilinear` multiplies learned embeddings of the two papers; `Cosine` is TF-IDF similarity with learned word "
+        "weights.",
+    )
 
 
 class CitationDataset(DecisionDataset):
@@ -104,7 +123,7 @@ def data(config: Config) -> CitationDataset:
     if config.data is not None:
         graph = load_cora(files(Path(config.data))[0].parent)
         return CitationDataset(cora_data(graph, seed=config.seed), graph.words)
-    count, side, words = (30, 30, 400) if config.quick else (27, 50, 1433)
+    count, side, words = sizes(config)
     return with_words(citation_data(count, side=side, words=words, seed=generator(config.seed, 0)))
 
 
@@ -277,4 +296,5 @@ def forest(quick: bool):
     return lambda data, seed: PairForest(trees=20 if quick else 100, absent=2, seed=seed)
 
 
-DOMAIN = Domain(INFO, data, methods, random=permutations, table=square, real=RealData(files, read), published=True)
+REAL = RealData(files, read)
+DOMAIN = Domain(INFO, data, methods, random=permutations, table=square, real=REAL, story=story, published=True)

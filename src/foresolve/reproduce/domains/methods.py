@@ -17,7 +17,7 @@ from foresolve.losses.base import Loss
 from foresolve.models.reference import Baseline
 
 Setting = Mapping[str, Any]
-"""What is chosen on validation data, for example `{"lr": 1e-3, "gamma": 0.3}`."""
+"""A setting that is chosen on validation data, for example `{"lr": 1e-3, "gamma": 0.3}`."""
 
 
 def adam(model: nn.Module, setting: Setting) -> torch.optim.Optimizer:
@@ -136,6 +136,7 @@ class BestMethod:
 
 
 Method = NetworkMethod | RecipeMethod | ForestMethod | RuleMethod | RandomMethod | BestMethod
+"""A method of a run: one of the classes above."""
 
 YARDSTICKS: dict[str, Method] = {"Random": RandomMethod(), "OPT": BestMethod()}
 """What the others are measured against, the last rows of every table: chance and the truth."""

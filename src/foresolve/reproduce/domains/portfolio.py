@@ -22,7 +22,7 @@ INFO = DomainInfo(
     name="portfolio",
     title="Portfolio",
     story=(
-        "The weights of 50 assets, not negative and of sum 1, with the best return for their risk. Returns are a "
+        "The weights of assets, not negative and of sum 1, with the best return for their risk. Returns are a "
         "polynomial of degree 16 in five features, plus noise that a few factors share (Elmachtoub and Grigas 2022); "
         "the covariance is known. Values are the return less the price of risk. `True means` knows the polynomial: "
         "what it lacks of OPT is noise that nobody can predict.",
@@ -35,6 +35,7 @@ INFO = DomainInfo(
     columns="",
     figure_methods=("NN1-2Stage", "NN1-Decision"),
     heuristics=("True means",),
+    terms={"True means": "knows the mean return of every asset; what it lacks of OPT is noise that nobody can predict"},
 )
 
 

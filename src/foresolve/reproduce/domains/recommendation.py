@@ -35,15 +35,7 @@ from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method
 INFO = DomainInfo(
     name="recommendation",
     title="Diverse recommendation",
-    story=(
-        "Movies, their actors, and the ratings of 2,113 users (MovieLens, HetRec 2011). The topics are the 500 actors "
-        "with the most movies; each of 101 instances has 100 movies. From the ratings of a movie it is predicted which "
-        "of the actors play in it; k movies are chosen, and the value is the number of different actors in them.",
-        "`Most rated` takes the movies with the most ratings: it learns nothing. Movies beyond 101 x 100 are left out, "
-        "by seed.",
-        "Without the published files, instances are generated: popular movies have more of the frequent actors, and "
-        "users' tastes go with genres.",
-    ),
+    story=(),
     ks=(5, 10, 20),
     table2_k=10,
     measures=("cross_entropy", "auc"),
@@ -51,10 +43,12 @@ INFO = DomainInfo(
     columns="actors",
     figure_methods=("NN2-2Stage", "NN2-Decision"),
     heuristics=("Most rated",),
+    terms={"Most rated": "takes the movies with the most ratings; learns nothing"},
 )
 PUBLISHED_RATINGS = 855_598
 TOPICS, FEWEST = 500, 1000  # ten instances: fewer leave nothing to split
 QUICK_MOVIES = 50
+SIZES, QUICK_SIZES = (101, 100, TOPICS, 2113), (40, QUICK_MOVIES, 100, 300)
 
 
 def files(folder: Path) -> list[Path]:
@@ -72,11 +66,34 @@ def read(folder: Path) -> str:
     return f"the HetRec 2011 MovieLens files ({counts})"
 
 
+def sizes(config: Config) -> tuple[int, int, int, int]:
+    """Instances, movies of each, actors and users."""
+    return QUICK_SIZES if config.quick else SIZES
+
+
+def story(config: Config) -> tuple[str, ...]:
+    """For a reader, of this run."""
+    count, size, topics, users = sizes(config)
+    real = (
+        f"Movies, their actors, and the ratings of users (MovieLens, HetRec 2011). The topics are the {TOPICS} actors "
+        f"with the most movies; each instance has {size} movies, up to {count} instances, drawn by seed."
+    )
+    generated = (
+        f"Movies, their actors, and ratings are generated: {count} instances of {size} movies, {topics} actors, "
+        f"{users:,} users. Popular movies have more of the frequent actors, and users' tastes go with genres."
+    )
+    return (
+        f"{generated if config.data is None else real} From the ratings of a movie it is predicted which of the actors "
+        "play in it; k movies are chosen, and the value is the number of different actors in them.",
+        "`Most rated` takes the movies with the most ratings: it learns nothing.",
+    )
+
+
 def data(config: Config) -> DecisionDataset:
     """Generated instances, or those of the published files in a folder of real data."""
     if config.data is not None:
         return movielens_data(files(Path(config.data))[0].parent, seed=config.seed)
-    count, size, topics, users = (40, QUICK_MOVIES, 100, 300) if config.quick else (101, 100, TOPICS, 2113)
+    count, size, topics, users = sizes(config)
     return movie_data(count, size=size, topics=topics, users=users, seed=generator(config.seed, 0))
 
 
@@ -127,5 +144,6 @@ DOMAIN = Domain(
     random=random_sets,
     real=RealData(files, read),
     largest_k=QUICK_MOVIES,
+    story=story,
     published=True,
 )

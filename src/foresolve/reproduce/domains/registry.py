@@ -17,6 +17,7 @@ DOMAINS: dict[str, Domain] = {
         tracking.DOMAIN,
     )
 }
+"""The domains that can be reproduced, by name; `register` adds one."""
 
 
 def register(domain: Domain) -> Domain:

@@ -16,12 +16,13 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
 from foresolve._base.checks import fail, positive_int
+from foresolve._base.environment import THREADS, environment
+from foresolve._base.log import log
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, Job, JobResult
 
 Task = tuple[Config, Job]
 Work = Callable[[Config, Job], JobResult]
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class JobError(ForesolveError):
@@ -127,6 +128,7 @@ class LocalEngine:
                         worker.stop()
                         crew.remove(worker)
                         deaths[position] += 1
+                        log.warning("lost a worker (exit code %d) at %s", result.code, job_name(tasks[position][1]))
                         if again := deaths[position] <= self.retries:
                             queue.appendleft(position)
                         reply = None if again else _lost(tasks[position][1], result.code, deaths[position])
@@ -158,7 +160,7 @@ class _Worker:
         self.pipe, remote = context.Pipe()
         self.process = context.Process(target=_serve, args=(remote, work), daemon=True)
         self.position = -1
-        with _environment(dict.fromkeys(THREADS, str(threads))), _interrupts_held():
+        with environment(dict.fromkeys(THREADS, str(threads))), _interrupts_held():
             self.process.start()
         remote.close()  # so that the pipe ends when the worker does
 
@@ -230,21 +232,6 @@ def _lost(job: Job, code: int, times: int) -> JobError:
     else:
         how = f"ended with exit code {code}. A script that starts a run does so under `if __name__ == '__main__':`"
     return JobError(f"the job ({job_name(job)}) was lost: its {workers} {how}")
-
-
-@contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Variables that a process started meanwhile is born with: libraries read them when they are imported."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 @contextmanager

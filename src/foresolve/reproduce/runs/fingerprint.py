@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 
 # What shows, checks and keeps numbers, and makes none.
-KEEPING = ("fingerprint", "folder", "folder_lock", "publish", "run")
+KEEPING = ("fingerprint", "folder", "folder_files", "publish", "run")
 ASIDE = ("report/", "cli/", "testing/", "reproduce/__init__.py", *(f"reproduce/runs/{name}.py" for name in KEEPING))
 DIGITS = 12
 

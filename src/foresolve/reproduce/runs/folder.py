@@ -10,7 +10,6 @@ error.txt        the traceback of the job that stopped the last session, if one 
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import platform
 import secrets
@@ -25,12 +24,24 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from foresolve._base.files import write_bytes, write_text
+from foresolve._base.container import line_of
+from foresolve._base.disk import storage_errors
+from foresolve._base.files import write_bytes
+from foresolve._base.locks import WriterLock, folder_lock
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, Job, JobResult, Record
+from foresolve.reproduce.domains.fingerprints import method_fingerprints
 from foresolve.reproduce.runs.engines import Engine, JobError, cores, job_name
 from foresolve.reproduce.runs.fingerprint import code_fingerprint
-from foresolve.reproduce.runs.folder_lock import FolderLock
+from foresolve.reproduce.runs.folder_files import (
+    CONFIG,
+    SESSIONS,
+    check_methods,
+    read_config,
+    read_picture,
+    read_records,
+    read_sessions,
+)
 
 MAY_GROW = ("splits", "ks", "methods")
 
@@ -42,13 +53,15 @@ class Run:
     ----------
     folder, config: where the run is and what was asked.
     environment: versions, machine and date of when the folder was begun.
+    methods: a fingerprint of the settings of each method; nothing in old folders.
     sessions: one entry for each time that jobs were done.
     """
 
-    def __init__(self, folder: Path, config: Config, lock: FolderLock | None) -> None:
+    def __init__(self, folder: Path, config: Config, lock: WriterLock | None) -> None:
         self.folder, self.config = folder, config
         self._lock = lock
         self.environment: dict[str, str] = {}
+        self.methods: dict[str, str] = {}
         self.sessions: list[dict[str, Any]] = []
         self._records: dict[tuple[int, str, int | None], Record] = {}
 
@@ -61,8 +74,7 @@ class Run:
         first that is added under it.
         """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FolderLock(folder)
+        lock = folder_lock(folder, "give another folder with --out")
         try:
             run = cls(folder, config, lock)
             known = (folder / "config.json").exists()
@@ -112,8 +124,7 @@ class Run:
         paths = {unquote(path.stem): path for path in (self.folder / "pictures").glob("*.npz")}
         for method in self.config.methods:
             if method in paths:
-                with np.load(paths[method], allow_pickle=False) as arrays:
-                    pictures[method] = dict(arrays)
+                pictures[method] = read_picture(paths[method])
         return pictures
 
     @property
@@ -129,6 +140,7 @@ class Run:
         self._check_writable()
         other = Run.read(folder)
         check_same(self.config, other.config, Path(folder))
+        check_methods(self.methods, other.methods, folder, other.config.methods)
         codes = self.codes | other.codes
         if len(codes) > 1:
             names = ", ".join(sorted(codes))
@@ -144,15 +156,21 @@ class Run:
         self._write_config()
         theirs = {session["id"] for session in other.sessions if "id" in session}  # may have gone on since
         self.sessions = [*(s for s in self.sessions if s.get("id") not in theirs), *other.sessions]
-        self._write_json("sessions.json", self.sessions)  # before the records: none is without its code
+        self._write_sessions()  # before the records: none is without its code
         self._append(new, _lines(new))
         return len(new)
+
+    def check_settings(self) -> None:
+        """Refuse to add to results of methods that had other settings."""
+        check_methods(method_fingerprints(self.config), self.methods, self.folder, self.config.methods)
 
     def begin_session(self, engine: Engine) -> None:
         """Note that jobs are about to be done."""
         identity = {"id": secrets.token_hex(8)}  # two machines may differ in nothing else
         where = {**environment(), "device": self.config.device, **engine.about}
         self.sessions.append({**identity, **where, "jobs": 0, "seconds": 0.0})
+        self.check_settings()
+        self.methods |= method_fingerprints(self.config)
         self._write_config()
 
     def add(self, job: Job, outcome: JobResult, seconds: float = 0.0) -> None:
@@ -170,7 +188,7 @@ class Run:
         if self.sessions:  # before the records: none is without its code
             self.sessions[-1]["jobs"] += 1
             self.sessions[-1]["seconds"] = round(self.sessions[-1]["seconds"] + seconds, 3)
-            self._write_json("sessions.json", self.sessions)
+            self._write_sessions()
         self._append(outcome.records, text)
 
     def close(self) -> None:
@@ -187,18 +205,13 @@ class Run:
 
     def _load(self, *, repair: bool) -> None:
         path = self.folder / "config.json"
-        if path.exists():
-            document = _read_json(path)
-            try:
-                self.config = Config.from_dict(document["config"])
-                self.environment = dict(document["environment"])
-            except (KeyError, TypeError, ForesolveError) as error:
-                raise ForesolveError(
-                    f"{path} is not of this version of foresolve: {error}. Use another --out"
-                ) from error
+        known = path.exists()
+        if known:
+            self.config, self.environment, self.methods = read_config(path)
         if (self.folder / "sessions.json").exists():
-            self.sessions = _read_json(self.folder / "sessions.json")
-        self._records = {record.key: record for record in read_records(self.folder / "records.jsonl", repair=repair)}
+            self.sessions = read_sessions(self.folder / "sessions.json")
+        records = read_records(self.folder / "records.jsonl", self.config if known else Config(""), repair=repair)
+        self._records = {record.key: record for record in records}
 
     def _check_writable(self) -> None:
         if self._lock is None:
@@ -206,17 +219,19 @@ class Run:
 
     def _append(self, records: Sequence[Record], text: str) -> None:
         """Keep records, which are `text` as JSON; on return they are on the disk."""
-        with open(self.folder / "records.jsonl", "ab") as file:
+        path = self.folder / "records.jsonl"
+        with storage_errors(path), path.open("ab") as file:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
         self._records |= {record.key: record for record in records}
 
     def _write_config(self) -> None:
-        self._write_json("config.json", {"config": self.config.to_dict(), "environment": self.environment})
+        content = {"config": self.config.to_dict(), "environment": self.environment, "methods": self.methods}
+        CONFIG.write(self.folder / "config.json", content)
 
-    def _write_json(self, name: str, document: Any) -> None:
-        write_text(self.folder / name, json.dumps(document, indent=1) + "\n")
+    def _write_sessions(self) -> None:
+        SESSIONS.write(self.folder / "sessions.json", {"sessions": self.sessions})
 
     def _write_picture(self, method: str, picture: dict[str, np.ndarray]) -> None:
         content = BytesIO()
@@ -246,33 +261,7 @@ def check_same(config: Config, before: Config, folder: Path) -> None:
 
 def _lines(records: Sequence[Record]) -> str:
     """Records as JSON, a line each; an error for what JSON cannot hold."""
-    return "".join(json.dumps(record.to_dict(), allow_nan=False) + "\n" for record in records)
-
-
-def read_records(path: Path, *, repair: bool) -> list[Record]:
-    """The records of a file. A last line that was not written to its end is left out, with `repair` also cut off."""
-    if not path.exists():
-        return []
-    content = path.read_bytes()
-    records: list[Record] = []
-    end = 0
-    lines = content.splitlines(keepends=True)
-    for number, line in enumerate(lines, 1):
-        try:
-            record = Record.from_dict(json.loads(line))
-        except (ValueError, TypeError, AttributeError, ForesolveError) as error:
-            if number < len(lines):
-                raise ForesolveError(
-                    f"{path}, line {number}: not a record ({error}). Remove the line to have its job done again"
-                ) from error
-            break
-        if not line.endswith(b"\n"):
-            break
-        records.append(record)
-        end += len(line)
-    if repair and end < len(content):
-        os.truncate(path, end)
-    return records
+    return "".join(line_of(record.to_dict()) for record in records)
 
 
 def environment() -> dict[str, str]:
@@ -288,10 +277,3 @@ def environment() -> dict[str, str]:
         "cpus": str(cores()),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ForesolveError(f"{path} is not JSON: {error}. Use another --out, or remove the folder") from error

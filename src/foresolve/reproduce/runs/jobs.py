@@ -54,7 +54,7 @@ PROCESS = InstanceCache()  # of this process, which may be a worker
 
 
 def list_jobs(config: Config) -> list[Job]:
-    """All that there is to do: split by split, the methods whose training depends on the budget once for each."""
+    """All jobs of a run: split by split, the methods whose training depends on the budget once for each."""
     table, ks = find_domain(config.domain).methods(config), config.ks or (None,)
     jobs = []
     for split in range(config.splits):

@@ -1,4 +1,4 @@
-"""How good predictions are by themselves, as the paper's Table 2 has it."""
+"""How good predictions are, regardless of decisions, as in the paper's Table 2."""
 
 from __future__ import annotations
 

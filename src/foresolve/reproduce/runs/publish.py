@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from foresolve.errors import MissingExtraError
-from foresolve.report import figures, page, tables
+from foresolve.report import figures, tables
+from foresolve.report.pages.reproduction import write_report
 from foresolve.report.records import DomainInfo
 from foresolve.report.view import RunView
 from foresolve.reproduce.runs.folder import Run
@@ -30,4 +31,4 @@ def publish(views: Sequence[RunView], folders: Sequence[Path], out: Path) -> Pat
             figures.write_figures(seen, folder / "figures")
         except MissingExtraError:
             break
-    return page.write_report(views, out / "report.html")
+    return write_report(views, out / "report.html")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from foresolve._base.checks import positive_int
+from foresolve._base.environment import THREADS
 from foresolve._base.extras import need
-from foresolve.errors import ForesolveError
+from foresolve._base.ray_sessions import ray_session
 from foresolve.report.records import JobResult
 from foresolve.reproduce.runs.engines import (
-    THREADS,
     Failure,
     JobError,
     Task,
@@ -57,39 +56,22 @@ class RayEngine:
     def map(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, JobResult | JobError]]:
         """`work(*task)` for every task: positions and results, as they finish."""
         ray = self._ray
-        ours = not ray.is_initialized()
-        if ours:
-            self._connect()
         pending: dict[Any, int] = {}
-        try:
-            limit = self.workers or len(tasks)
-            queue = iter(range(len(tasks)))
-            while True:
-                while len(pending) < limit and (position := next(queue, None)) is not None:
-                    pending[self._remote(tasks[position]).remote(work, tasks[position])] = position
-                if not pending:
-                    break
-                for reference in ray.wait(list(pending), num_returns=1)[0]:
-                    position = pending.pop(reference)
-                    yield position, self._result(reference, tasks[position])
-        finally:
-            for reference in pending:
-                ray.cancel(reference, force=True)
-            if ours:
-                ray.shutdown()
-
-    def _connect(self) -> None:
-        quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-        if self.address is None:
-            self._ray.init("local", num_cpus=self.workers or cores(), include_dashboard=False, **quiet)
-            return
-        try:
-            self._ray.init(self.address, **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise ForesolveError(
-                f"no Ray cluster at {self.address!r} ({error}). Start one with `ray start --head`, give its --address, "
-                "or leave --address out for a Ray of this machine"
-            ) from error
+        with ray_session(ray, self.address, self.workers or cores()):
+            try:
+                limit = self.workers or len(tasks)
+                queue = iter(range(len(tasks)))
+                while True:
+                    while len(pending) < limit and (position := next(queue, None)) is not None:
+                        pending[self._remote(tasks[position]).remote(work, tasks[position])] = position
+                    if not pending:
+                        break
+                    for reference in ray.wait(list(pending), num_returns=1)[0]:
+                        position = pending.pop(reference)
+                        yield position, self._result(reference, tasks[position])
+            finally:
+                for reference in pending:
+                    ray.cancel(reference, force=True)
 
     def _remote(self, task: Task) -> Any:
         """The task function; variables of the environment reach a worker before it imports torch."""

@@ -46,7 +46,7 @@ def _batches(method: RecipeMethod, train: DecisionDataset, source: torch.Generat
 
 
 def _visits(method: RecipeMethod, count: int, source: torch.Generator) -> Tensor:
-    """Positions of training instances in the order in which they are looked at."""
+    """Positions of training instances in the order in which they are visited."""
     if method.draws is not None:
         return torch.randint(count, (method.draws,), generator=source)
     return torch.cat([torch.randperm(count, generator=source) for _ in range(method.epochs)])

@@ -9,6 +9,7 @@ from typing import Any
 
 from foresolve._base.checks import fail
 from foresolve._base.files import write_text
+from foresolve._base.log import log
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, Job
 from foresolve.reproduce.runs.engines import Engine, JobError, Task, Work, job_name
@@ -44,7 +45,7 @@ def run_all(
     work: Work = work,
     jobs: Callable[[Config], list[Job]] = list_jobs,
 ) -> list[Run]:
-    """Do what is missing in several folders, with one crew of workers.
+    """Do what is missing in several folders, with one pool of workers.
 
     Results are written as they come. An error in a job, and Ctrl-C, stop everything; what is finished is kept, and the
     same call resumes from there. The runs that are returned are closed: to be read, not to be added to.
@@ -74,6 +75,7 @@ def run_all(
             left = [left for job in planned if (left := opened.missing(job))]
             if left:
                 _check_code(opened, len(left))
+                opened.check_settings()
             tasks += [(opened, job) for job in left]
         _work_off(tasks, total, engine, work, progress or (lambda done, total, label: None))
     finally:
@@ -123,6 +125,7 @@ def _work_off(tasks: Sequence[tuple[Run, Job]], total: int, engine: Engine, work
             now = time.monotonic()
             opened.add(job, result, now - last)
             last, done = now, done + 1
+            log.info("%d of %d jobs done: %s", done, total, job_name(job))
             progress(done, total, job_name(job))
     except KeyboardInterrupt:
         where = ", ".join(str(folder) for folder in folders)

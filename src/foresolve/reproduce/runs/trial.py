@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from foresolve._base.randomness import generator
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import NoImprovementWarning
+from foresolve.errors import NoImprovementWarning, WeakReferenceWarning
 from foresolve.layers.base import Layer
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
@@ -35,6 +35,7 @@ from foresolve.reproduce.domains.methods import (
     Setting,
 )
 from foresolve.reproduce.runs.measures import published_measures
+from foresolve.reproduce.runs.pictures import picture
 from foresolve.reproduce.runs.recipe import follow
 from foresolve.reproduce.runs.split import Split
 
@@ -234,7 +235,8 @@ class Trial:
         anneal = None if method.anneal is None else _shortened(method.anneal(setting), share)
         patience = None if valid is None or method.folds > 1 else method.patience or epochs
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoImprovementWarning)  # one setting of several; the best is taken
+            for category in (NoImprovementWarning, WeakReferenceWarning):
+                warnings.simplefilter("ignore", category)  # one setting of several; the best is taken
             history = fit(
                 model, method.loss(setting), train, valid,
                 epochs=epochs, batch_size=method.batch_size, optimizer=method.optimizer(model, setting),
@@ -255,20 +257,8 @@ class Trial:
         """What the figures need, for the first split and their budget."""
         wanted = self.domain.info.table2_k
         budget = wanted if wanted in self.config.ks else (*self.config.ks, None)[0]
-        truth = self.domain.tables(test.theta)
-        if self.job.split or k != budget or truth is None:
-            return
-        true, predicted = (_array(theta.reshape(truth.shape)) for theta in (truth, theta_hat))
-        self.picture = {
-            "theta": true[0],
-            "theta_hat": predicted[0],
-            "true_weight": true.sum(-1),
-            "predicted_weight": predicted.sum(-1),
-        }
-
-
-def _array(theta: Tensor) -> np.ndarray:
-    return theta.detach().float().cpu().numpy()
+        if not self.job.split and k == budget:
+            self.picture = picture(self.domain, theta_hat, test)
 
 
 def _shortened(schedule: Schedule | Mapping[str, Schedule], share: float) -> Schedule | dict[str, Schedule]:

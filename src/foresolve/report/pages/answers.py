@@ -1,0 +1,141 @@
+"""What a run of experiments says first: cards, and the differences in one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foresolve.report import findings, published
+from foresolve.report.findings import FEW, difference_sentences, main_differences
+from foresolve.report.formats import at, digits, listed
+from foresolve.report.pages.document import Card, Tone
+from foresolve.report.pages.forest import Difference, Forest, shared
+from foresolve.report.pages.glossary import role
+from foresolve.report.summary import CHOSEN, NO_DIFFERENCE, OPT, RANDOM
+from foresolve.report.summary import Difference as Paired
+from foresolve.report.verdicts import overview
+from foresolve.report.view import RunView
+
+NOT_COMPARABLE = (
+    "Not asked: quick runs have smaller instances or models than the paper, and runs without records have no figures, "
+    "so neither can be compared with what was published. A run without --quick answers this."
+)
+
+
+def cards(runs: Sequence[RunView]) -> tuple[Card, ...]:
+    """Does it pay, overall and in each run, and did it reproduce."""
+    asked = [_overall(runs)] if len(runs) > 1 else []
+    asked += [_single(run, runs) for run in runs]
+    if any(run.config.domain in published.DOMAINS for run in runs):
+        said = overview(runs)
+        asked.append(Card("Did it reproduce the paper?", said or NOT_COMPARABLE, "plain" if said else "open"))
+    return tuple(asked)
+
+
+def small(runs: Sequence[RunView]) -> str:
+    """Why not to rely on it, where splits are few; empty where they are not."""
+    splits = sorted({run.config.splits for run in runs if run.config.splits < FEW})
+    if not splits:
+        return ""
+    if splits == [1]:
+        return "One split has no interval: no difference can be called significant."
+    counts = listed([str(count) for count in splits])
+    return f"Small sample: {counts} splits. Intervals are then too narrow, and verdicts only a hint."
+
+
+def _overall(runs: Sequence[RunView]) -> Card:
+    question = "Do decisions get better when models are trained on them?"
+    pairs = [(run, difference) for run in runs for difference in main_differences(run)]
+    counts = {v: sum(d.verdict == v for _, d in pairs) for v in ("ahead", "behind", NO_DIFFERENCE, "unknown")}
+    caution, total = small(runs), len(pairs)
+    if not total:
+        return Card(question, "There are no records yet.", "open")
+    tone: Tone = "good" if counts["ahead"] == total else "bad" if counts["behind"] == total else "open"
+    behind = f", behind in {counts['behind']}" if counts["behind"] else ""
+    same = f", without a significant difference in {counts[NO_DIFFERENCE]}" if counts[NO_DIFFERENCE] else ""
+    unknown = f", without an interval in {counts['unknown']}" if counts["unknown"] else ""
+    word = "Yes" if tone == "good" else "No" if not counts["ahead"] else "In part"
+    if counts["unknown"] == total or (word == "No" and counts[NO_DIFFERENCE]):
+        word = "These data do not show it"
+    answer = (
+        f"{word}: in {counts['ahead']} of {total} comparisons decision-focused training is ahead of two-stage training "
+        f"of the same network{behind}{same}{unknown}."
+    )
+    sizes = [_share(run, difference, runs) for run, difference in pairs]
+    more = (
+        f"As a share of the way from random to best decisions: {'; '.join(filter(None, sizes))}." if any(sizes) else ""
+    )
+    return Card(question, answer, "open" if caution else tone, caution, more=more)
+
+
+def called(run: RunView, runs: Sequence[RunView]) -> str:
+    """The title of a run, with its protocol only where that tells it from another."""
+    alone = sum(other.info.title == run.info.title for other in runs) == 1
+    return run.info.title if alone else run.name
+
+
+def _share(run: RunView, difference: Paired, runs: Sequence[RunView]) -> str:
+    """The difference as a share of the way, with its interval."""
+    width = way(run, difference.k)
+    gap = difference.estimate
+    if width is None:
+        return ""
+    ends = (
+        "" if gap.low is None or gap.high is None else f" [{100 * gap.low / width:+.1f}, {100 * gap.high / width:+.1f}]"
+    )
+    return f"{called(run, runs)}{at(difference.k)} {100 * gap.mean / width:+.1f} %{ends}"
+
+
+def _single(run: RunView, runs: Sequence[RunView]) -> Card:
+    pair, question = main_differences(run), f"{called(run, runs)}: does it pay?"
+    if not pair:
+        return Card(question, "There are no records yet." if not run.rows else "The pair was not compared.", "open")
+    verdicts = {difference.verdict for difference in pair}
+    tone: Tone = "good" if verdicts == {"ahead"} else "bad" if verdicts == {"behind"} else "open"
+    few = small([run])
+    caution = few if len(runs) == 1 or not few else few.partition(".")[0] + "."
+    named = [run.info.figure_methods[1], run.info.figure_methods[0], *run.info.heuristics, RANDOM, OPT]
+    best = findings.best_learned(run)[:1]
+    known = [name for name in run.methods if any(name in sentence for sentence in best)]
+    terms = tuple(name for name in dict.fromkeys([*named, *known]) if name in run.methods)
+    answer = " ".join(difference_sentences(pair, digits(run)))
+    return Card(question, answer, "open" if caution else tone, caution, terms, " ".join(best))
+
+
+def way(run: RunView, k: int | None) -> float | None:
+    """How much better the best decisions are than random ones; `None` where either is not there."""
+    best, chance = run.row(OPT, k), run.row(RANDOM, k)
+    if best is None or chance is None:
+        return None
+    gap = best.shown(run.scored).mean - chance.shown(run.scored).mean
+    return gap if gap > 0 else None
+
+
+def main_forest(runs: Sequence[RunView]) -> Forest | None:
+    """What the cards are about and the choices against heuristics, on one scale; `None` where there is nothing."""
+    drawn: list[Difference] = []
+    for run in runs:
+        for paired in (*main_differences(run), *(d for d in run.differences if d.method == CHOSEN)):
+            width = way(run, paired.k)
+            if width is not None:
+                place = f"{called(run, runs)}{at(paired.k)}"
+                drawn += shared([_drawn(run, paired, place)], 100 / width)
+    if not drawn:
+        return None
+    return Forest(
+        "Paired differences, domain by domain", tuple(drawn), "% of the way from random to best decisions", "+.1f",
+        caption="Method less reference in the same split, averaged over splits, with a bootstrapped 95 % interval, as "
+        f"a share of how much better the best decisions known are than random ones. {small(runs)}".strip(),
+    )  # fmt: skip
+
+
+def forest(run: RunView) -> Forest:
+    """All differences of a run in the units of its value."""
+    drawn = tuple(_drawn(run, paired, at(paired.k).strip()) for paired in run.differences)
+    caption = "Method less reference in the same split, averaged over splits, with a bootstrapped 95 % interval. Where "
+    caption += f"the interval holds zero there is no significant difference. {small([run])}"
+    return Forest("Paired differences", drawn, "value under the truth", f"+.{digits(run)}f", caption=caption.strip())
+
+
+def _drawn(run: RunView, paired: Paired, context: str) -> Difference:
+    gap = paired.estimate
+    return Difference(paired.method, paired.reference, gap.mean, gap.low, gap.high, role(run, paired.method), context)

@@ -1,0 +1,102 @@
+"""Learning curves: small panels of lines over epochs, for the template that draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from foresolve.report.pages.document import Block, Role
+from foresolve.report.pages.forest import rounds
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line: a number for each epoch from the first on; what is not known is `None`."""
+
+    name: str
+    values: tuple[float | None, ...]
+    first: int = 1
+    role: Role = "decision-focused"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines of one unit over epochs.
+
+    Attributes
+    ----------
+    best: the epoch whose weights were taken; `None` where none was chosen.
+    """
+
+    title: str
+    curves: tuple[Curve, ...]
+    best: int | None = None
+
+    @property
+    def epochs(self) -> tuple[int, int]:
+        """The first and the last."""
+        return (
+            min(curve.first for curve in self.curves),
+            max(curve.first + len(curve.values) - 1 for curve in self.curves),
+        )
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Of the numbers, from bottom to top."""
+        known = [value for curve in self.curves for value in curve.values if _known(value)]
+        low, high = min(map(float, known)), max(map(float, known))  # type: ignore[arg-type]
+        margin = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
+        return low - margin, high + margin
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Round numbers and their heights, in percent from the top."""
+        return [(self.height(value), f"{value:g}") for value in rounds(*self.scale, most=6)]
+
+    def across(self, epoch: float) -> float:
+        """The place of an epoch, in percent from the left."""
+        first, last = self.epochs
+        return round(100 * (epoch - first) / max(1, last - first), 2)
+
+    def height(self, value: float) -> float:
+        """In percent from the top."""
+        low, high = self.scale
+        return round(100 * (high - value) / (high - low), 2)
+
+    def points(self, curve: Curve) -> str:
+        """As an SVG polyline has them; what is not known is left out."""
+        return " ".join(
+            f"{self.across(curve.first + i)},{self.height(value)}"
+            for i, value in enumerate(curve.values) if value is not None and _known(value)
+        )  # fmt: skip
+
+    @property
+    def words(self) -> str:
+        """What the lines do, for those who cannot see them."""
+        told = []
+        for curve in self.curves:
+            known = [value for value in curve.values if value is not None and _known(value)]
+            told.append(f"{curve.name} from {known[0]:.3g} to {known[-1]:.3g}, least {min(known):.3g}")
+        return f"{self.title}: {'; '.join(told)}."
+
+
+@dataclass(frozen=True)
+class Curves(Block):
+    """Panels beside each other."""
+
+    kind: ClassVar[str] = "curves"
+    title: str
+    panels: tuple[Panel, ...]
+    caption: str = ""
+
+
+def panel(title: str, curves: Sequence[Curve], best: int | None = None) -> Panel | None:
+    """A panel of the lines that have a number; `None` where none has."""
+    drawn = tuple(curve for curve in curves if any(_known(value) for value in curve.values))
+    return Panel(title, drawn, best) if drawn else None
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)

@@ -1,0 +1,234 @@
+"""What a page holds, in plain values: cards, sections, and the blocks that these are made of."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from foresolve._base.files import write_text
+
+Tone = Literal["good", "bad", "open", "plain"]
+Role = Literal["decision-focused", "two-stage", "heuristic", "choice", "bound"]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question and its answer.
+
+    Attributes
+    ----------
+    answer: a sentence, with its interval.
+    tone: whether it is good news; "open" where the data do not tell.
+    caution: why not to rely on it, such as how small the sample is; shown with the answer.
+    terms: names that the answer uses, to be explained below it.
+    more: a further sentence or two.
+    """
+
+    question: str
+    answer: str
+    tone: Tone = "plain"
+    caution: str = ""
+    terms: tuple[str, ...] = ()
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a section; the template of its `kind` draws it."""
+
+    kind: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Text(Block):
+    """Paragraphs; a note is set smaller."""
+
+    kind: ClassVar[str] = "text"
+    paragraphs: tuple[str, ...]
+    note: bool = False
+
+
+@dataclass(frozen=True)
+class Bullets(Block):
+    """A list of sentences; numbered where tables name them by number."""
+
+    kind: ClassVar[str] = "bullets"
+    items: tuple[str, ...]
+    numbered: bool = False
+
+
+@dataclass(frozen=True)
+class Heading(Block):
+    """Of a part of a section."""
+
+    kind: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a table.
+
+    Attributes
+    ----------
+    aside: below the figure: an interval, what was published.
+    value: by which the column is sorted; the text where it is `None`.
+    bold: the largest of its column, or the least where less is better.
+    """
+
+    text: str
+    aside: tuple[str, ...] = ()
+    value: float | None = None
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table; the cell that names it first.
+
+    Attributes
+    ----------
+    role: of the method, for its color.
+    apart: whether it is a reference, set apart from what is compared.
+    """
+
+    cells: tuple[Entry, ...]
+    role: Role | None = None
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Grid(Block):
+    """A table that readers can sort.
+
+    Attributes
+    ----------
+    words: whether its cells are text, at the left.
+    """
+
+    kind: ClassVar[str] = "grid"
+    title: str
+    headers: tuple[str, ...]
+    lines: tuple[Line, ...]
+    caption: str = ""
+    words: bool = False
+
+    @property
+    def compared(self) -> list[Line]:
+        """The rows that are compared."""
+        return [line for line in self.lines if not line.apart]
+
+    @property
+    def references(self) -> list[Line]:
+        """The rows that are set apart."""
+        return [line for line in self.lines if line.apart]
+
+
+@dataclass(frozen=True)
+class Drawing(Block):
+    """A figure as SVG, with what it shows for those who cannot see it."""
+
+    kind: ClassVar[str] = "drawing"
+    svg: str
+    caption: str
+    alt: str
+
+
+@dataclass(frozen=True)
+class Folded(Block):
+    """Blocks that show when they are asked for."""
+
+    kind: ClassVar[str] = "folded"
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Command(Block):
+    """What to type."""
+
+    kind: ClassVar[str] = "command"
+    text: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page that the contents name."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    short: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """The name of the place in the page."""
+        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report on one page that needs no other file and no network.
+
+    Attributes
+    ----------
+    lead: what was run, in a sentence or two.
+    date: of the results.
+    cards: questions and their answers, which come first.
+    terms: what names of methods stand for.
+    """
+
+    title: str
+    lead: str
+    cards: tuple[Card, ...]
+    sections: tuple[Section, ...]
+    terms: Mapping[str, str] = field(default_factory=dict)
+    date: str = ""
+
+    def html(self) -> str:
+        """The whole document."""
+        from foresolve.report.pages.rendering import render
+
+        return render(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page, whole or not at all; give its path back."""
+        return write_text(Path(path), self.html())
+
+
+def today() -> str:
+    """The date of a result that has none of its own."""
+    return datetime.datetime.now().astimezone().date().isoformat()
+
+
+def line(cells: Sequence[Any], role: Role | None = None, apart: bool = False) -> Line:
+    """A row from entries, numbers and text."""
+    return Line(tuple(cell if isinstance(cell, Entry) else entry(cell) for cell in cells), role, apart)
+
+
+def entry(value: Any) -> Entry:
+    """A cell that is sorted by the number in its text, where it begins with one."""
+    text = "" if value is None else str(value)
+    number = re.match(r"[-+−]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?", text)
+    return Entry(text, value=None if number is None else float(number[0].replace(",", "").replace("−", "-")))
+
+
+def bolded(lines: Sequence[Line], columns: Sequence[int], least: Sequence[int] = ()) -> tuple[Line, ...]:
+    """With the largest value of each of these columns in bold, the least of those in `least`; references aside."""
+    best: dict[int, float] = {}
+    for column in columns:
+        values = [row.cells[column].value for row in lines if not row.apart and row.cells[column].value is not None]
+        if len(values) > 1:
+            best[column] = (min if column in least else max)(value for value in values if value is not None)
+
+    def marked(row: Line) -> Line:
+        cells = [
+            Entry(cell.text, cell.aside, cell.value, column in best and cell.value == best[column])
+            for column, cell in enumerate(row.cells)
+        ]
+        return row if row.apart else Line(tuple(cells), row.role, row.apart)
+
+    return tuple(marked(row) for row in lines)

@@ -1,0 +1,101 @@
+"""What names of methods stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from foresolve.report.pages.document import Role
+from foresolve.report.summary import CHOSEN, OPT, RANDOM, two_stage
+from foresolve.report.view import RunView
+
+ENDS = {
+    RANDOM: "decides by chance; learns nothing",
+    OPT: "the best decision known under the truth, which no method can know beforehand",
+    "Mean": "always predicts the mean of the training parameters",
+    CHOSEN: "takes, in each split, the method that did best on validation instances",
+}
+MODELS = {
+    "RF": "a random forest",
+    "Linear": "a linear regression",
+    "Neighbors": "the mean over the nearest training instances",
+    "Bilinear": "products of learned embeddings of the two papers",
+    "Cosine": "TF-IDF similarity with learned word weights",
+}
+TRAININGS = {
+    "Decision": "trained on what its decisions are worth, through a differentiable layer",
+    "2Stage": "trained to predict the parameters, without regard to decisions",
+    "Annealed": "trained as -Decision, with a layer that is smoothed less and less",
+    "SPO+": "trained on SPO+, a convex bound of the regret",
+    "FenchelYoung": "trained on a Fenchel-Young loss of the layer",
+    "Started": "trained to predict first, then as -Decision",
+}
+# Of `foresolve.study`.
+STUDIED = {
+    "mean": "always predicts the mean of the training parameters",
+    "last value": "predicts the truth of an earlier row",
+    "ridge": "linear regression with a ridge penalty, trained to predict",
+    "log ridge": "linear regression of logarithms with a ridge penalty, trained to predict",
+    "forest": "a random forest, trained to predict",
+    "boosted trees": "boosted regression trees, trained to predict",
+    "network": "a neural network, trained to predict",
+}
+LOSSES = {
+    "spo+": "SPO+, a convex bound of the regret",
+    "decision": "what the smoothed decision is worth, through a differentiable layer",
+    "fenchel_young": "a Fenchel-Young loss of decisions",
+}
+
+
+def terms(runs: Iterable[RunView]) -> dict[str, str]:
+    """The names of all methods of these runs."""
+    known: dict[str, str] = {}
+    for run in runs:
+        for method in run.methods:
+            known[method] = run.info.terms.get(method) or meaning(method)
+    return {name: text for name, text in known.items() if text}
+
+
+def meaning(method: str) -> str:
+    """What a name says by rule; empty where it follows none.
+
+    >>> meaning("NN2-2Stage")
+    'a network with two layers, trained to predict the parameters, without regard to decisions'
+    """
+    if method in ENDS:
+        return ENDS[method]
+    variant = re.fullmatch(r"(.+) \((.+)\)", method)
+    base, _, training = (variant[1] if variant else method).partition("-")
+    layers = re.fullmatch(r"NN(\d+)", base)
+    model = MODELS.get(base, "")
+    if layers:
+        model = f"a network with {'one layer' if layers[1] == '1' else f'{_count(int(layers[1]))} layers'}"
+    if not model or training not in TRAININGS:
+        return ""
+    return f"{model}, {TRAININGS[training]}" + (f"; {variant[2]}" if variant else "")
+
+
+def studied(methods: Mapping[str, Role]) -> dict[str, str]:
+    """The names of a study's methods."""
+    known: dict[str, str] = {}
+    for name, role in methods.items():
+        boosted = name.startswith("boosted ") and name != "boosted trees"
+        loss = LOSSES.get(name.removeprefix("boosted "), f"the loss {name.removeprefix('boosted ')}")
+        model = "boosted trees" if boosted else "a neural network"
+        known[name] = f"{model}, trained on {loss}" if role == "decision-focused" else STUDIED.get(name, "")
+    return {name: text for name, text in known.items() if text}
+
+
+def role(run: RunView, method: str) -> Role:
+    """What a method is among the others."""
+    if method in (RANDOM, OPT):
+        return "bound"
+    if method == CHOSEN:
+        return "choice"
+    if method in run.info.heuristics:
+        return "heuristic"
+    return "two-stage" if two_stage(method) else "decision-focused"
+
+
+def _count(number: int) -> str:
+    return {2: "two", 3: "three"}.get(number, str(number))

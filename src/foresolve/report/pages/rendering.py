@@ -1,0 +1,115 @@
+"""Pages by templates: escaped, explained where a name first appears, in one file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from foresolve._base.extras import need
+from foresolve.report.pages.document import Block, Folded, Page
+from foresolve.report.pages.picker import Picker
+
+JSON_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def render(page: Page) -> str:
+    """The page as one document of HTML."""
+    templates = _environment()
+    pickers = [block for block in _blocks(page) if isinstance(block, Picker)]
+    numbers = {id(block): number for number, block in enumerate(pickers)}
+    prose = _Prose(page.terms, need("markupsafe", "a page", "report").Markup)
+    documents = json_for_script([picker.document() for picker in pickers])
+    text = templates.get_template("page.html").render(
+        page=page, prose=prose, data=prose.markup(documents), number=lambda block: numbers[id(block)],
+        style=prose.markup(_asset("page.css")), script=prose.markup(_asset("page.js")), safe=prose.markup,
+        theme=prose.markup(_asset("theme.js")),
+    )  # fmt: skip
+    return re.sub(r"\n\s*\n+", "\n", text)
+
+
+def json_for_script(document: Any) -> str:
+    """JSON that no text can end the script element of."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return re.sub("[<>&\u2028\u2029]", lambda match: JSON_ESCAPES[match[0]], text)
+
+
+@cache
+def _environment() -> Any:
+    jinja2 = need("jinja2", "a page", "report")
+    return jinja2.Environment(
+        loader=jinja2.DictLoader(dict(_templates())), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+
+
+def _templates() -> Iterator[tuple[str, str]]:
+    for folder, prefix in ((_folder(), ""), (_folder() / "blocks", "blocks/")):
+        for path in folder.iterdir():
+            if path.name.endswith(".html"):
+                yield prefix + path.name, path.read_text(encoding="utf-8")
+
+
+def _folder() -> Any:
+    return resources.files("foresolve.report.pages") / "templates"
+
+
+def _asset(name: str) -> str:
+    return (_folder() / name).read_text(encoding="utf-8")
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    def inside(blocks: tuple[Block, ...]) -> Iterator[Block]:
+        for block in blocks:
+            yield block
+            if isinstance(block, Folded):
+                yield from inside(block.blocks)
+
+    for section in page.sections:
+        yield from inside(section.blocks)
+
+
+class _Prose:
+    """Text as markup: names of methods with what they stand for, `code`, and everything else escaped.
+
+    Names that are words of everyday language ("forest") are marked only where they stand alone.
+    """
+
+    def __init__(self, terms: Any, markup: Any) -> None:
+        self.terms, self.markup = dict(terms), markup
+        self.explained: set[str] = set()
+        names = sorted((name for name in self.terms if re.search(r"[A-Z0-9+]", name)), key=len, reverse=True)
+        pattern = "|".join(re.escape(name) for name in names)
+        self.pattern = re.compile(rf"`([^`]+)`|(?<![\w-])({pattern})(?![\w+-])" if names else r"`([^`]+)`()")
+
+    def __call__(self, text: str) -> Any:
+        """A text, with the names in it explained."""
+        if text in self.terms:
+            return self.term(text)
+        pieces, end = [], 0
+        for match in self.pattern.finditer(text):
+            pieces.append(self.plain(text[end : match.start()]))
+            code = self.markup("<code>{}</code>").format(match[1]) if match[1] else ""
+            pieces.append(code or self.term(match[2]))
+            end = match.end()
+        return self.markup("").join([*pieces, self.plain(text[end:])])
+
+    def plain(self, text: str) -> Any:
+        """A text without names, escaped; a minus sign is one."""
+        return self.markup.escape(re.sub(r"(?<![\w.-])-(?=\d)", "−", text))
+
+    def term(self, name: str) -> Any:
+        """A name, and on demand what it stands for."""
+        meaning = self.terms.get(name)
+        if meaning is None:
+            return self.markup.escape(name)
+        return self.markup('<span class="term" tabindex="0" data-meaning="{}">{}</span>').format(meaning, name)
+
+    def new(self, names: Any) -> list[tuple[str, str]]:
+        """Those of these names that were not explained before, with what they stand for."""
+        fresh = [name for name in dict.fromkeys(names) if name in self.terms and name not in self.explained]
+        self.explained.update(fresh)
+        return [(name, self.terms[name]) for name in fresh]

@@ -1,0 +1,133 @@
+"""The page of one training: what the model is worth, and how it learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from foresolve._base.progress import duration
+from foresolve.data.dataset import DecisionDataset
+from foresolve.learning.examples import examples
+from foresolve.learning.history import History
+from foresolve.learning.report import Report
+from foresolve.report.pages.curves import Curve, Curves, panel
+from foresolve.report.pages.document import Card, Entry, Folded, Grid, Page, Section, Tone, line, today
+from foresolve.report.pages.picker import picker_of
+
+FEW = 50  # instances, below which a card says how few there are
+
+
+def training_page(
+    history: History,
+    report: Report | None = None,
+    *,
+    model: Any = None,
+    data: DecisionDataset | None = None,
+    title: str = "A training run",
+    date: str = "",
+) -> Page:
+    """How a model learned and what its decisions are worth; `training_page(history, report).save("report.html")`.
+
+    Parameters
+    ----------
+    report: of the model on test data.
+    model, data: what predicts, and instances to look at.
+    title: of the page.
+    date: of the results; today's by default.
+    """
+    sections = []
+    if report is not None:
+        sections.append(Section("What decisions are worth", (report_grid(report),)))
+    if model is not None and data is not None:
+        shown = picker_of(examples({"model": model}, data), {})
+        sections += [Section("One instance to look at", (shown,), "One instance")] if shown is not None else []
+    curves = history_curves(history)
+    sections += [Section("Learning curves", (curves,))] if curves is not None else []
+    sections.append(_settings(history))
+    cards = ([_worth(report)] if report is not None else []) + [_learned(history)]
+    lead = f"{len(history)} of {history.planned} epochs, {duration(sum(history.seconds))}."
+    return Page(title, lead, tuple(cards), tuple(sections), {}, date or today())
+
+
+def report_grid(report: Report) -> Grid:
+    """All numbers of a report."""
+    lines = tuple(line([label, number, interval]) for label, number, interval in report.rows())
+    return Grid("", ("", "mean", f"{report.confidence:.0%} interval"), lines, report._table().title + ".")
+
+
+def history_curves(history: History) -> Curves | None:
+    """Losses, and what was validated, over epochs."""
+    start = history.start
+    shares = []
+    for name, column, monitor in (
+        ("validation regret", history.valid_regret, "regret"),
+        ("distance to decisions on record", history.valid_distance, "agreement"),
+    ):
+        first = [start] if start is not None and history.monitor == monitor else []
+        values = tuple(None if v is None else 100 * v for v in (*first, *column))
+        shares.append(Curve(name, values, 0 if first else 1))
+    losses = [Curve("training loss", tuple(history.train_loss), 1, "two-stage"),
+              Curve("validation loss", tuple(history.valid_loss), 1, "decision-focused")]  # fmt: skip
+    panels = [
+        panel("Decisions in validation (%)", shares, history.best_epoch),
+        panel("Loss", losses, history.best_epoch),
+    ]
+    drawn = tuple(one for one in panels if one is not None)
+    return Curves("How it learned", drawn) if drawn else None
+
+
+def histories_curves(histories: Mapping[str, History]) -> Curves | None:
+    """What was validated in several trainings."""
+    regrets = [
+        Curve(name, tuple(None if v is None else 100 * v for v in history.valid_regret))
+        for name, history in histories.items()
+    ]
+    drawn = panel("Regret in validation (%)", regrets)
+    return None if drawn is None else Curves("How models learned", (drawn,))
+
+
+def _worth(report: Report) -> Card:
+    question, few = "How good are the decisions?", len(report) < FEW
+    caution = f"Small sample: {len(report)} instances." if few else ""
+    if report.regret is None:
+        share = report.hamming
+        answer = "" if share is None else f"{share:.2%} of the entries of decisions differ from those on record."
+        return Card(question, answer or "Nothing is known.", "plain", caution)
+    pair = report.intervals.get("normalized_regret")
+    ends = "" if pair is None else f" [{pair[0]:.2%}, {pair[1]:.2%}]"
+    tone: Tone = "bad" if report.loses_to_mean else "plain"
+    best = "best decisions" if report.exact else "best decisions known"
+    answer = (
+        f"They lose {report.normalized_regret:.2%}{ends} of what the {best} are worth, on {len(report):,} instances."
+    )
+    worse = "They are worse than the one decision for the mean of the parameters: the model has learned too little."
+    return Card(question, answer, tone, caution, more=worse if report.loses_to_mean else "")
+
+
+def _learned(history: History) -> Card:
+    question = "Did training help?"
+    if history.best_epoch is None or history.start is None or history.best is None:
+        answer = f"Nothing was validated; the training loss is {history.train_loss[-1]:.4g}." if len(history) else \
+            "There are no epochs."  # fmt: skip
+        return Card(question, answer, "open")
+    share = history.monitor in ("regret", "agreement")
+    before, after = (f"{v:.2%}" if share else f"{v:.4g}" for v in (history.start, history.best))
+    what = {"regret": "regret", "agreement": "distance to decisions on record"}.get(history.monitor or "", "loss")
+    if history.best_epoch == 0:
+        return Card(question, f"No: no epoch improved the validation {what} of the start, {before}.", "bad")
+    answer = (
+        f"Yes: validation {what} fell from {before} to {after}, after epoch {history.best_epoch} of {len(history)}."
+    )
+    return Card(question, answer, "good", more="Validation data chose the epoch, so the figure is optimistic.")
+
+
+def _settings(history: History) -> Section:
+    known: list[tuple[str, Any]] = [("epochs planned", history.planned), ("epochs done", len(history)),
+                                    ("monitored", history.monitor or "nothing"),
+                                    ("stopped early", "yes" if history.stopped_early else "no")]  # fmt: skip
+    known += [(f"{name}, chosen by fit", f"{value:.3g}") for name, value in history.chosen.items()]
+    known += [("time", duration(sum(history.seconds)))]
+    lines = tuple(line([Entry(name), str(value)]) for name, value in known)
+    return Section(
+        "Time and settings", (Folded("Settings", (Grid("", ("setting", ""), lines, words=True),)),), "Settings"
+    )

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from foresolve.learning.study.catalog import REFERENCES
+from foresolve.report.pages.glossary import STUDIED, meaning, role, studied, terms
+from foresolve.report.records import Config
+from foresolve.reproduce.domains.registry import DOMAINS
+from reproduce.fakes import fake_run
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("protocol", ["exact", "paper"])
+def test_every_method_of_every_domain_is_explained(domain: str, protocol: str) -> None:
+    known = DOMAINS[domain]
+    if protocol == "paper" and not known.published:
+        pytest.skip("there is no published recipe")
+    for method in known.methods(Config(domain, protocol)):  # type: ignore[arg-type]
+        assert known.info.terms.get(method) or meaning(method), method
+
+
+def test_every_method_of_a_study_is_explained() -> None:
+    assert set(STUDIED) == set(REFERENCES)
+    known = studied({"ridge": "two-stage", "boosted spo+": "decision-focused", "cave": "decision-focused"})
+    assert known["boosted spo+"] == "boosted trees, trained on SPO+, a convex bound of the regret"
+    assert known["cave"] == "a neural network, trained on the loss cave"
+
+
+def test_names_that_follow_no_rule_have_no_meaning() -> None:
+    assert meaning("NN1-Sorcery") == meaning("Magic") == ""
+    assert meaning("NN2-Decision (exact layer)").endswith("; exact layer")
+
+
+def test_roles() -> None:
+    run = fake_run(splits=1, pictures=False)
+    names = ("NN1-Decision", "RF-2Stage", "TF-IDF", "Chosen", "Random", "OPT")
+    assert [role(run, name) for name in names] == [
+        "decision-focused", "two-stage", "heuristic", "choice", "bound", "bound",
+    ]  # fmt: skip
+    assert "Chosen" in terms([run])

@@ -1,0 +1,90 @@
+"""Text cannot become markup, in the page or in its data; names are explained where they first appear."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import fields
+from importlib import resources
+
+import pytest
+
+from foresolve.errors import MissingExtraError
+from foresolve.report.pages import rendering
+from foresolve.report.pages.curves import Curve, Curves, panel
+from foresolve.report.pages.document import (
+    Block,
+    Bullets,
+    Card,
+    Command,
+    Entry,
+    Folded,
+    Grid,
+    Heading,
+    Line,
+    Page,
+    Section,
+    Text,
+)  # fmt: skip
+from foresolve.report.pages.forest import Difference, Forest
+from foresolve.report.pages.picker import Choice, Instance, Picker
+
+EVIL = '</script><script>alert("x & y")</script><!--'
+
+
+def evil_page() -> Page:
+    drawn = panel(EVIL, [Curve(EVIL, (1.0, 2.0))], 1)
+    assert drawn is not None
+    choice = Choice(EVIL, 1.0, float("nan"), EVIL, (1.0,), (1.0,))
+    blocks: tuple[Block, ...] = (
+        Text((EVIL,)), Bullets((EVIL,)), Heading(EVIL), Command(EVIL),
+        Folded(EVIL, (Grid(EVIL, (EVIL,), (Line((Entry(EVIL, (EVIL,), bold=True),)),), EVIL),)),
+        Forest(EVIL, (Difference(EVIL, EVIL, 1.0, 0.5, 2.0, context=EVIL, note=EVIL),), EVIL, caption=EVIL),
+        Curves(EVIL, (drawn,), EVIL),
+        Picker(EVIL, (Instance(EVIL, 1.0, (EVIL,), (1.0,), (1.0,), (choice,), EVIL),), EVIL, EVIL, EVIL, EVIL),
+    )  # fmt: skip
+    card = Card(EVIL, EVIL, "good", EVIL, (EVIL,), EVIL)
+    return Page(EVIL, EVIL, (card,), (Section(EVIL, blocks),), {EVIL: EVIL}, "2026-01-01")
+
+
+def test_text_stays_text_in_every_block() -> None:
+    html = evil_page().html()
+    assert html.count("<script") == html.count("</script>") == 3
+    assert "alert(&#34;x &amp; y&#34;)" in html
+    assert 'alert("x' not in html.partition('type="application/json"')[0]
+    data = html.partition('type="application/json" id="data">')[2].partition("</script>")[0]
+    (picker,) = json.loads(data)
+    assert picker["instances"][0]["label"] == picker["item"] == EVIL
+    assert picker["instances"][0]["choices"][0]["cost"] is None
+
+
+def test_every_kind_of_block_has_a_template() -> None:
+    kinds = {kind.kind for kind in Block.__subclasses__()}
+    folder = resources.files("foresolve.report.pages") / "templates" / "blocks"
+    assert {path.name for path in folder.iterdir()} == {f"{kind}.html" for kind in kinds}
+    assert all(fields(kind) for kind in Block.__subclasses__())
+
+
+def test_names_are_explained_and_words_left_alone() -> None:
+    terms = {"NN1-Decision": "a <network>", "forest": "trees"}
+    page = Page("", "NN1-Decision, NN1-Decisions, `x < y`, a forest at -3, --quick", (), (), terms)
+    lead = page.html().partition('class="lead">')[2].partition("</p>")[0]
+    assert lead == (
+        '<span class="term" tabindex="0" data-meaning="a &lt;network&gt;">NN1-Decision</span>, NN1-Decisions, '
+        "<code>x &lt; y</code>, a forest at −3, --quick"
+    )
+
+
+def test_what_a_name_stands_for_is_said_once_in_the_cards() -> None:
+    card = Card("", "", terms=("spo+", "unknown"))
+    html = Page("", "", (card, card), (), {"spo+": "a convex bound"}).html()
+    assert html.count("<dd>a convex bound</dd>") == 1
+    assert "unknown" not in html.partition("<main>")[2].partition("</main>")[0]
+
+
+def test_without_jinja_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendering._environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"foresolve\[report\]"):
+        Page("", "", (), ()).html()
+    rendering._environment.cache_clear()

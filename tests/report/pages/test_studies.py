@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from foresolve.learning.study.result import Study
+from foresolve.projects import init
+from foresolve.projects.run import Run
+from foresolve.projects.settings import Settings
+from foresolve.report import run_page, study_page
+from foresolve.report.pages.curves import Curves
+from foresolve.report.pages.forest import Forest
+from foresolve.report.pages.picker import Picker
+from foresolve.report.pages.studies import small
+from learning.study.instances import paths, quick
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return quick(paths(), units="minutes")
+
+
+def block(page, kind):
+    return next(block for section in page.sections for block in section.blocks if isinstance(block, kind))
+
+
+def test_the_verdict_comes_first_and_the_forest_turns_its_sign(study: Study) -> None:
+    page = study_page(study, date="2026-01-01")
+    assert page.cards[0].answer == study.verdict.sentence
+    assert page.cards[0].terms == (study.verdict.method, study.reference)
+    assert study.chosen in page.cards[2].answer
+    forest = block(page, Forest)
+    drawn = {difference.method: difference for difference in forest.differences}
+    assert set(drawn) == {row.name for row in study.comparison.rows} - {study.reference}
+    for row in study.comparison.rows:
+        if row.name in drawn:
+            assert drawn[row.name].mean == pytest.approx(row.improvement)
+            assert (drawn[row.name].low, drawn[row.name].high) == pytest.approx(row.improvement_interval)
+    assert "minutes" in forest.unit
+    assert page.html() == study_page(study, date="2026-01-01").html()
+
+
+def test_networks_have_learning_curves_and_instances_every_method(study: Study) -> None:
+    page = study_page(study)
+    curves = block(page, Curves)
+    assert [[curve.name for curve in panel.curves] for panel in curves.panels] == [["network", "spo+"]] * 2
+    trial = study.trial("spo+")
+    assert trial.history is not None
+    assert curves.panels[0].curves[1].values[1:] == tuple(100 * value for value in trial.history["valid_regret"])
+    picker = block(page, Picker)
+    assert {choice.method for choice in picker.instances[0].choices} == {row.name for row in study.comparison.rows}
+    assert picker.unit == "minutes"
+
+
+def test_a_run_has_the_page_of_its_study(study: Study, tmp_path: Path) -> None:
+    init("shortest-path", tmp_path)
+    run = Run.write(tmp_path / "run", Settings.read(tmp_path), study)
+    page, expected = run_page(run), study_page(study)
+    assert page.cards == expected.cards
+    assert block(page, Forest) == block(expected, Forest)
+    assert re.match(r"\d{4}-\d\d-\d\d$", page.date)
+    assert "foresolve train foresolve.toml" in page.html()
+    (tmp_path / "run" / "examples.json").unlink()  # an old run
+    assert "One instance" not in [section.short for section in run_page(run).sections]
+
+
+def test_small_samples_are_called_small(study: Study) -> None:
+    sizes = {"units": 12, "blocks": ""}
+    assert small(sizes) == "Small sample: 12 test instances. At least 20 are needed for any claim."
+    assert small({"units": 30, "blocks": "30 blocks of 7"}).startswith("Small sample: 30 blocks of 7.")
+    assert small({"units": 50, "blocks": ""}) == ""
+    assert study.comparison.units == 32
+    html = study_page(study).html()
+    assert html.count("Small sample: 32 test instances.") == 3  # the verdict, the forest, the table

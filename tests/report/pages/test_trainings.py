@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+import foresolve
+from foresolve.data import DecisionDataset
+from foresolve.learning import History, evaluate
+from foresolve.report import training_page
+from foresolve.report.pages.curves import Curves
+
+
+def history(**changes) -> History:
+    known = {"train_loss": [3.0, 2.0], "valid_loss": [None, None], "valid_regret": [0.3, 0.2], "seconds": [1.0, 1.0],
+             "valid_distance": [None, None], "gamma": [None, None], "lr": [0.1, 0.1], "skipped": [0, 0], "planned": 2,
+             "monitor": "regret", "start": 0.5, "best_epoch": 2}  # fmt: skip
+    return History(**{**known, **changes})
+
+
+def test_a_training_that_helped_says_by_how_much() -> None:
+    page = training_page(history())
+    (card,) = page.cards
+    assert card.answer == "Yes: validation regret fell from 50.00% to 20.00%, after epoch 2 of 2."
+    curves = next(block for section in page.sections for block in section.blocks if isinstance(block, Curves))
+    regret, loss = curves.panels
+    assert regret.curves[0].values == (50.0, 30.0, 20.0)
+    assert (regret.epochs, regret.best) == ((0, 2), 2)
+    assert loss.curves[0].values == (3.0, 2.0)
+
+
+def test_a_training_that_did_not_help_says_so() -> None:
+    (card,) = training_page(history(best_epoch=0)).cards
+    assert (card.tone, card.answer) == ("bad", "No: no epoch improved the validation regret of the start, 50.00%.")
+    (card,) = training_page(history(best_epoch=None, monitor=None, start=None)).cards
+    assert card.answer == "Nothing was validated; the training loss is 2."
+    assert training_page(History()).cards[0].answer == "There are no epochs."
+
+
+@pytest.mark.parametrize("count", [40, 60])
+def test_decisions_come_first_and_small_samples_are_called_small(count: int) -> None:
+    theta = torch.rand(count, 6, generator=torch.Generator().manual_seed(0))
+    data = DecisionDataset(theta, theta, foresolve.TopK(6, 2))
+    report = evaluate(lambda features: -features, data)
+    page = training_page(history(), report, model=lambda features: -features, data=data)
+    worth, _ = page.cards
+    assert worth.answer.startswith(f"They lose {report.normalized_regret:.2%} [")
+    assert worth.caution == ("Small sample: 40 instances." if count == 40 else "")
+    assert report.loses_to_mean
+    assert worth.tone == "bad"
+    assert "worse than the one decision for the mean" in worth.more
+    assert "One instance" in [section.short for section in page.sections]
