@@ -29,6 +29,7 @@ from foresolve import sets as sets
 from foresolve.data import Batch, DecisionDataset
 from foresolve.errors import (
     ConvergenceWarning,
+    FeatureRangeWarning,
     ForesolveError,
     ForesolveWarning,
     InfeasibleError,
@@ -38,10 +39,12 @@ from foresolve.errors import (
     NoImprovementWarning,
     SolverError,
     StoppedError,
+    StorageError,
     UnboundedError,
+    WeakReferenceWarning,
 )
 from foresolve.layers import Layer, MultilinearRelaxation, QuadraticRelaxation
-from foresolve.learning import Policy, compare, evaluate, fit
+from foresolve.learning import Policy, compare, evaluate, fit, study
 from foresolve.losses import MSE, DecisionLoss, Loss, SPOPlus
 from foresolve.models import MLP
 from foresolve.problems import (
@@ -68,6 +71,7 @@ __all__ = [
     "DecisionDataset",
     "DecisionEstimator",
     "DecisionLoss",
+    "FeatureRangeWarning",
     "ForesolveError",
     "ForesolveWarning",
     "InfeasibleError",
@@ -91,13 +95,16 @@ __all__ = [
     "ShortestPath",
     "SolverError",
     "StoppedError",
+    "StorageError",
     "SubmodularProblem",
     "TopK",
     "UnboundedError",
     "UniformMatroid",
+    "WeakReferenceWarning",
     "compare",
     "evaluate",
     "fit",
+    "study",
 ]
 
 

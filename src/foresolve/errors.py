@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 __all__ = [
     "ConvergenceWarning",
+    "FeatureRangeWarning",
     "ForesolveError",
     "ForesolveWarning",
     "InfeasibleError",
@@ -15,7 +16,9 @@ __all__ = [
     "NoImprovementWarning",
     "SolverError",
     "StoppedError",
+    "StorageError",
     "UnboundedError",
+    "WeakReferenceWarning",
 ]
 
 
@@ -28,7 +31,14 @@ class InvalidInputError(ForesolveError, ValueError):
 
 
 class MissingExtraError(ForesolveError, ImportError):
-    """An optional dependency is not installed; the message names the extra that brings it."""
+    """An optional dependency is not installed; the message names the extra to install."""
+
+
+class StorageError(ForesolveError, OSError):
+    """A file could not be written or locked; the message names it, and says what to do."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}" if self.filename and self.strerror else super().__str__()
 
 
 class SolverError(ForesolveError):
@@ -54,7 +64,7 @@ class SolverError(ForesolveError):
         self.message, self.instances = message, tuple(instances)
 
     def renamed(self, place: str, instances: Sequence[int], names: str, remedy: str = "") -> SolverError:
-        """The same error, told of instances by their positions elsewhere: in the data set that the batch came from.
+        """The same error, with the positions of its instances elsewhere: in the data set that the batch came from.
 
         `place` says where; a class that is not foresolve's own may take other arguments and becomes a `SolverError`.
         """
@@ -83,9 +93,17 @@ class ConvergenceWarning(ForesolveWarning):
     """A solve stopped before it reached its tolerance; the result is finite but less accurate."""
 
 
+class FeatureRangeWarning(ForesolveWarning):
+    """Features lie far outside of those that a policy was trained on."""
+
+
 class NoGradientWarning(ForesolveWarning):
-    """A layer sits on a vertex for a whole batch, so its gradient is zero."""
+    """All decisions of a batch are at vertices, so the layer's gradient is zero."""
 
 
 class NoImprovementWarning(ForesolveWarning):
-    """Training validated no better than the weights it began with, which the model has back."""
+    """Training validated no better than the initial weights, which are restored."""
+
+
+class WeakReferenceWarning(ForesolveWarning):
+    """A model that others are compared to decides worse than the mean of the parameters, beyond noise."""

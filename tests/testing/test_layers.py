@@ -38,6 +38,27 @@ class Scaled(torch.autograd.Function):
         return ctx.factor * gradients[0], None
 
 
+class Untransformed(Soft):
+    """Past what makes a call one that `torch.func` knows, with a number that no transform can have."""
+
+    def __call__(self, theta: Tensor, problem: foresolve.Problem) -> Tensor:
+        return self.forward(theta * (1.0 + 0.0 * float(theta.detach().sum())), problem)
+
+
+class Forgetful(Soft):
+    """A copy is colder."""
+
+    temperature = 1.0
+
+    def smoothed(self, gains: Tensor) -> Tensor:
+        return super().smoothed(gains / self.temperature)
+
+    def __deepcopy__(self, memo: dict) -> Forgetful:
+        other = Forgetful()
+        other.temperature = self.temperature / 2
+        return other
+
+
 class TenPercentOff(Soft):
     def smoothed(self, gains: Tensor) -> Tensor:
         return super().smoothed(Scaled.apply(gains, 1.1))  # type: ignore[arg-type]
@@ -142,6 +163,8 @@ BROKEN = [
     (GlobalNoise, "global state is left alone", "it changes torch's global generator"),
     (Attached, "no graph is built where no gradient is asked for", "decisions require grad, theta does not"),
     (Writes, "arguments are not written into", "`theta` was written into"),
+    (Untransformed, "`torch.func` transforms it", "it raised RuntimeError"),
+    (Forgetful, "a deep copy decides alike", "decisions of a deep copy"),
     (TakesAnything, "a problem it cannot serve is refused before any work", "SubmodularProblem"),
 ]
 

@@ -98,6 +98,18 @@ class TakesAnyShape(Squared):
         return theta_hat.square().flatten(1).mean(1)
 
 
+class Flat(Squared):
+    def gradient(self, theta_hat: Tensor, batch: foresolve.Batch) -> Tensor:
+        return super().gradient(theta_hat, batch).mean(0, keepdim=True).expand_as(theta_hat)
+
+
+class Untransformed(Squared):
+    """Past what makes a call one that `torch.func` knows, with a number that no transform can have."""
+
+    def __call__(self, theta_hat: Tensor, batch: foresolve.Batch) -> Tensor:
+        return self.forward(theta_hat * (1.0 + 0.0 * float(theta_hat.detach().sum())), batch)
+
+
 class TakesAnyProblem(Squared):
     needs = ("linear",)
 
@@ -119,6 +131,7 @@ BROKEN = [
     (Infinite, NUMBERS, "losses are not finite"),
     (Crowd, "a batch equals a loop", "the loss of instance 0 in a batch"),
     (TenPercentOff, GRADIENT, "40 of 40 slopes are wrong"),
+    (Flat, "`loss.gradient` is that of each instance's own loss", "`loss.gradient`"),
     (Ascends, "it is never negative", "a loss of -"),
     (Ascends, "descent leads to good decisions", "of the regret of"),
     (Writes, "the truth is data", "`batch.theta` was written into"),
@@ -129,6 +142,7 @@ BROKEN = [
     (Believes, "what the batch carries need not be worked out", "the loss with decisions"),
     (Nothing, "an empty batch has no losses", "it raised IndexError"),
     (Forgets, "decisions alone are enough where it says so", "it raised NoThetaError"),
+    (Untransformed, "`torch.func` transforms it", "it raised"),
     (TakesAnyShape, "a prediction of another shape is refused", "is taken without a word"),
     (TakesAnyProblem, "a problem it cannot serve is refused before any work", "SubmodularProblem"),
 ]

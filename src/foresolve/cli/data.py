@@ -18,7 +18,7 @@ def data_commands() -> "Typer":
     """The group of commands."""
     import typer
 
-    app = typer.Typer(no_args_is_help=True, help="Real data: what there is, how to get it, whether it is right.")
+    app = typer.Typer(no_args_is_help=True, help="Real data: list, download, check.")
     folder = typer.Option(help="Folder of real data.", show_default=DATA)
     _add_list(app)
     _add_fetch(app, folder)
@@ -48,7 +48,7 @@ def _add_fetch(app: "Typer", folder: Any) -> None:
 
     @app.command()
     def fetch(
-        names: Annotated[list[str], typer.Argument(help="Names as `foresolve data list` has them.")],
+        names: Annotated[list[str], typer.Argument(help="Names from `foresolve data list`.")],
         data: Annotated[Path | None, folder] = None,
     ) -> None:
         """Download data sets, check them, and put them into the data folder."""
@@ -70,11 +70,11 @@ def _add_check(app: "Typer", folder: Any) -> None:
     @app.command()
     def check(
         names: Annotated[
-            list[str] | None, typer.Argument(help="Names as `foresolve data list` has them.", show_default="all")
+            list[str] | None, typer.Argument(help="Names from `foresolve data list`.", show_default="all")
         ] = None,
         data: Annotated[Path | None, folder] = None,
     ) -> None:
-        """Say of each file whether it is there, is the published one, and can be read; exit status 1 if not."""
+        """Check that each file is there, is the published one, and can be read; exit status 1 if not."""
         from foresolve.data.real.registry import SOURCES
         from foresolve.data.real.sources import check_source
 

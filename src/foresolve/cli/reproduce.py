@@ -84,7 +84,7 @@ def add_reproduce(app: "Typer") -> None:
             typer.Option(help="Folder of real data.", show_default=f"{DATA}, else generated; quick: generated"),
         ] = None,
         protocol: Annotated[
-            Protocol, typer.Option(help="The best we can, the recipe of the paper, or both.")
+            Protocol, typer.Option(help="Exact methods, the recipe of the paper, or both.")
         ] = Protocol.EXACT,
         quick: Annotated[bool, typer.Option("--quick", help="Small instances, few splits: minutes.")] = False,
         methods: Annotated[
@@ -153,9 +153,11 @@ def _reproduce(
     """Check everything, work, print the tables and where the report is."""
     import typer
     from rich.console import Console
+    from rich.markup import escape
 
     from foresolve.report.claims import claims_table
-    from foresolve.report.tables import table1, table2
+    from foresolve.report.pages.answers import cards
+    from foresolve.report.tables import difference_table, table1, table2
     from foresolve.report.verdicts import reproduced_table
     from foresolve.reproduce.domains import registry
     from foresolve.reproduce.runs.publish import publish, view
@@ -173,11 +175,15 @@ def _reproduce(
     except RunStopped as stopped:
         typer.echo(f"foresolve: {stopped}", err=True)
         raise typer.Exit(130) from None
-    views = [view(run, registry.find_domain(run.config.domain).info) for run in runs]
+    views = [view(run, registry.find_domain(run.config.domain).told(run.config)) for run in runs]
     path = publish(views, places, report_folder)
-    for table in (make(views) for make in (table1, table2, reproduced_table, claims_table)):
+    for table in (make(views) for make in (table1, table2, reproduced_table, claims_table, difference_table)):
         if table.blocks:
             console.print(table.rich())
+    for card in cards(views):
+        console.print(
+            f"\n[bold]{escape(card.question)}[/] {escape(' '.join(filter(None, (card.answer, card.caution))))}"
+        )
     console.print(f"Report: {path}", highlight=False, soft_wrap=True)
 
 

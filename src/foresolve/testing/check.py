@@ -36,7 +36,7 @@ def check_problem(
     seed: int = 0,
     raise_errors: bool = True,
 ) -> ConformanceReport:
-    """Does a problem of one's own keep what layers, losses and training rely on?
+    """Check that your own problem keeps the promises that layers, losses and training rely on.
 
     Decisions are feasible and, where the problem says that it is exact, no other decision is better that `check`
     accepts (neighbors, decisions of other instances, all 0/1 vectors where there are few); a batch equals a loop; a
@@ -80,7 +80,7 @@ def check_layer(
     seed: int = 0,
     raise_errors: bool = True,
 ) -> ConformanceReport:
-    """Does a layer of one's own keep what losses and training rely on?
+    """Check that your own layer keeps the promises that losses and training rely on.
 
     Decisions are feasible, a batch equals a loop, an empty batch has none; the gradient is finite and, unless it is
     not meant to be, that of the decision, against finite differences; equal calls give equal numbers; shapes, dtypes,
@@ -129,7 +129,7 @@ def check_loss(
     seed: int = 0,
     raise_errors: bool = True,
 ) -> ConformanceReport:
-    """Does a loss of one's own keep what training relies on?
+    """Check that your own loss keeps the promises that training relies on.
 
     One finite number for each instance; a batch equals a loop; the gradient is, unless it is not meant to be, that of
     the value, against finite differences; descent on predictions lowers their regret; the truth is data; shapes,
@@ -144,7 +144,7 @@ def check_loss(
     separable: `False` where instances of a batch share samples or a pool.
     nonnegative: `False` where it may be below 0.
     bounds_regret: whether it is never below the regret of the prediction's decision, as SPO+.
-    learns: `False` where descent on predictions by themselves need not lead to good decisions.
+    learns: `False` where descent on free predictions need not lead to good decisions.
     goal: the share of the regret that 200 steps of descent, from halfway to another instance's truth, may leave.
     raise_errors: raise a `ConformanceError` where a promise is broken, instead of a report that says so.
 
@@ -182,7 +182,7 @@ def check_set_function(
     seed: int = 0,
     raise_errors: bool = True,
 ) -> ConformanceReport:
-    r"""Is a set function of `n` items what the algorithms assume, and does its extension belong to it?
+    r"""Check that a set function of `n` items is what the algorithms assume, and that its extension belongs to it.
 
     .. math::
         f(\emptyset) = 0, \quad f(S + i) \ge f(S), \quad f(S + i) - f(S) \ge f(S + i + l) - f(S + l)

@@ -129,7 +129,7 @@ def _meeting(at: Tensor, values: Tensor, secants: Tensor, k: int) -> Tensor:
 def directions(like: Tensor, size: Tensor, count: int, generator: torch.Generator) -> Iterator[Tensor]:
     """Directions for instances `(B, *shape)`, each as long as `size` `(B,)` says in its largest entry.
 
-    Random ones; each entry by itself where the instances have no more than `count`.
+    Random ones; each entry separately where the instances have no more than `count`.
     """
     flat = like.detach().reshape(len(like), -1)
     entries = flat.shape[1]

@@ -52,7 +52,7 @@ def check_gradient(
     seed: int = 0,
     raise_errors: bool = True,
 ) -> GradientReport:
-    r"""Compare a layer's vector-Jacobian products with finite differences, each instance by itself.
+    r"""Compare a layer's vector-Jacobian products with finite differences, each instance separately.
 
     .. math:: \langle J_i^\top v_i, d_i \rangle \quad \text{against} \quad
         \frac{v_i^\top x_i(\theta + h d) - v_i^\top x_i(\theta - h d)}{2h}
@@ -69,7 +69,7 @@ def check_gradient(
     theta: `(*batch, *theta_shape)`, inside of its bounds; it is taken in float64, in which differences mean something.
     parameters: tensors that the constraints are made of, such as right-hand sides, bounds or entries of a matrix.
         Their gradients are compared in the same way, for each instance.
-    directions: how many; each entry by itself where an instance has no more entries than that.
+    directions: how many; each entry separately where an instance has no more entries than that.
     tol: relative to the instance's largest slope.
     raise_errors: raise a `ConformanceError` where the gradient is wrong, instead of a report that says so.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
+from foresolve.errors import ForesolveError
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.testing.decisions import on_cuda
@@ -112,7 +114,7 @@ class LayerSuite(Suite):
 
     @Promise("the gradient agrees with finite differences", "the gradient must be that of the decision")
     def gradient(self) -> Iterator[Measure]:
-        """Along random directions, one after the other, each instance by itself."""
+        """Along random directions, one after the other, each instance separately."""
         if not self.smooth:
             raise Inapplicable("the gradient is not that of the decision, by design (`smooth=False`)")
         x = self.decide(self.theta)
@@ -140,6 +142,33 @@ class LayerSuite(Suite):
         with torch.no_grad():
             quiet_x = self.decide(self.theta.clone().requires_grad_())
         yield holds(not quiet_x.requires_grad, "decisions require grad under `torch.no_grad()`")
+
+    @Promise("`torch.func` transforms it", "give decisions and gradients as for plain tensors; `called` does the rest")
+    def transforms(self) -> Iterator[Measure]:
+        """`vmap` adds a dimension, `vjp` gives autograd's gradient, `jvp` its transpose or a `ForesolveError`."""
+        problem, theta = self.problem, self.theta
+        first, second, third, fourth = (self.make() for _ in range(4))  # a copy is not made under a transform
+        x, gradient = self.differentiated(first, problem, theta)
+        v = torch.randn(x.shape, generator=torch.Generator().manual_seed(self.seed), dtype=x.dtype).to(x.device)
+        stack = theta[None] if self.random else torch.stack([theta, theta.flip(0)])
+        yield near(torch.vmap(lambda t: second(t, problem))(stack)[0], x, "`vmap`", atol=self.agreement)
+        pullback = torch.func.vjp(lambda t: third(t, problem), theta)[1]
+        yield near(pullback(v)[0], gradient, "`vjp`", atol=self.agreement)
+        try:
+            change = torch.func.jvp(lambda t: fourth(t, problem), (theta,), (torch.ones_like(theta),))[1]
+        except ForesolveError:
+            return
+        size = float((v * change).abs().sum() + gradient.abs().sum())
+        yield near((v * change).sum(), gradient.sum(), "`jvp` beside `vjp`", atol=1e-9 * size + 1e-12)
+
+    @Promise("a deep copy decides alike", "keep what cannot be copied out of `__getstate__`")
+    def copies(self) -> Iterator[Measure]:
+        expected = self.differentiated(self.make(), self.problem, self.theta)
+        twin = copy.deepcopy(self.make())
+        for what, part, whole in zip(
+            ("decisions", "gradients"), self.differentiated(twin, self.problem, self.theta), expected
+        ):
+            yield near(part, whole, f"{what} of a deep copy")
 
     @Promise("arguments are not written into", "work on a copy: `theta.clone()`")
     def leaves_arguments(self) -> Iterator[Measure]:

@@ -140,7 +140,7 @@ class LossSuite(Suite):
 
     @Promise("the gradient agrees with finite differences", "the gradient must be that of the value")
     def gradient(self) -> Iterator[Measure]:
-        """Along random directions, each instance by itself, samples frozen."""
+        """Along random directions, each instance separately, samples frozen."""
         if not self.smooth:
             raise Inapplicable("the gradient is not that of the value, by design (`smooth=False`)")
         size = self.value(self.theta_hat).detach().abs()
@@ -149,6 +149,29 @@ class LossSuite(Suite):
             dims=self.theta_hat.ndim - 1, bounds=self.batch.problem.theta_bounds, unit=size + size.mean(),
         )  # fmt: skip
         yield decided(slopes.judge(0, 5, self.gradient_tolerance)[0])
+
+    @Promise("`loss.gradient` is that of each instance's own loss", "leave `Loss.gradient` as it is")
+    def gradient_of_instances(self) -> Iterator[Measure]:
+        """The same as autograd's, detached, and asked for where gradients are switched off."""
+        leaf = self.theta_hat.clone().requires_grad_()
+        (expected,) = torch.autograd.grad(self.value(leaf).sum(), leaf)
+        with torch.no_grad():
+            gradient = self.make().gradient(leaf, self.batch)
+        yield holds(gradient.shape == leaf.shape, f"gradients {tuple(gradient.shape)} for {tuple(leaf.shape)}")
+        yield holds(not gradient.requires_grad and leaf.grad is None, "the gradient is attached to the prediction")
+        yield near(gradient, expected, "`loss.gradient`")
+
+    @Promise(
+        "`torch.func` transforms it", "give losses and gradients as for plain tensors; `Loss.__call__` does the rest"
+    )
+    def transforms(self) -> Iterator[Measure]:
+        """`vmap` adds a dimension, and `grad` gives autograd's gradient."""
+        gradient = self.make().gradient(self.theta_hat, self.batch)
+        first, second = self.make(), self.make()  # a copy is not made under a transform
+        together = torch.func.grad(lambda theta_hat: first(theta_hat, self.batch).sum())(self.theta_hat)
+        yield near(together, gradient, "`torch.func.grad`", rtol=1e-9, atol=1e-9)
+        values = torch.vmap(lambda theta_hat: second(theta_hat, self.batch))(self.theta_hat[None])
+        yield near(values[0], self.value(self.theta_hat), "`torch.vmap`", rtol=1e-9, atol=1e-9)
 
     @Promise("the truth is data", "no gradient passes through anything but the prediction, and nothing is overwritten")
     def truth_is_data(self) -> Iterator[Measure]:

@@ -1,4 +1,4 @@
-"""Is a problem of one's own what layers, losses and training expect?"""
+"""Is a problem of your own what layers, losses and training expect?"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ Verdict = Literal["passed", "failed", "not applicable", "noted"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One promise, put to the test.
+    """The test of one promise.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class ConformanceReport(Tabular):
 
 
 class ConformanceError(ForesolveError, AssertionError):
-    """Something breaks what it promises; `report` has every finding, the message those that failed."""
+    """A promise is broken; `report` has every finding, the message those that failed."""
 
     def __init__(self, report: ConformanceReport) -> None:
         super().__init__("\n".join([f"{report.subject}: {report.verdict}", *_explained(report.failures)]))

@@ -13,7 +13,7 @@ from foresolve._base import checks
 from foresolve.testing.differences import Comparison, Line, compare, directions, nearest_kink
 from foresolve.testing.report import Finding
 
-MOST_ENTRIES = 64  # that are looked at one by one to say where a gradient is wrong
+MOST_ENTRIES = 64  # that are compared one by one to say where a gradient is wrong
 KINK_LINES = 2  # directions along which the next kink is looked for
 
 
@@ -59,7 +59,7 @@ class Slopes:
 
     @functools.cached_property
     def stacked(self) -> bool:
-        """Whether many points side by side have the values of each by itself: then they are worked out at once.
+        """Whether many points side by side have the values of each alone: then they are computed at once.
 
         Not where samples depend on the shape of the batch, nor where the batch is fixed, as for losses.
         """

@@ -1,0 +1,83 @@
+"""The problem that the settings of a project describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from foresolve._base import frames
+from foresolve._base.table_files import read_table
+from foresolve.problems.base import Problem
+from foresolve.problems.flow import MaxFlow, MinCostFlow
+from foresolve.problems.knapsack import Knapsack
+from foresolve.problems.linear import LinearProgram
+from foresolve.problems.matching import Assignment, BipartiteMatching
+from foresolve.problems.shortest_path import ShortestPath
+from foresolve.problems.submodular import SubmodularProblem
+from foresolve.problems.top_k import TopK
+from foresolve.projects.settings import Settings
+from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets.matroids.laminar import UniformMatroid
+
+Values = dict[str, Any]
+
+
+def problem_of(settings: Settings) -> Problem:
+    """The problem of a project, with the names of its files."""
+    values = settings.values["problem"]
+    if settings.problem == "mps":
+        path = settings.file("problem", "file")
+        return LinearProgram.from_mps(path, predict=values["predict"], sense=values["sense"])
+    return _BUILDERS[settings.problem](settings, read_table(settings.file("problem", "file")), values)
+
+
+def _arcs(values: Values) -> dict[str, Any]:
+    return {name: values[name] for name in ("tail", "head", "name")}
+
+
+def _shortest_path(_: Settings, arcs: Any, values: Values) -> Problem:
+    return ShortestPath.from_frame(arcs, values["source"], values["target"], **_arcs(values))
+
+
+def _max_flow(_: Settings, arcs: Any, values: Values) -> Problem:
+    return MaxFlow.from_frame(arcs, values["source"], values["target"], capacity=values["capacity"], **_arcs(values))
+
+
+def _min_cost_flow(settings: Settings, arcs: Any, values: Values) -> Problem:
+    nodes = read_table(settings.file("problem", "nodes"))
+    names = frames.complete("nodes", nodes, values["node"], "node").to_list()
+    supply = dict(zip(names, frames.numbers("nodes", nodes, values["supply"], "supply").tolist()))
+    return MinCostFlow.from_frame(arcs, supply, capacity=values["capacity"], **_arcs(values))
+
+
+def _pairs(kind: type[BipartiteMatching] | type[Assignment]) -> Callable[[Settings, Any, Values], Problem]:
+    return lambda _, pairs, values: kind.from_frame(pairs, left=values["left"], right=values["right"])
+
+
+def _knapsack(_: Settings, items: Any, values: Values) -> Problem:
+    return Knapsack.from_frame(items, values["capacity"], weight=values["weight"], name=values["name"])
+
+
+def _top_k(_: Settings, items: Any, values: Values) -> Problem:
+    return TopK.from_frame(items, values["k"], name=values["name"])
+
+
+def _coverage(settings: Settings, items: Any, values: Values) -> Problem:
+    targets = read_table(settings.file("problem", "targets"))
+    names = frames.texts("file", items, values["name"], "name")
+    worth = None if values["worth"] is None else frames.numbers("targets", targets, values["worth"], "worth")
+    matroid = UniformMatroid(len(names), values["k"])
+    reached = frames.texts("targets", targets, values["target"], "target")
+    return SubmodularProblem(ProbabilisticCoverage(worth), matroid, names=names, targets=reached)
+
+
+_BUILDERS: dict[str, Callable[[Settings, Any, Values], Problem]] = {
+    "shortest-path": _shortest_path,
+    "max-flow": _max_flow,
+    "min-cost-flow": _min_cost_flow,
+    "matching": _pairs(BipartiteMatching),
+    "assignment": _pairs(Assignment),
+    "knapsack": _knapsack,
+    "top-k": _top_k,
+    "coverage": _coverage,
+}

@@ -1,0 +1,134 @@
+"""A project: a `foresolve.toml` and its files, as a problem, data and a study."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from foresolve._base import checks, files
+from foresolve._base.locks import writing_to
+from foresolve.data.dataset import DecisionDataset
+from foresolve.errors import InvalidInputError
+from foresolve.learning.study.running import StudyProgress
+from foresolve.learning.study.studying import study
+from foresolve.problems.base import Problem
+from foresolve.projects.columns import check_columns
+from foresolve.projects.problem import problem_of
+from foresolve.projects.run import TRAINING, Run
+from foresolve.projects.schema import settings_of
+from foresolve.projects.settings import NAME, Settings, SettingsError
+
+# What an argument of the library is called in the file.
+_KEYS = {"path": "file", "theta": "parameters", "methods": "decision", "loss": "decision"}
+
+
+class Project:
+    """The project that a `foresolve.toml` describes.
+
+    Parameters
+    ----------
+    settings: of the project, read and checked.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from foresolve.projects import Project, init
+    >>> folder = tempfile.mkdtemp()
+    >>> _ = init("top-k", folder)
+    >>> project = Project.load(folder)
+    >>> project.problem().n, len(project.data())
+    (12, 720)
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @classmethod
+    def load(cls, path: str | Path = "foresolve.toml") -> Self:
+        """The project of a file, or of the folder that it is in; errors have its line."""
+        settings = Settings.read(path)
+        check_columns(settings)
+        return cls(settings)
+
+    def problem(self) -> Problem:
+        """The problem of the settings."""
+        with self._told("problem"):
+            return problem_of(self.settings)
+
+    def data(self, features: Any = None, parameters: Any = None) -> DecisionDataset:
+        """Features and true parameters: of the project's files, or of others with the same columns."""
+        values = self.settings.values["data"]
+        if features is None:
+            features = self.settings.file("data", "features")
+            parameters = None if values["parameters"] is None else self.settings.file("data", "parameters")
+        problem = self.problem()
+        missing = {"features": values["missing"]["features"], "theta": values["missing"]["parameters"]}
+        with self._told("data"):
+            return DecisionDataset.from_frames(
+                features, parameters, problem, key=values["key"], variable=values["variable"], value=values["value"],
+                columns=values["columns"], encode=values["encode"], missing=missing, weights=values["weights"],
+                dates=values["dates"],
+            )  # fmt: skip
+
+    def study(
+        self,
+        folder: str | Path = "run",
+        *,
+        resume: bool = False,
+        budget: float | None = None,
+        keep: Sequence[str] = (),
+        progress: bool | Callable[[StudyProgress], Any] | None = None,
+    ) -> Run:
+        """Train and compare all methods, and keep what comes of it in a folder.
+
+        Parameters
+        ----------
+        folder: of the run; a new one, unless `resume`.
+        resume: continue a run that was stopped.
+        budget: seconds, instead of those in the settings.
+        keep: methods whose policies are kept beside that of the chosen one; "all" for every one.
+        progress: as for `foresolve.study`.
+        """
+        folder = checks.path("folder", folder)
+        if folder.exists() and not folder.is_dir():
+            raise checks.fail("folder", "a folder", f"the file {str(folder)!r}")
+        if not resume and folder.exists() and any(folder.iterdir()):
+            remedy = "Continue a stopped run with `resume`, or choose another folder"
+            raise checks.fail("folder", "new or empty", f"{str(folder)!r}, which is not", remedy)
+        with writing_to(folder, "choose another folder"):
+            return self._study(folder, resume, budget, keep, progress)
+
+    def _study(self, folder: Path, resume: bool, budget: float | None, keep: Sequence[str], progress: Any) -> Run:
+        data, values = self.data(), self.settings.values
+        files.write_text(folder / NAME, self.settings.text)
+        training = values["training"]
+        with self._told("training", "methods", "model", "data"):
+            result = study(
+                data, methods=values["methods"]["decision"], references=values["methods"]["references"],
+                split=training["split"], trials=training["trials"], epochs=training["epochs"],
+                budget=training["budget"] if budget is None else budget, hidden=values["model"]["hidden"],
+                head=values["model"]["head"], units=values["data"]["units"], block=training["block"],
+                confidence=training["confidence"], worthwhile=training["worthwhile"], seed=training["seed"],
+                folder=folder / TRAINING, resume=resume, progress=progress,
+            )  # fmt: skip
+        return Run.write(folder, self.settings, result, keep)
+
+    @contextmanager
+    def _told(self, *sections: str) -> Iterator[None]:
+        """An error about an argument, as one about the key that set it, with its line."""
+        try:
+            yield
+        except SettingsError:
+            raise
+        except InvalidInputError as error:
+            name = re.match(r"`(\w+)` ", str(error))
+            if name is None:
+                raise
+            key = _KEYS.get(name[1], name[1])
+            for section in sections:
+                if key in settings_of(section, self.settings.problem):
+                    raise self.settings.error(f"`{key}` {str(error)[name.end() :]}", section, key) from error
+            raise

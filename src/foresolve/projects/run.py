@@ -1,0 +1,214 @@
+"""A run: the folder that training leaves behind, with all that deciding and judging need."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from foresolve._base import checks, files
+from foresolve._base.container import Container
+from foresolve._base.table_files import read_table
+from foresolve.errors import ForesolveError
+from foresolve.learning.policy import Policy
+from foresolve.projects.deciding import CHUNK, Decided, Form, decide_file
+from foresolve.projects.scores import scores_of
+from foresolve.projects.settings import NAME, Settings
+
+if TYPE_CHECKING:
+    from foresolve.learning.deployment.monitoring import Monitoring
+    from foresolve.learning.report import Report
+    from foresolve.learning.study.result import Study
+
+RUN = Container("a run", "foresolve run", 2, older=(1,))
+STUDY_RESULT = Container("what a study found", "foresolve study result", 2)
+EXAMPLES_SHOWN = Container("examples of a study", "foresolve study examples", 1)
+RECORD, STUDY, SCORES, EXAMPLES, POLICY, POLICIES, TRAINING = (
+    "run.json", "study.json", "scores.csv", "examples.json", "policy", "policies", "training",
+)  # fmt: skip
+
+
+class Run:
+    """The folder of a project's finished study.
+
+    The folder has the settings (`foresolve.toml`), what the study found (`study.json`), the scores of every method on
+    each test instance (`scores.csv`), a few of these instances to look at (`examples.json`), the policy to deploy
+    (`policy/`), others that were asked for (`policies/`), and what training needs to continue after it was stopped
+    (`training/`).
+
+    Attributes
+    ----------
+    folder: where it is.
+    settings: that it was trained with.
+    record: what it is: version, date, method of its policy.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, record: dict[str, Any]) -> None:
+        self.folder, self.settings, self.record = folder, settings, record
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """A run that has finished."""
+        folder = checks.path("folder", folder)
+        path = folder / RECORD
+        if not path.is_file():
+            if (folder / TRAINING).is_dir():
+                raise ForesolveError(
+                    f"{folder} holds a run that has not finished. Continue it: `foresolve train --resume`"
+                )
+            raise ForesolveError(f"{folder} holds no run. `foresolve train` makes one")
+        record = RUN.read(path)
+        files.field(record, "policy", str, path)
+        if not all(isinstance(name, str) for name in files.field(record, "policies", list, path)):
+            raise ForesolveError(f"{path} is damaged: `policies` must be names")
+        return cls(folder, Settings.read(folder / NAME, files=False), record)
+
+    @classmethod
+    def write(cls, folder: Path, settings: Settings, study: Study, keep: Sequence[str] = ()) -> Self:
+        """Keep what a study found; `keep` names methods whose policies are kept beside the chosen one's, or "all"."""
+        names = [row.name for row in study.comparison.rows]
+        wanted = names if "all" in keep else list(keep)
+        for name in wanted:
+            checks.one_of("keep", name, [*names, "all"])
+        method, note = _deployed(study)
+        STUDY_RESULT.write(folder / STUDY, study.to_dict())
+        files.write_text(folder / SCORES, scores_of(study).to_csv(index=False, lineterminator="\n"))
+        EXAMPLES_SHOWN.write(folder / EXAMPLES, study.examples())
+        study.policy(method).save(folder / POLICY)
+        kept = [name for name in wanted if name != "last value"]
+        for name in kept:
+            study.policy(name).save(folder / POLICIES / slug(name))
+        record = {
+            "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "problem": settings.problem, "policy": method, "note": note, "policies": kept,
+            "files": {key: files.sha256(settings.file(section, key)) for section, key in settings.files()},
+        }  # fmt: skip
+        RUN.write(folder / RECORD, record)  # last: now it has finished
+        return cls(folder, settings, RUN.sealed(record))
+
+    @property
+    def method(self) -> str:
+        """The method of the policy."""
+        return str(self.record["policy"])
+
+    @property
+    def note(self) -> str:
+        """Remarks on the policy; mostly empty."""
+        return str(self.record.get("note", ""))
+
+    def study(self) -> dict[str, Any]:
+        """The results of the study, as in `Study.to_dict`."""
+        path = self.folder / STUDY
+        document = files.read_json(path)
+        return document if self.record["schema"] in RUN.older else STUDY_RESULT.checked(document, path)
+
+    def verdict(self) -> dict[str, Any]:
+        """The verdict of the study, with its `sentence`."""
+        path = self.folder / STUDY
+        verdict = files.field(self.study(), "verdict", dict, path)
+        files.field(verdict, "sentence", str, path)
+        return verdict
+
+    def examples(self) -> dict[str, Any]:
+        """A few test instances, as `Study.examples` says them; none in old runs."""
+        path = self.folder / EXAMPLES
+        return EXAMPLES_SHOWN.read(path) if path.is_file() else {"instances": []}
+
+    def scores(self, method: str | None = None) -> Any:
+        """A frame with the score of a method on each test instance; by default that of the policy's."""
+        table = read_table(self.folder / SCORES)
+        if "method" not in table.columns:
+            raise ForesolveError(f"{self.folder / SCORES} is damaged: it has no column `method`")
+        if method is None and self.method not in set(table["method"]):
+            raise ForesolveError(f"{self.folder / SCORES} is damaged: it has no scores of {self.method[:60]!r}")
+        method = checks.one_of("method", method or self.method, list(dict.fromkeys(table["method"])))
+        return table[table["method"] == method].reset_index(drop=True)
+
+    def policy(self, method: str | None = None) -> Policy:
+        """The policy that the study chose, or another that was kept."""
+        return Policy.load(self.policy_folder(method))
+
+    def policy_folder(self, method: str | None = None) -> Path:
+        """Where a policy is kept."""
+        if method is None or method == self.method:
+            return self.folder / POLICY
+        kept = [self.method, *self.record["policies"]]
+        remedy = f"Keep it when training: `foresolve train --keep {method!r}`"
+        checks.one_of("method", method, kept, checks.did_you_mean(method, kept) or remedy)
+        return self.folder / POLICIES / slug(method)
+
+    def decide(
+        self,
+        data: str | Path,
+        out: str | Path,
+        *,
+        method: str | None = None,
+        form: Form = "long",
+        certify: bool = False,
+        chunk: int = CHUNK,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Decided:
+        """Decide every instance of a file: `decide_file` with the run's policy."""
+        return decide_file(self.policy(method), data, out, form=form, certify=certify, chunk=chunk, progress=progress)
+
+    def evaluate(self, data: Any, actuals: Any = None, *, method: str | None = None) -> Report:
+        """The policy's score on instances whose truth is known, values in the user's own sense: a cost is a cost.
+
+        `data` and `actuals` as for `monitor`.
+        """
+        policy = self.policy(method)
+        report = self._monitoring(policy, data, actuals).report
+        return report if policy.problem.sense == "max" else _as_costs(report)
+
+    def monitor(self, data: Any, actuals: Any = None, *, method: str | None = None) -> Monitoring:
+        """The realized regret of decisions, and the drift since training.
+
+        `actuals` has the columns that the parameters had in training; `None` where they are columns of `data`. Unless
+        missing ones were refused in training, instances whose truth is not complete are left out.
+        """
+        return self._monitoring(self.policy(method), data, actuals)
+
+    def _monitoring(self, policy: Policy, data: Any, actuals: Any) -> Monitoring:
+        values = self.settings.values["data"]
+        actuals = data if actuals is None else actuals
+        missing = "refuse" if values["missing"]["parameters"] == "refuse" else "drop"
+        return policy.monitor(data, actuals, variable=values["variable"], value=values["value"], missing=missing)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, {self.settings.problem}, policy of {self.method})"
+
+
+def _as_costs(report: Report) -> Report:
+    """The same with values as costs: `evaluate` has all objectives maximized."""
+    instances, spans = dict(report.instances), dict(report.intervals)
+    for name in ("value", "optimum"):
+        instances[name] = -instances[name]
+        if name in spans:
+            low, high = spans[name]
+            spans[name] = (-high, -low)
+    return replace(report, value=-report.value, optimum=-report.optimum, instances=instances, intervals=spans)
+
+
+def _deployed(study: Study) -> tuple[str, str]:
+    """The method to deploy, and what there is to say about it."""
+    if study.chosen != "last value":
+        return study.chosen, ""
+    others = [row.name for row in study.comparison.rows if row.name != "last value"]
+    best = min(others, key=lambda name: study.trial(name).rank)
+    note = (
+        "the last value is the best, but it needs the truth of an earlier instance, which is no feature: the policy is "
+        f"that of {best}. Give earlier truths as features to do better"
+    )
+    return best, note
+
+
+def slug(method: str) -> str:
+    """The name of a method as that of a folder.
+
+    >>> slug("boosted spo+")
+    'boosted-spoplus'
+    """
+    return re.sub(r"\W+", "-", method.replace("+", "plus")).strip("-")

@@ -1,0 +1,1 @@
+"""Small made-up data with which a project begins."""

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from foresolve.errors import InvalidInputError
+from foresolve.projects import Project, SettingsError
+from foresolve.projects.samples.registry import SAMPLES
+from projects.runs import change, quick_project
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_samples_are_data_of_their_problem(kind: str, tmp_path: Path) -> None:
+    project = Project.load(quick_project(tmp_path, kind))
+    data = project.data()
+    assert data.keys is not None
+    assert len(data.keys) == len(data)
+    assert data.problem.names is not None
+    decisions = data.problem.solve(data.theta[:3])
+    assert data.problem.at(data.theta[:3]).check(decisions).feasible.all()
+
+
+def test_rows_and_columns_in_any_order_are_the_same_data(tmp_path: Path) -> None:
+    folder = quick_project(tmp_path)
+    whole = Project.load(folder).data()
+    for name in ("features.csv", "times.csv", "roads.csv"):
+        table = pd.read_csv(folder / name)
+        columns = list(table.columns[::-1])
+        table.sample(frac=1, random_state=1)[columns].to_csv(folder / name, index=False)
+    mixed = Project.load(folder).data()
+    assert whole.feature_names == mixed.feature_names
+    assert torch.equal(whole.features, mixed.features)
+    names, others = whole.problem.names, mixed.problem.names
+    assert names is not None
+    assert others is not None
+    assert sorted(names) == sorted(others)
+    places = [others.index(name) for name in names]
+    assert torch.equal(whole.theta, mixed.theta[:, places])
+
+
+def test_other_data_of_the_same_project(tmp_path: Path) -> None:
+    project = Project.load(quick_project(tmp_path))
+    later = project.data(tmp_path / "later.csv", tmp_path / "later_actuals.csv")
+    assert len(later) == 40
+    assert later.feature_names is not None
+
+
+def test_missing_values_by_the_rule_of_the_settings(tmp_path: Path) -> None:
+    folder = quick_project(tmp_path)
+    table = pd.read_csv(folder / "features.csv")
+    table.loc[[5, 9], "rain"] = None
+    table.to_csv(folder / "features.csv", index=False)
+    with pytest.raises(SettingsError, match=r"foresolve.toml, line \d+: `features` must be complete; .*'rain'"):
+        Project.load(folder).data()
+    change(folder, {"missing": '"drop"'})
+    assert len(Project.load(folder).data()) == 718
+
+
+def test_errors_of_the_library_have_the_line_of_their_key(tmp_path: Path) -> None:
+    folder = quick_project(tmp_path)
+    times = pd.read_csv(folder / "times.csv")
+    times.rename(columns={times.columns[3]: "road from nowhere"}).to_csv(folder / "times.csv", index=False)
+    lines = (folder / "foresolve.toml").read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, 1) if text.startswith("parameters ="))
+    with pytest.raises(SettingsError, match=f"foresolve.toml, line {line}: `parameters` must be a frame with a column"):
+        Project.load(folder).data()
+
+
+def test_a_method_that_there_is_not_has_a_line_too(tmp_path: Path) -> None:
+    folder = quick_project(tmp_path, "top-k")
+    change(folder, {"decision": '["spo-"]'})
+    lines = (folder / "foresolve.toml").read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, 1) if text.startswith("decision ="))
+    with pytest.raises(SettingsError, match=rf"foresolve.toml, line {line}: `decision` .*'spo-'"):
+        Project.load(folder).study(tmp_path / "run", progress=False)
+
+
+def test_a_folder_that_is_taken(tmp_path: Path) -> None:
+    project = Project.load(quick_project(tmp_path, "top-k"))
+    with pytest.raises(InvalidInputError, match="`folder` must be new or empty"):
+        project.study(tmp_path, progress=False)
+    with pytest.raises(InvalidInputError, match="`folder` must be a folder"):
+        project.study(tmp_path / "foresolve.toml", progress=False)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.projects import Project, Run
+from foresolve.projects.run import slug
+from projects.runs import quick_project
+
+
+def test_it_holds_all_that_deciding_needs(run: Run, tmp_path: Path) -> None:
+    """The files of training are not needed, nor their folder."""
+    shutil.copytree(run.folder, tmp_path / "elsewhere")
+    moved = Run.open(tmp_path / "elsewhere")
+    assert moved.settings.values == run.settings.values
+    result = moved.decide(run.folder.parent / "tomorrow.csv", tmp_path / "out.csv")
+    assert result.instances == 7
+    assert moved.monitor(*(run.folder.parent / name for name in ("later.csv", "later_actuals.csv"))).report.value < 0
+
+
+def test_scores_are_those_of_the_study(run: Run) -> None:
+    rows = {row["name"]: row for row in run.study()["comparison"]["rows"]}
+    for name, row in rows.items():
+        scores = run.scores(name)
+        assert len(scores) == 144
+        assert scores["regret"].mean() == pytest.approx(row["regret"])
+        assert scores["value"].mean() == pytest.approx(row["value"])
+        assert (scores["value"] >= scores["optimum"] - 1e-9).all()  # minutes
+    assert run.scores()["method"].unique().tolist() == [run.method]
+    with pytest.raises(InvalidInputError, match="`method`"):
+        run.scores("spo")
+
+
+def test_evaluation_tells_costs_as_costs(run: Run) -> None:
+    files = [run.folder.parent / name for name in ("later.csv", "later_actuals.csv")]
+    own, gains = run.evaluate(*files), run.monitor(*files).report
+    assert own.value == -gains.value > 0
+    assert own.intervals["value"] == tuple(-end for end in reversed(gains.intervals["value"]))
+    assert own.regret == gains.regret == pytest.approx(own.value - own.optimum)
+
+
+def test_policies_that_were_kept(tmp_path: Path) -> None:
+    quick_project(tmp_path, "top-k")
+    run = Project.load(tmp_path).study(tmp_path / "run", keep=["spo+"], progress=False)
+    assert run.policy_folder("spo+") == run.folder / "policies" / "spoplus"
+    assert run.policy("spo+").record["method"] == "spo+"
+    assert run.policy().record["method"] == run.method
+    missing = next(name for name in ("mean", "ridge") if name != run.method)
+    with pytest.raises(InvalidInputError, match=f"foresolve train --keep '{missing}'"):
+        run.policy(missing)
+
+
+def test_a_run_that_has_not_finished(tmp_path: Path) -> None:
+    with pytest.raises(ForesolveError, match=r"holds no run\. `foresolve train` makes one"):
+        Run.open(tmp_path)
+    (tmp_path / "training").mkdir()
+    with pytest.raises(ForesolveError, match=r"has not finished\. Continue it: `foresolve train --resume`"):
+        Run.open(tmp_path)
+
+
+@pytest.mark.parametrize(("change", "message"), [({"kind": "x"}, "is not a run of"), ({"schema": 9}, "the schema 9")])
+def test_other_folders(change: dict[str, object], message: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(run.record | change))
+    with pytest.raises(ForesolveError, match=message):
+        Run.open(tmp_path)
+
+
+def test_what_it_was_trained_on_is_recorded(run: Run) -> None:
+    assert set(run.record["files"]) == {"file", "features", "parameters"}
+    assert all(len(digest) == 64 for digest in run.record["files"].values())
+
+
+def test_names_of_folders() -> None:
+    assert slug("boosted spo+") == "boosted-spoplus"
+    assert slug("a/../b") == "a-b"
+
+
+def test_scores_keep_the_keys(run: Run) -> None:
+    dates = pd.to_datetime(run.scores()["date"])
+    assert dates.is_monotonic_increasing
+    assert dates.is_unique
