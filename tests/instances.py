@@ -14,7 +14,7 @@ from foresolve.testing.margins import margins
 
 @dataclass(frozen=True)
 class Instance:
-    """One feasible programme: `theta` is `(batch, n)`, constraints are shared."""
+    """One feasible program: `theta` is `(batch, n)`, constraints are shared."""
 
     A_ub: np.ndarray
     b_ub: np.ndarray

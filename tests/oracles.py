@@ -14,7 +14,7 @@ from instances import Instance, draw
 
 @st.composite
 def instances(strategy, smooth: bool = False, spreads: Sequence[float] = (0.0, 0.0, 3.0)) -> Instance:
-    """Programmes that Hypothesis draws; `smooth` leaves out ties, at which a gradient need not exist.
+    """Programs that Hypothesis draws; `smooth` leaves out ties, at which a gradient need not exist.
 
     `spreads` are those of the rows' scales, in orders of magnitude.
     """

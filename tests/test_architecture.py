@@ -25,6 +25,7 @@ FLOORS = (
     "losses",
     "models",
     "learning",
+    "projects",
     "report",
     "reproduce",
     "testing",
@@ -48,8 +49,15 @@ ABOUT_NO_MODULE = {
     "test_core_install.py",
     "test_docs.py",
     "test_examples.py",
+    "test_first_decision.py",
+    "test_kill.py",
+    "test_packages.py",
+    "test_pages_in_browser.py",
     "test_public_names.py",
     "test_quadratic_page.py",
+    "test_site.py",
+    "test_soak.py",
+    "test_fuzz.py",
     "test_stress.py",
     "test_tools.py",
 }
@@ -140,6 +148,11 @@ def test_floors_import_only_from_floors_above(path: Path, tree: ast.Module) -> N
             continue
         assert target in FLOORS, f"line {line}: import from the module that defines `{target}`, not from the package"
         assert FLOORS.index(target) <= here, f"line {line}: `{floor(path)}` must not know `{target}`"
+
+
+def test_durations_are_measured_by_clocks_that_cannot_jump(tree: ast.Module) -> None:
+    for line, parts in calls(tree):
+        assert parts[-2:] != ["time", "time"], f"line {line}: take time.perf_counter or time.monotonic"
 
 
 def test_modules_do_not_import_in_circles() -> None:

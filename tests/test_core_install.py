@@ -63,7 +63,7 @@ features = torch.randn(8, 3)
 data = foresolve.DecisionDataset(features, torch.rand(8, 4), foresolve.TopK(4, 2))
 model = foresolve.MLP(3, 4, seed=0)
 foresolve.fit(model, foresolve.SPOPlus(), data, data, epochs=1)
-print(foresolve.evaluate(model, data).feasible, foresolve.Policy(model, data.problem)(features).sum().item())
+print(foresolve.evaluate(model, data).feasible, foresolve.Policy(model, data.problem)(features).x.sum().item())
 """
     assert run(ABSENT + script) == "None 16.0\n"
 

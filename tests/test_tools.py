@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tools import results_page
+from tools import gallery, results_page
 from tools.house_numbers import House
+
+import foresolve
 
 FILES = {
     "__init__.py": '__all__ = ["Problem", "fit"]\n',
@@ -101,3 +105,31 @@ def test_the_page_of_results_is_filled_from_a_run(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "matching-paper-values.png").read_bytes() == b"png"
     page.write_text("# Results\n")
     assert subprocess.run([sys.executable, tool, runs, "--page", page], capture_output=True).returncode == 1
+
+
+def test_the_gallery_is_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["perturbed_additive", "top_k"]
+    for folder in ("first", "second"):
+        monkeypatch.setattr(sys, "argv", ["gallery.py", str(tmp_path / folder), "--only", *names])
+        gallery.main()
+    first, second = ({path.name: path.read_bytes() for path in (tmp_path / f).iterdir()} for f in ("first", "second"))
+    assert first == second
+    assert sorted(first) == [f"{name}.png" for name in names]
+
+
+def test_the_gallery_has_every_problem_and_layer() -> None:
+    source = Path(gallery.__file__).read_text(encoding="utf-8")
+    problems = kinds(foresolve.problems, foresolve.Problem)
+    assert {name for name in problems if f"{name}(" not in source and f"{name}.grid(" not in source} == set()
+    drawn = {type(layer).__name__ for layer in (*gallery.RESPONSES.values(), *gallery.PATHS.values())}
+    assert kinds(foresolve.layers, foresolve.Layer) - {"SmoothedLayer"} == drawn
+    page = (Path(gallery.__file__).parents[1] / "docs" / "figures.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"gallery/(\w+)\.png", page)) <= set(gallery.pictures())
+
+
+def kinds(floor: Any, base: type) -> set[str]:
+    """The public classes of a floor that derive from another one."""
+    things = {name: getattr(floor, name) for name in floor.__all__}
+    return {name for name, thing in things.items() if isinstance(thing, type) and issubclass(thing, base)} - {
+        base.__name__
+    }

@@ -1,0 +1,60 @@
+"""What the packages, the citation and the release say of themselves."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+from tools.package import lacking_in_sdist, lacking_in_wheel, source_files
+
+import foresolve
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_version_has_one_source() -> None:
+    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/foresolve/__init__.py"
+    assert version("foresolve") == foresolve.__version__
+
+
+def test_the_citation_is_of_this_version() -> None:
+    lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    said = dict(line.split(": ", 1) for line in lines if re.match(r"[a-z-]+: ", line))
+    assert said["cff-version"] == "1.2.0"
+    assert said["title"] == PROJECT["project"]["name"]
+    assert said["version"] == foresolve.__version__
+    assert said["license"] == PROJECT["project"]["license"]
+    assert said["url"] == PROJECT["project"]["urls"]["Documentation"]
+    assert said["repository-code"] == PROJECT["project"]["urls"]["Source"]
+
+
+def test_the_changelog_has_a_section_for_this_version() -> None:
+    assert f"## [{foresolve.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_what_the_sdist_names_exists() -> None:
+    for path in PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]:
+        assert (ROOT / path.removeprefix("/")).exists(), path
+
+
+def test_what_a_package_lacks_is_told() -> None:
+    files = set(source_files())
+    assert {"foresolve/py.typed", "foresolve/solvers/projection/matching.cu"} <= files
+    assert lacking_in_wheel(files) == []
+    assert lacking_in_wheel(files - {"foresolve/py.typed"}) == ["foresolve/py.typed"]
+    names = {f"src/{name}" for name in files}
+    assert "CONTRIBUTING.md" in lacking_in_sdist(names)
+    assert "src/foresolve/py.typed" in lacking_in_sdist(names - {"src/foresolve/py.typed"})
+
+
+def test_a_release_checks_that_its_tag_is_the_version() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    pattern = re.search(r"sed -n 's/(.*?)/", workflow)
+    assert pattern is not None
+    source = (ROOT / "src" / "foresolve" / "__init__.py").read_text(encoding="utf-8")
+    python_pattern = pattern[1].replace(r"\(", "(").replace(r"\)", ")")
+    assert re.findall(python_pattern, source, re.MULTILINE) == [foresolve.__version__]
