@@ -10,7 +10,7 @@ from benchmarks._harness.tables import Row, as_markdown
 from benchmarks.learning.catalogue import BATCH, EPOCHS, RATE
 
 T95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
-HEADER = ("method", "normalised test regret", "seeds", "ms an epoch", "PyEPO regret", "PyEPO ms an epoch", "ratio")
+HEADER = ("method", "normalized test regret", "seeds", "ms an epoch", "PyEPO regret", "PyEPO ms an epoch", "ratio")
 
 
 def summary(records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The programme every peer gets, and its file: theta'x - gamma |x|^2 over a polytope, so Q = 2 gamma I."""
+"""The program every peer gets, and its file: theta'x - gamma |x|^2 over a polytope, so Q = 2 gamma I."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Submodular maximisation: the multilinear layer and lazy greedy, against others on the same inputs."""
+"""Submodular maximization: the multilinear layer and lazy greedy, against others on the same inputs."""

@@ -31,7 +31,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
 class Peer:
     """A module of `peers/` and the options of its `build`.
 
-    `most`: how many instances of a batch it is timed on. `smoothed`: whether it maximises F - gamma |x|^2 over the
+    `most`: how many instances of a batch it is timed on. `smoothed`: whether it maximizes F - gamma |x|^2 over the
     polytope, so that residual and reference mean something.
     """
 

@@ -4,7 +4,7 @@ Coverage is a feature-based function of apricot's: with m = -log(1 - theta),
 
     sum_j (1 - prod_{i in S} (1 - theta_ij)) = sum_j phi(sum_{i in S} m_ij),    phi(s) = 1 - exp(-s),
 
-and 0/1 coverage is its MaxCoverageSelection: both libraries maximise the same function by lazy greedy. apricot compiles
+and 0/1 coverage is its MaxCoverageSelection: both libraries maximize the same function by lazy greedy. apricot compiles
 its loops anew in every fit, so its time is given with and without that, on a few instances of a batch.
 """
 

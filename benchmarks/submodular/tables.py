@@ -71,7 +71,7 @@ def all_rows(report: dict[str, Any]) -> list[Row]:
 def page(report: dict[str, Any]) -> str:
     machine, reference = report["machine"], report["reference"]
     lines = [
-        "# Submodular maximisation: foresolve and others",
+        "# Submodular maximization: foresolve and others",
         "",
         f"{report['date']}, {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, "
         f"{report['threads'] or 'the default number of'} threads. Budget allocation, "
@@ -86,7 +86,7 @@ def page(report: dict[str, Any]) -> str:
     lines += ["## Settings", "", *as_markdown([("contender", "settings"), *report["settings"].items()], "ll")]
     low, mean, high = reference["free_coordinates"]
     lines += [
-        f"The residual is max_i of abs(x - Proj(grad F(x) / 2 gamma)); the contenders without one maximise F "
+        f"The residual is max_i of abs(x - Proj(grad F(x) / 2 gamma)); the contenders without one maximize F "
         f"alone, with x <= 0.95. The reference ({reference['instances']} instances, residual "
         f"{reference['residual']:.0e}, {low} to {high} free coordinates, {mean:.1f} on average) agrees with central "
         f"differences of itself to {reference['differences_median']:.0e} (median, relative; worst "

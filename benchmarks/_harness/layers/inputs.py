@@ -42,7 +42,7 @@ class Program:
 
     @property
     def sign(self) -> float:
-        """Factor that turns theta into the maximised coefficients."""
+        """Factor that turns theta into the maximized coefficients."""
         return 1.0 if self.sense == "max" else -1.0
 
     def hessian(self) -> Matrix | None:

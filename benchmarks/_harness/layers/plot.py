@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 
 from benchmarks._harness.layers.tables import total
 
-# Okabe-Ito colours: told apart with every kind of colour vision.
+# Okabe-Ito colors: distinct for every kind of color vision.
 STYLES = {
     "foresolve": ("#D55E00", "o"),
     "qpth": ("#000000", "s"),

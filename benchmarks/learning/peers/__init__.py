@@ -1,1 +1,1 @@
-"""One module a package. `train(method, seed, saved)` gives the record: times, and normalised regret on the test set."""
+"""One module a package. `train(method, seed, saved)` gives the record: times, and normalized regret on the test set."""
