@@ -3,7 +3,7 @@
 Each price is paid for what is charged and earned for what is discharged, and the state of charge earns nothing: the
 coefficients of 72 columns are tied to 24 parameters, and wear is known. Prices are generated (`price_data`), realistic
 in their profile, spikes and negative hours, but not those of any market; days are split by time. Settings and epochs
-are chosen by the regret on days of validation, for every method. Those on decisions (marked ">") go on from the best
+are chosen by the regret on days of validation, for every method. Those on decisions (marked ">") start from the best
 two-stage model; for fairness its own loss does too.
 
     python examples/battery.py [--seed 0]
@@ -97,7 +97,7 @@ class HourlyForecast(Forecast):
 
 
 def ridge(train: DecisionDataset, penalty: float) -> Forecast:
-    """Least squares of transformed prices, as a module that training can go on from."""
+    """Least squares of transformed prices, as a module that training can start from."""
     model, targets = Forecast(train), transformed(train.theta.double())
     rows = model.inputs(train.features).double()
     matrix = rows.T @ rows + penalty * torch.eye(rows.shape[1], dtype=torch.float64)

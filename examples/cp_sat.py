@@ -79,7 +79,7 @@ def main() -> None:
     for name, (loss, epochs) in losses.items():
         began = time.perf_counter()
         model = torch.nn.Linear(6, JOBS)
-        if start is not None:  # the decision-focused methods go on from the two-stage model
+        if start is not None:  # the decision-focused methods start from the two-stage model
             model.load_state_dict(start)
         foresolve.fit(model, loss, train, epochs=epochs, lr=0.05 if start is None else 0.01)
         start = start or {key: value.clone() for key, value in model.state_dict().items()}

@@ -25,7 +25,7 @@ ITEMS, KNOWN, COUNT = 24, 12, 1100
 
 
 def least_squares(train: DecisionDataset) -> torch.nn.Module:
-    """The linear model of the smallest squared error, as a module that training can go on from."""
+    """The linear model of the smallest squared error, as a module that training can start from."""
     fitted = foresolve.models.LinearRegression()
     foresolve.fit(fitted, None, train)
     model = torch.nn.Linear(train.features.shape[1], train.theta.shape[1])

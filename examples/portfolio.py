@@ -3,7 +3,7 @@
 Returns and volatilities depend on five features (`portfolio_data`). A covariance is predicted as a factor model,
 specific variances and loadings, so that it is positive whatever comes out; the portfolio is a quadratic program, and
 the layer is the program itself: `gamma` is 0. Models of returns alone take the mean covariance of the training data.
-Those on decisions (marked ">") go on from the two-stage model; settings and epochs are chosen on validation data for
+Those on decisions (marked ">") start from the two-stage model; settings and epochs are chosen on validation data for
 all. So is the reference, the best two-stage model; more epochs do not make the two-stage models better.
 
     python examples/portfolio.py [--seed 0]

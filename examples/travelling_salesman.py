@@ -2,8 +2,8 @@
 
 Distances depend on ten features by a polynomial of degree 4, so no linear model is right, and the question is where it
 errs. The learning rate of each method, and the penalty of least squares, are chosen on validation data by the regret of
-the decisions; other settings (samples, sigma, step, epochs) are fixed. All but the first go on from the least-squares
-model. The tours are exact, by branch and cut on HiGHS: no licence is needed.
+the decisions; other settings (samples, sigma, step, epochs) are fixed. All but the first start from the least-squares
+model. The tours are exact, by branch and cut on HiGHS: no license is needed.
 
     python examples/travelling_salesman.py
 """

@@ -19,9 +19,10 @@ from pathlib import Path
 from statistics import median
 
 from foresolve import evaluate
+from foresolve._base.drawing.palette import color_of
+from foresolve._base.drawing.rendering import to_png
 from foresolve._base.randomness import generator
 from foresolve._base.table import Cell, Table
-from foresolve.report.figures import BLUE, GRAY, ORANGE, to_png
 from foresolve.report.formats import MEASURE_NAMES, MEASURE_SCALES, PLUS_MINUS, listed
 from foresolve.report.records import Config, Record
 from foresolve.report.summary import CHOSEN, OPT, Estimate, chosen, estimate, two_stage
@@ -63,7 +64,7 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Row:
-    """A method over the splits: values, normalised regrets, MSEs, and what it is ahead of the two references."""
+    """A method over the splits: values, normalized regrets, MSEs, and what it is ahead of the two references."""
 
     method: str
     value: Estimate
@@ -199,7 +200,8 @@ def chart(rows: Sequence[Row]) -> bytes:
     axis = figure.subplots()
     axis.axvline(0.0, color="#333333", linestyle="--", linewidth=1)
     for height, row in enumerate(shown):
-        color = GRAY if row.method in (CHOSEN, "True means") else ORANGE if two_stage(row.method) else BLUE
+        known = row.method in (CHOSEN, "True means")
+        color = color_of("reference" if known else "two-stage" if two_stage(row.method) else "decision-focused")
         if row.ahead.low is not None and row.ahead.high is not None:
             axis.plot([row.ahead.low, row.ahead.high], [height, height], color=color, linewidth=2)
         axis.plot([row.ahead.mean], [height], "o", color=color, markersize=5)
