@@ -49,6 +49,7 @@ class Browser:
         self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
         return self
 
     def __exit__(
@@ -76,17 +77,20 @@ class Browser:
         """Ask the page."""
         return self.send(method, self.session, **parameters)
 
-    def wait(self, event: str) -> None:
-        """Until the page says so."""
-        while not any(known.get("method") == event for known in self.events):
+    def wait(self, loader: str) -> None:
+        """Until the document of this loader has loaded; that of another, the blank page's say, does not count."""
+        loaded = {"name": "load", "loaderId": loader}
+        while not any(
+            event.get("method") == "Page.lifecycleEvent" and loaded.items() <= event["params"].items()
+            for event in self.events
+        ):
             self.events.append(self._read())
 
     def open(self, path: Path, width: int, height: int = 900, mobile: bool = False) -> None:
         """Show a file in a window of this size."""
         self.events.clear()
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
-        self.call("Page.navigate", url=path.resolve().as_uri())
-        self.wait("Page.loadEventFired")
+        self.wait(self.call("Page.navigate", url=path.resolve().as_uri())["loaderId"])
 
     def run(self, script: str) -> Any:
         """The value of an expression of JavaScript."""

@@ -174,13 +174,14 @@ def toggles(browser: Browser) -> None:
     assert len({color for _, color in seen}) == 2
 
 
-def test_the_dark_of_the_system_is_taken(simple: Path, browser: Browser) -> None:
-    browser.open(simple, 1280)  # a browser that has shown nothing yet has no storage
-    browser.run("localStorage.clear()")
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    browser.open(simple, 1280)
-    assert browser.run("document.documentElement.dataset.theme") == "dark"
-    browser.call("Emulation.setEmulatedMedia", features=[])
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_the_theme_of_the_system_is_taken(theme: str, simple: Path) -> None:
+    """In a browser of its own: a theme that was chosen on another page is kept by the browser, and cleared late."""
+    assert CHROMIUM is not None
+    with Browser(CHROMIUM) as browser:
+        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        browser.open(simple, 1280)
+        assert browser.run("document.documentElement.dataset.theme") == theme
 
 
 def test_prints_open_what_is_folded(simple: Path, browser: Browser) -> None:
