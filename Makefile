@@ -156,7 +156,7 @@ bench-methods: $(STAMP)
 # Fills the part "Load" of docs/benchmarks.md. `ARGS="--cores 16"` where there are so many.
 bench-load: $(STAMP)
 	$(BIN)/python -m benchmarks.load.curve --batches 1 32 --seconds 0.1 --cores 2 $(ARGS)
-	$(BIN)/python -m benchmarks.load.busy --seconds 0.2 --cores 2 $(ARGS)
+	$(BIN)/python -m benchmarks.load.busy --seconds 1 --cores 2 $(ARGS)
 	$(BIN)/python -m benchmarks.load.page docs/benchmarks.md
 
 # `make bench-compare OLD=../before/src`: did this change make anything slower?

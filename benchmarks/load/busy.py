@@ -1,7 +1,9 @@
 """A step beside other processes that never rest: `python -m benchmarks.load.busy`.
 
 With `c` cores and `b` busy processes beside it, a process that works on one core has a share of `min(1, c / (b + 1))`
-of it: a step may take that many times longer, and no more. What takes longer waits for threads of its own.
+of it: a step may take that many times longer, and no more. What takes longer waits for threads of its own. Times are
+means over many steps: a scheduler gives a core away for milliseconds at a time, so that single steps take the share of
+one, of a half or of none.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ SPIN = "while True: pass"
 
 
 def steps(case: str, batch: int, cores: int, seconds: float) -> dict[int, float]:
-    """Seconds of a step by size, with the threads that libraries take by default."""
+    """Mean seconds of a step by size, with the threads that libraries take by default."""
     environment = {name: value for name, value in os.environ.items() if name not in THREADS}
     command = [
         sys.executable, "-m", "benchmarks.load.step", case, "--batch", str(batch), "--cores", str(cores), "--seconds",
         str(seconds), "--sizes", *map(str, STEPS[case]),
     ]  # fmt: skip
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return {row["size"]: row["seconds"] for row in map(json.loads, run.stdout.splitlines())}
+    return {row["size"]: row["mean"] for row in map(json.loads, run.stdout.splitlines())}
 
 
 def beside(count: int, cores: int) -> list[subprocess.Popen[bytes]]:

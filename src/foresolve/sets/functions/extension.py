@@ -172,7 +172,8 @@ class _ThetaGradient(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, g: Tensor, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
-        return _scaled(g, function.local(x, theta).slope())
+        with one_torch_thread(theta.numel()):
+            return _scaled(g, function.local(x, theta).slope())
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -187,7 +188,8 @@ class ExtensionGradient(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
-        ctx.local = function.local(x, theta)
+        with one_torch_thread(theta.numel()):
+            ctx.local = function.local(x, theta)
         ctx.save_for_backward(theta)
         return ctx.local.gradient.clone()
 
@@ -197,6 +199,7 @@ class ExtensionGradient(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         (v,) = grads
         (theta,) = ctx.saved_tensors
-        by_x = ctx.local.product(v) if ctx.needs_input_grad[0] else None
-        by_theta = _fit(ctx.local.cross(v), theta) if ctx.needs_input_grad[1] else None
+        with one_torch_thread(theta.numel()):
+            by_x = ctx.local.product(v) if ctx.needs_input_grad[0] else None
+            by_theta = _fit(ctx.local.cross(v), theta) if ctx.needs_input_grad[1] else None
         return by_x, by_theta, None
