@@ -39,11 +39,9 @@ def add_doctor(app: "Typer") -> None:
 
 def _show(report: "MachineReport") -> None:
     from foresolve._base.table import Table
-    from foresolve.testing.machine import OPTIONAL
 
     out = console()
-    rows = [(name, version or f'not installed: pip install "foresolve[{OPTIONAL[name]}]"')
-            for name, version in report.versions.items()]  # fmt: skip
+    rows = [(name, version or f"not installed: {_command(name)}") for name, version in report.versions.items()]
     print_table(Table(("package", "version"), rows))
     cuda = report.devices["cuda"]
     out.print(f"GPU: {cuda}; torch works with {report.devices['threads']} threads", markup=False)
@@ -53,6 +51,12 @@ def _show(report: "MachineReport") -> None:
         if finding.remedy:
             out.print(f"  What to do: {finding.remedy}", markup=False)
     out.print(f"The tests took {report.seconds:.1f} s", markup=False)
+
+
+def _command(package: str) -> str:
+    from foresolve.testing.machine import OPTIONAL
+
+    return f'pip install "foresolve[{OPTIONAL[package]}]"' if package in OPTIONAL else f"pip install {package}"
 
 
 def _document(report: "MachineReport") -> dict[str, Any]:

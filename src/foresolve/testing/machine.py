@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import platform
 import time
@@ -30,8 +31,8 @@ REQUIRED = ("torch", "numpy", "scipy", "highspy", "threadpoolctl")
 # What is optional, and the extra that brings it.
 OPTIONAL = {
     "pandas": "learn", "scikit-learn": "learn", "safetensors": "learn", "skops": "learn", "pyarrow": "parquet",
-    "typer": "cli", "rich": "cli", "networkx": "graph", "matplotlib": "plot", "cvxpy": "cvxpy", "pymetis": "reproduce",
-    "lightgbm": "trees", "ray": "ray",
+    "typer": "cli", "rich": "cli", "jinja2": "report", "networkx": "graph", "matplotlib": "plot", "cvxpy": "cvxpy",
+    "pymetis": "reproduce", "ray": "ray",
 }  # fmt: skip
 TOLERANCE = 1e-6
 
@@ -67,7 +68,8 @@ def check_machine(*, seed: int = 0) -> MachineReport:
     """
     began = time.monotonic()
     findings = tuple(_attempt(promise, test) for promise, test in _tests(seed))
-    versions = {"foresolve": _version("foresolve"), "python": platform.python_version()}
+    own = importlib.import_module("foresolve").__version__  # it may run without being installed
+    versions = {"foresolve": own, "python": platform.python_version()}
     versions |= {name: _version(name) for name in (*REQUIRED, *OPTIONAL)}
     subject = f"{platform.system()} {platform.machine()}"
     return MachineReport(subject, findings, versions, _devices(), time.monotonic() - began)
