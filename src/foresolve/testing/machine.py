@@ -167,6 +167,6 @@ def _layers(seed: int) -> Iterator[tuple[str, Layer, Problem, Tensor]]:
 
 def _gradient(name: str, layer: Layer, problem: Problem, theta: Tensor) -> Finding:
     report = check_gradient(layer, problem, theta, tol=TOLERANCE, raise_errors=False)
-    error = float(report.error.max())
+    error = float((report.error + 3 * report.doubt).max())  # by how much the two can differ at most
     failures = "; ".join(str(finding) for finding in report.failures)
     return Finding(name, "passed" if report else "failed", error, TOLERANCE, detail=failures)
