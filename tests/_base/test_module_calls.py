@@ -141,6 +141,28 @@ def test_a_gamma_that_a_transform_made() -> None:
     close(values[1], value(several[1]))
 
 
+def test_gradients_for_many_gammas_at_once() -> None:
+    plain, gammas = foresolve.QuadraticRelaxation(1.0), torch.tensor([0.3, 0.5, 0.9], dtype=torch.float64)
+
+    def value(gamma: Tensor) -> Tensor:
+        return (plain.with_gamma(gamma)(THETA, PROBLEM) * WEIGHTS).sum()
+
+    expected = torch.stack([func.grad(value)(gamma) for gamma in gammas])
+    assert float(expected.abs().max()) > 0
+    close(func.vmap(func.grad(value))(gammas), expected)
+
+
+@pytest.mark.parametrize("transformed", [func.vmap, lambda value: func.vmap(func.grad(value))])
+def test_a_transform_hides_no_negative_gamma(transformed: Callable[..., Any]) -> None:
+    plain = foresolve.QuadraticRelaxation(1.0)
+
+    def value(gamma: Tensor) -> Tensor:
+        return (plain.with_gamma(gamma)(THETA, PROBLEM) * WEIGHTS).sum()
+
+    with pytest.raises(foresolve.InvalidInputError, match="`gamma` must be finite and >= 0"):
+        transformed(value)(torch.tensor([0.5, -0.5], dtype=torch.float64))
+
+
 def test_one_gamma_for_each_instance_under_vmap() -> None:
     layer = foresolve.QuadraticRelaxation(torch.tensor([0.4, 0.5, 0.6], dtype=torch.float64))
     close(func.vmap(lambda t: layer(t, PROBLEM))(torch.stack([WEIGHTS, THETA]))[1], layer(THETA, PROBLEM))

@@ -25,8 +25,12 @@ def wrapped(tensor: Tensor) -> bool:
 
 
 def batched(tensor: Tensor) -> bool:
-    """Whether the innermost transform of it is `vmap`: then its numbers cannot be read at all."""
-    return _private.is_batchedtensor(tensor)
+    """Whether one of the transforms that it was handed through is `vmap`: then its numbers cannot be read at all."""
+    while wrapped(tensor):
+        if _private.is_batchedtensor(tensor):
+            return True
+        tensor = _private.get_unwrapped(tensor)
+    return False
 
 
 def tracked(tensor: Tensor) -> bool:

@@ -32,6 +32,7 @@ class SmoothedLayer(SharesGraph, Layer):
 
     _may_vanish = False  # whether `gamma` may be 0
     _concave = True  # whether what is smoothed has no local maximum but the best
+    _checked = False  # whether a `gamma` that is a tensor is known to be positive
     calibration: Calibration | None = None
     progress: float | None = None  # of the training that the layer is a part of, from 0 to 1
 
@@ -98,7 +99,7 @@ class SmoothedLayer(SharesGraph, Layer):
         return lambda: self._shares(theta, problem)(problem.objective(x, theta))
 
     def _keep(self, gamma: float | Tensor | RelativeGamma) -> None:
-        self.calibration, self.progress = None, None
+        self.calibration, self.progress, self._checked = None, None, False
         for registered in (self._parameters, self._buffers):  # torch refuses to put anything else in their place
             registered.pop("_gamma", None)
         if isinstance(gamma, Tensor) and not isinstance(gamma, nn.Parameter):
@@ -135,6 +136,7 @@ class SmoothedLayer(SharesGraph, Layer):
         """The same with a `gamma` that came from this layer: asking a GPU again whether it is positive takes longer."""
         twin = self._twin()
         twin._keep(gamma)
+        twin._checked = True
         return twin
 
     def plot_path(self, theta: Any, problem: Problem, ax: Any = None, *, gammas: Any = None) -> Any:
@@ -202,9 +204,11 @@ class SmoothedLayer(SharesGraph, Layer):
         if isinstance(self._gamma, RelativeGamma):
             return relative(self._gamma)
         if isinstance(self._gamma, Tensor):
-            if self._gamma.requires_grad:  # the last step of an optimizer knows no bounds
+            if not self._checked:  # the last step of an optimizer knows no bounds, nor does a transform of `torch.func`
                 remedy = "Train its logarithm: `layer.with_gamma(log_gamma.exp())`"
-                _check_positive(self._gamma, remedy, or_zero=self._may_vanish)
+                _check_positive(
+                    self._gamma, remedy if self._gamma.requires_grad else _AT_ZERO, or_zero=self._may_vanish
+                )
             gamma = self._gamma.to(like)
             if gamma.ndim and tuple(gamma.shape) != tuple(batch)[len(batch) - gamma.ndim :]:
                 expected = f"a number or of the batch shape {tuple(batch)}, one for each instance"
