@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -106,15 +106,12 @@ class Report(Tabular):
         block: Block = None,
     ) -> Report:  # fmt: skip
         """From per-instance columns; `metrics` are the names of those that are the caller's own."""
-        table, weight = dict(table), table.get("weight")
-        pairs: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
+        table = dict(table)
         if "regret" in table:
             scale = np.abs(table["optimum"])
             missing = np.full(len(scale), np.nan)
             table["relative_regret"] = np.divide(table["regret"], scale, out=missing, where=scale > 0)
-            pairs["normalized_regret"] = table["regret"], scale
-        pairs |= {name: (column, None) for name, column in table.items() if name != "weight"}
-        pairs = {name: weighted(*pair, weight) for name, pair in pairs.items()}
+        pairs = _pairs(table)
         means = {name: mean(*pair) for name, pair in pairs.items()}
         numbers: dict[str, Any] = {name: means.get(name) for name in _LABELS if name != "auc"}
         numbers["adjusted"] = numbers["adjusted"] or None
@@ -134,6 +131,11 @@ class Report(Tabular):
 
     def __len__(self) -> int:
         return len(next(iter(self.instances.values())))
+
+    def resampled(self, block: Block, *, bootstrap: int = 1000, seed: int = 0) -> Report:
+        """The same report with intervals for another `block`, as `as_block` gives it."""
+        settings = {"resamples": bootstrap, "confidence": self.confidence, "seed": seed, "block": block}
+        return replace(self, block=block, intervals=intervals(_pairs(self.instances), **settings))
 
     @property
     def loses_to_mean(self) -> bool:
@@ -241,6 +243,15 @@ def _same_instances(first: Report, second: Report) -> bool:
     if mine is None or theirs is None:
         return mine is theirs and first.targets == second.targets
     return len(mine) == len(theirs) and np.allclose(mine, theirs, rtol=1e-5, atol=1e-8)
+
+
+def _pairs(table: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
+    """What means and their intervals are made of, by name."""
+    pairs: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
+    if "regret" in table:
+        pairs["normalized_regret"] = table["regret"], np.abs(table["optimum"])
+    pairs |= {name: (column, None) for name, column in table.items() if name != "weight"}
+    return {name: weighted(*pair, table.get("weight")) for name, pair in pairs.items()}
 
 
 def weighted(

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from foresolve.data import DecisionDataset
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.study.contrast import Contrast, contrast
 from learning.instances import top_k_data
+
+SIGNS = {"same": 1.0, "opposite": -1.0}
 
 
 def reports(*noise: float) -> dict[str, object]:
@@ -50,6 +53,15 @@ def test_blocks_are_the_units() -> None:
     assert (rows.units, rows.blocks) == (8, "8 blocks of 7")
     assert compared(np.arange(60) // 6).units == 10
     assert "in 8 blocks of 7" in str(rows)
+
+
+def test_instances_without_weight_are_no_units() -> None:
+    data = top_k_data(60)
+    data = DecisionDataset(data.features, data.theta, data.problem, weights=(torch.arange(60) < 10).float())
+    seen = {name: evaluate(lambda a, s=s: s * data.theta[: len(a)], data, bootstrap=0) for name, s in SIGNS.items()}
+    roles = {"same": "reference", "opposite": "decision-focused"}
+    rows = contrast(seen, roles, "same", lambda value: value, block=None, confidence=0.95, seed=0)
+    assert (rows.instances, rows.units) == (60, 10)
 
 
 def test_what_it_shows() -> None:

@@ -56,3 +56,16 @@ def test_blocks() -> None:
     assert np.bincount(labels).tolist() == [7, 7, 7, 10]
     with pytest.raises(InvalidInputError, match="block"):
         study_block("weekly", data)
+
+
+def test_blocks_are_as_long_as_differences_last() -> None:
+    data, rng = dated(200), np.random.default_rng(0)
+    lasting = rng.normal(size=10).repeat(20)
+    for alone in ([], [rng.normal(size=200)], [np.zeros(200)]):
+        usual = study_block("auto", data, alone)
+        assert isinstance(usual, np.ndarray)
+        assert np.bincount(usual)[0] == 7
+    longer = study_block("auto", data, [np.zeros(200), lasting])
+    assert isinstance(longer, np.ndarray)
+    assert np.bincount(longer)[0] > 14
+    assert study_block(5, data, [lasting]) == 5

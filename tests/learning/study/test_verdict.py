@@ -3,9 +3,11 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 from foresolve.learning.study.contrast import Contrast, ContrastRow
+from foresolve.learning.study.inference import mean_difference
 from foresolve.learning.study.verdict import Verdict, judge
 
 Pair = tuple[float, float]
@@ -56,9 +58,20 @@ def test_it_does_not_pay() -> None:
 def test_too_little_data() -> None:
     told = verdict(row("spo+", -0.1, (-2.1, 1.9), 0.5, 0.5))
     assert told.answer == "too little data"
-    assert told.sentence.endswith("To tell 0.5 minutes from nothing takes about 16 times as many.")
+    often = "To find an improvement of 0.5 minutes in four of five studies takes about 33 times as many."
+    assert told.sentence.endswith(often)  # (2 / 0.5)^2 ((1.96 + 0.84) / 1.96)^2
     assert verdict(row("spo+", -1.0, None, 1.0, 1.0)).answer == "too little data"
     json.dumps(verdict(row("spo+", -1.0, (-math.inf, 2.0), 1.0, 1.0)).to_dict(), allow_nan=False)
+
+
+def test_that_many_find_it_in_four_of_five_studies() -> None:
+    """Of instances with a spread of 1, and an improvement by which it pays to switch."""
+    rng, least = np.random.default_rng(0), 0.5
+    half = float(np.mean([np.diff(mean_difference(rng.normal(size=20)).interval)[0] / 2 for _ in range(200)]))
+    text = verdict(row("spo+", 0.0, (-half, half), 1.0, 1.0)).sentence
+    times = float(text.partition("takes about ")[2].partition(" ")[0])
+    found = [mean_difference(rng.normal(-least, 1.0, round(20 * times))).p_value < 0.05 for _ in range(300)]
+    assert 0.7 < np.mean(found) < 0.95
 
 
 def test_a_method_that_may_yet_pay_is_named_where_the_sentence_is_about_another() -> None:

@@ -14,7 +14,7 @@ from foresolve._base.extras import need
 from foresolve._base.table import Table, Tabular
 from foresolve.learning.blocks import described
 from foresolve.learning.report import Report
-from foresolve.learning.study.inference import holm, mean_difference
+from foresolve.learning.study.inference import holm, mean_difference, unit_sums
 from foresolve.learning.study.study_pictures import draw_contrast
 
 
@@ -63,7 +63,7 @@ class Contrast(Tabular):
     reference: the best two-stage model on validation data, which the others are compared to.
     confidence: of the intervals; of those of decision-focused methods together.
     instances: of the test data.
-    units: how many of them count as independent: instances, blocks or groups.
+    units: how many of them count as independent: instances, blocks or groups with a weight above 0.
     blocks: what these are, in words; nothing for instances.
     """
 
@@ -151,7 +151,7 @@ def contrast(
             )
         )  # fmt: skip
     size = len(reports[reference])
-    units = size if block is None else int(block.max()) + 1 if isinstance(block, np.ndarray) else max(1, size // block)
+    units = len(unit_sums(baseline, weights, block)[0])
     return Contrast(reference, confidence, size, units, described(block, size), tuple(rows))
 
 

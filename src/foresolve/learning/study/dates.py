@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from foresolve._base.bootstrap import Block
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError
 from foresolve.learning.blocks import as_block
+from foresolve.learning.study.dependence import dependence_length
 from foresolve.learning.study.facts import Facts
 from foresolve.learning.study.methods import Context, Method, Settings
 from foresolve.models.last_value import LastValue
@@ -71,12 +73,12 @@ def spacing(times: np.ndarray) -> float:
     return float(np.median(steps)) if len(steps) else math.inf
 
 
-def study_block(block: Any, data: DecisionDataset) -> Block:
+def study_block(block: Any, data: DecisionDataset, differences: Iterable[np.ndarray] = ()) -> Block:
     r"""What is resampled as one; "auto" is each instance alone, or, for dated rows, times in a row.
 
     With `T` different times, a block has :math:`\lceil T^{1/3} \rceil` of them, at least 7 where rows are about a day
-    apart, and at least 24 where they are about an hour apart; rows of the same time stay together, and what is left
-    over belongs to the last block.
+    apart, at least 24 where they are about an hour apart, and at least as many as any of the `differences` `(N,)` need
+    (`dependence_length`); rows of the same time stay together, and what is left over belongs to the last block.
     """
     times = data.times
     if not (isinstance(block, str) and block == "auto"):
@@ -86,8 +88,10 @@ def study_block(block: Any, data: DecisionDataset) -> Block:
     if times is None:
         return None
     moments, which = np.unique(times, return_inverse=True)
-    length = block_length(len(moments), spacing(times))
-    return np.minimum(which // length, max(len(moments) // length - 1, 0)).astype(np.int64)
+    counts = np.bincount(which)
+    lengths = [dependence_length(np.bincount(which, column) / counts) for column in differences]
+    length = min(max([block_length(len(moments), spacing(times)), *lengths]), len(moments))
+    return np.minimum(which // length, len(moments) // length - 1).astype(np.int64)
 
 
 def block_length(moments: int, step: float) -> int:

@@ -71,7 +71,7 @@ def mean_difference(
     >>> mean_difference(np.r_[np.zeros(97), 1.0, 2.0, 3.0]).p_value > 0.2  # three of a hundred differ
     True
     """
-    sums, totals = _units(differences, weights, block)
+    sums, totals = unit_sums(differences, weights, block)
     mean = float(sums.sum() / totals.sum())
     if not sums.any():
         return Evidence(0.0, (0.0, 0.0), 1.0, len(sums))
@@ -140,7 +140,7 @@ def _stats() -> Any:
     return importlib.import_module("scipy.stats")  # slow to import
 
 
-def _units(differences: np.ndarray, weights: np.ndarray | None, block: Block) -> tuple[np.ndarray, np.ndarray]:
+def unit_sums(differences: np.ndarray, weights: np.ndarray | None, block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Sums of weighted differences and of weights, of instances, blocks or groups; without those of no weight."""
     weights = np.ones(len(differences)) if weights is None else np.asarray(weights, dtype=np.float64)
     sums, totals = weights * differences, weights

@@ -84,7 +84,8 @@ def study(
     head: the range of their predictions; by default what the training parameters have in common.
     units: of the objective, for sentences: "minutes".
     block: what counts as one in intervals and tests: "auto", a length, or a label for each test instance. By default
-        instances, and of dated rows `ceil(T^(1/3))` times in a row, at least 7 of daily and 24 of hourly ones.
+        instances, and of dated rows `ceil(T^(1/3))` times in a row, at least 7 of daily and 24 of hourly ones, and
+        longer where the differences of neighbors are alike.
     confidence: of the verdict, for all decision-focused methods together.
     worthwhile: the share of the reference's regret below which an improvement does not count.
     seed: of all randomness.
@@ -119,6 +120,7 @@ def study(
         assert store.plan is not None
         context.epochs, context.trees = store.plan.epochs, store.plan.trees
         Rounds(context, question.methods, store.plan, store, budget, time.perf_counter() - began, told).run()
+        resampled = block if isinstance(block, str) else resampled  # by itself as long as differences ask for
         return _answered(question, store, resampled, confidence, worthwhile, units, began)
 
 
@@ -183,8 +185,12 @@ def _answered(
     with quiet():
         for method, trial in best.items():
             seen = method.seen(question.parts.test, trial.settings)
-            options = {"metrics": False, "block": block, "confidence": confidence, "seed": question.seed}
+            options = {"metrics": False, "bootstrap": 0, "confidence": confidence, "seed": question.seed}
             reports[method.name] = evaluate(store.model(trial), seen, **options)
+    baseline = reports[reference].instances["regret"]
+    differences = [report.instances["regret"] - baseline for report in reports.values()]
+    block = study_block(block, question.parts.test, differences)
+    reports = {name: report.resampled(block, seed=question.seed) for name, report in reports.items()}
     problem, roles = question.parts.train.problem, {method.name: method.role for method in best}
     signed = (lambda value: value) if problem.sense == "max" else (lambda value: -value)
     comparison = contrast(reports, roles, reference, signed, block=block, confidence=confidence, seed=question.seed)

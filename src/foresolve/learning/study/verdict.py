@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 from foresolve._base.bootstrap import Interval
@@ -12,6 +13,7 @@ from foresolve.learning.study.contrast import Contrast, ContrastRow
 
 Answer = Literal["pays", "does not pay", "too little data"]
 LEAST_UNITS = 20  # below which skewed differences make intervals too short: nothing is claimed
+POWER = 0.8  # with which a study is to find what is worthwhile
 
 
 @dataclass(frozen=True)
@@ -139,10 +141,22 @@ class _Words:
         pair = self.row.improvement_interval
         if pair is None or not all(map(math.isfinite, pair)) or least <= 0:
             return text + "."
-        times = ((pair[1] - pair[0]) / 2 / least) ** 2
+        times = ((pair[1] - pair[0]) / 2 / least * _to_find(comparison.confidence, self.methods)) ** 2
         if times <= 1:
             return text + "."
-        return text + f". To tell {self.amount(least)} from nothing takes about {_about(times)} times as many."
+        often = "To find an improvement of {} in four of five studies takes about {} times as many."
+        return f"{text}. {often.format(self.amount(least), _about(times))}"
+
+
+def _to_find(confidence: float, methods: int) -> float:
+    """How many half-widths of an interval an improvement must be, for it to end above 0 with a probability of 0.8.
+
+    >>> round(_to_find(0.95, 1), 2)
+    1.43
+    """
+    normal = NormalDist()
+    quantile = normal.inv_cdf(1 - (1 - confidence) / 2 / methods)
+    return (quantile + normal.inv_cdf(POWER)) / quantile
 
 
 def _about(times: float) -> str:
