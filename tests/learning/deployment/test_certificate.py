@@ -160,6 +160,16 @@ def test_a_decision_that_is_not_feasible_is_not_proven() -> None:
     assert not decisions.verify()
 
 
+def test_a_constant_proves_nothing() -> None:
+    """Beside a large one any gap is small; that a decision is the best is told by what it moves."""
+    problem = LinearProgram([[1.0, 1.0]], [1.0], bounds=(0, 1)).parametrized(constant=1e7)
+    theta = torch.tensor([[3.0, 1.0]], dtype=torch.float64)
+    worse = decide(problem, theta, lambda theta, problem: torch.tensor([[0.0, 1.0]], dtype=torch.float64))
+    assert worse.certificate.gap.item() == pytest.approx(2.0, abs=1e-6)
+    assert not worse.certificate.proven.any()
+    assert decide(problem, theta).certificate.proven.all()
+
+
 def test_parts() -> None:
     certificate = decide(TopK(3, 1), torch.rand(4, 3)).certificate
     part = certificate[torch.tensor([2, 0])]
