@@ -39,11 +39,37 @@ class TestSeveralDimensions(KnapsackConformance):
         return Knapsack(rng.integers(0, 9, (2, n)), rng.integers(3, 20, 2))
 
 
-class TestRealWeights(KnapsackConformance):
+class TestDecimalWeights(KnapsackConformance):
     def make(self, seed: int) -> Knapsack:
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 7))
         return Knapsack(rng.random(n).round(3), float(rng.uniform(0.2, 2.0)))
+
+
+class TestRealWeights(KnapsackConformance):
+    def make(self, seed: int) -> Knapsack:
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 7))
+        return Knapsack(rng.random(n), float(rng.uniform(0.2, 2.0)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "capacity", "best"),
+    [
+        ([0.1, 0.2, 0.3], 0.3, [1, 1, 0]),  # 0.1 + 0.2 > 0.3 in floating point
+        ([0.14, 0.15, 0.29], 0.29, [1, 1, 0]),
+        ([1.25, 2.5, 0.75], 3.74, [0, 1, 1]),
+        ([0.1, 0.2, 0.35], 0.2999, [0, 1, 0]),
+    ],
+)
+def test_decimal_weights_need_no_branch_and_bound(
+    weights: list[float], capacity: float, best: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Knapsack, "_search", lambda *_: pytest.fail("branch and bound"))
+    problem = Knapsack(weights, capacity)
+    x = problem.solve(torch.tensor([1.0, 1.5, 2.0], dtype=torch.float64))
+    assert x.tolist() == best
+    assert problem.check(x)
 
 
 def test_capacity_per_instance() -> None:

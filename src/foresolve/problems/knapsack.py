@@ -19,6 +19,8 @@ from foresolve.solvers.exact.outcome import Limits, Outcome
 
 # Cells of the dynamic program (items x capacity) up to which it beats branch and bound.
 MOST_CELLS = 10_000_000
+DECIMALS = tuple(10**places for places in range(7))  # 0.25 is 25 in hundredths
+ROUNDING = 4 * np.finfo(np.float64).eps  # within which a number is its decimal, and decimals fit that add up to it
 
 
 class Knapsack(PackingDrawing, LinearProgram):
@@ -27,8 +29,9 @@ class Knapsack(PackingDrawing, LinearProgram):
     .. math::
         \max_x \; \theta^\top x \quad \text{s.t.} \quad W x \le \text{capacity}, \; x \in \{0, 1\}^n
 
-    Layers relax `x` to [0, 1]. One dimension with integer weights that all instances share is solved by dynamic
-    programming over the whole batch, anything else by HiGHS, exactly. Items of non-positive worth are never taken.
+    Layers relax `x` to [0, 1]. One dimension of weights that are integers or short decimals (0.25) and that all
+    instances share is solved by dynamic programming over the whole batch, anything else by HiGHS, exactly. Items of
+    non-positive worth are never taken.
 
     Parameters
     ----------
@@ -135,10 +138,11 @@ def _integer_table(weights: Tensor, capacity: Tensor) -> tuple[np.ndarray, np.nd
     if tuple(weights.shape[:-1]) != (1,):
         return None
     row, most = weights[0].cpu().double().numpy(), capacity[..., 0].cpu().double().numpy()
-    if not (row == np.round(row)).all() or row.sum() > 2**52:
-        return None
-    integers = row.astype(np.int64)
-    unit = max(int(np.gcd.reduce(integers)), 1)
-    integers //= unit
-    limits = np.floor(np.minimum(most, row.sum()) / unit).astype(np.int64)
-    return (integers, limits) if (limits.max(initial=0) + 1) * len(integers) <= MOST_CELLS else None
+    for scale in DECIMALS:
+        integers, limits = np.round(row * scale), np.minimum(most, row.sum()) * scale
+        if integers.sum() <= 2**52 and (abs(row * scale - integers) <= ROUNDING * integers).all():
+            whole = integers.astype(np.int64)
+            unit = max(int(np.gcd.reduce(whole)), 1)
+            limits = np.floor(limits * (1 + ROUNDING) / unit).astype(np.int64)
+            return (whole // unit, limits) if (limits.max(initial=0) + 1) * len(row) <= MOST_CELLS else None
+    return None
