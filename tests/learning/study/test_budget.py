@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
+from torch import nn
+
+from foresolve.learning.study import budget
 from foresolve.learning.study.budget import LEAST_EPOCHS, TREES, Pace, Plan, measure, plan_for, reduced
 from foresolve.learning.study.catalog import focused
 from foresolve.learning.study.facts import Facts
-from foresolve.learning.study.methods import Context, Forest, MeanMethod, Network
+from foresolve.learning.study.methods import Context, Forest, MeanMethod, Method, Network
 from learning.study.instances import paths
 
 PACES = {"mean": Pace(0.1, 0.0), "network": Pace(1.0, 0.1), "spo+": Pace(1.0, 0.4)}
@@ -69,3 +75,33 @@ def test_measuring_trains_copies() -> None:
     assert told == ["mean", "spo+"]
     assert (plan.epochs, plan.trials) == (50, 3)
     assert plan_for(None, 50, 3, [loss], context, 0.0, told.append) == Plan(50, TREES, 3)
+
+
+class Slow(Method):
+    """A method that takes a second for each row and tree, or epoch, on a clock of its own."""
+
+    name = "slow"
+    costs_epochs = True
+
+    def __init__(self, clock: list[float], each: float) -> None:
+        self.clock, self.each = clock, each
+
+    def settings(self, facts: Facts) -> list[dict[str, object]]:
+        return [{}]
+
+    def train(self, settings: object, number: int, context: Context) -> nn.Module:
+        self.clock[0] += self.each * len(context.train) * context.trees
+        return nn.Identity()
+
+
+@pytest.mark.parametrize("each", [1e-5, 1e-3, 0.1, 10.0])
+def test_timing_a_slow_method_keeps_to_its_allowance(each: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    train, valid = paths(1200).split(1000, 200)
+    clock = [0.0]
+    monkeypatch.setattr(budget, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    context = Context(train, valid, Facts.of(train), 0, 100, TREES)
+    pace = measure(Slow(clock, each), context, allowance=10.0)
+    first = 2 * budget.FEW * budget.ROWS[0] * each  # the least that can be timed
+    assert clock[0] <= max(10.0, first)
+    assert pace.seconds(100) >= 1000 * 100 * each * 0.999
+    assert pace.seconds(100) <= 1000 * 100 * each * 1.05

@@ -15,10 +15,12 @@ import torch
 
 from foresolve._base import files
 from foresolve._base.progress import duration
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError
 from foresolve.learning.study.methods import Context, Method, Network
 
-ROWS, VALID_ROWS = 512, 256  # of the samples that are timed
+ROWS = (8, 32, 128, 512)  # of the samples that are timed, until the next would take too long; half as many validate
+TIMING = 0.15  # of the budget, for timing
 EPOCHS = 6  # of a network that is timed: the median counts
 FEW, MANY = 4, 20  # trees of the two ensembles that are timed
 SHARE = 0.75  # of the budget, for what measuring misses
@@ -81,9 +83,10 @@ def plan_for(
     if budget is None:
         return Plan(epochs, TREES, trials)
     began, paces = time.perf_counter(), {}
-    for method in methods:
+    for number, method in enumerate(methods):
         told(method.name)
-        paces[method.name] = measure(method, context)
+        left = TIMING * budget - (time.perf_counter() - began)
+        paces[method.name] = measure(method, context, max(0.0, left) / (len(methods) - number))
     spent += time.perf_counter() - began
     counts = {method.name: len(method.settings(context.facts)) for method in methods}
     return reduced(SHARE * (budget - spent), epochs, trials, paces, counts)
@@ -119,33 +122,46 @@ def reduced(available: float, epochs: int, trials: int, paces: dict[str, Pace], 
     return Plan(shorter, max(5, round(TREES * shorter / epochs)), fewer, seconds, tuple(notes))
 
 
-def measure(method: Method, context: Context) -> Pace:
-    """Time short trainings on samples of the data; what depends on rows grows with their number."""
-    rows, valid_rows = min(ROWS, len(context.train)), min(VALID_ROWS, len(context.valid))
-    stamps: list[float] = []
-    sample = replace(
-        context,
-        train=context.train.subset(torch.linspace(0, len(context.train) - 1, rows).long()),
-        valid=context.valid.subset(torch.linspace(0, len(context.valid) - 1, valid_rows).long()),
-        epochs=EPOCHS,
-        trees=FEW,
-        told=lambda share: stamps.append(time.perf_counter()),
-        starts={},
-    )
-    growth = len(context.train) / rows
-    try:
-        if isinstance(method, Network):
-            total = _timed(method, sample, stamps)
-            each = statistics.median(b - a for a, b in pairwise(stamps))
-            return Pace(max(0.0, total - EPOCHS * each), each * growth)
-        few = min(_timed(method, sample), _timed(method, sample))  # the first imports what it needs
-        if not method.costs_epochs:
-            return Pace(few * growth, 0.0)
-        many = _timed(method, replace(sample, trees=MANY))
-    except Exception:  # what fails here fails in its trials too, and is reported there
-        return Pace(0.0, 0.0)
-    each = max(0.0, (many - few) / (MANY - FEW)) * TREES / max(1, context.epochs)
-    return Pace(few * growth, each * growth)
+def measure(method: Method, context: Context, allowance: float = math.inf) -> Pace:
+    """Time short trainings on growing samples of the data, for about `allowance` seconds at most."""
+    began, pace, size = time.perf_counter(), Pace(0.0, 0.0), len(context.train)
+    rows = min(ROWS[0], size)
+    for following in (*ROWS[1:], math.inf):
+        try:
+            pace, seconds = _measured(method, _sample(context, rows), TREES / max(1, context.epochs), allowance)
+        except Exception:  # what fails here fails in its trials too, and is reported there
+            return Pace(0.0, 0.0)
+        left = allowance - (time.perf_counter() - began)
+        if rows == size or seconds * following / rows > left:
+            break
+        rows = min(int(following), size)
+    growth = size / rows  # what depends on rows grows with their number
+    return Pace(pace.once if isinstance(method, Network) else pace.once * growth, pace.each * growth)
+
+
+def _sample(context: Context, rows: int) -> Context:
+    def spread(data: DecisionDataset, count: int) -> DecisionDataset:
+        return data.subset(torch.linspace(0, len(data) - 1, min(count, len(data))).long())
+
+    train, valid = spread(context.train, rows), spread(context.valid, rows // 2)
+    return replace(context, train=train, valid=valid, epochs=EPOCHS, trees=FEW, starts={})
+
+
+def _measured(method: Method, sample: Context, scale: float, allowance: float) -> tuple[Pace, float]:
+    """The pace on a sample, with `scale` trees an epoch, and the seconds it takes once everything is imported."""
+    if isinstance(method, Network):
+        stamps: list[float] = []
+        timed = replace(sample, told=lambda share: stamps.append(time.perf_counter()))
+        total = _timed(method, timed, stamps)
+        each = statistics.median(b - a for a, b in pairwise(stamps))
+        return Pace(max(0.0, total - EPOCHS * each), each), total
+    few = min(_timed(method, sample), _timed(method, sample))  # the first imports what it needs
+    if not method.costs_epochs:
+        return Pace(few, 0.0), 2 * few
+    if few * MANY / FEW > allowance:
+        return Pace(0.0, few / FEW * scale), math.inf
+    many = _timed(method, replace(sample, trees=MANY))
+    return Pace(few, max(0.0, (many - few) / (MANY - FEW)) * scale), 2 * few + many
 
 
 def _timed(method: Method, sample: Context, stamps: list[float] | None = None) -> float:
