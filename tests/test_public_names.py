@@ -185,3 +185,10 @@ def test_every_name_can_be_imported_with_the_core_install() -> None:
     code += "".join(f"from {address} import *\n" for address in addresses) + "print(fit, DecisionEstimator)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_name_of_another_module_is_pointed_out() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'Assignment'\. It is in foresolve\.problems$"):
+        foresolve.Assignment  # noqa: B018  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"no attribute 'Assigment'$"):
+        foresolve.Assigment  # noqa: B018  # type: ignore[attr-defined]

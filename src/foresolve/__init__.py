@@ -114,4 +114,6 @@ def __getattr__(name: str) -> Any:
         from foresolve.learning.scikit_learn.estimator import DecisionEstimator
 
         return DecisionEstimator
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    rooms = (data, layers, learning, losses, models, problems, schedules, sets)
+    found = next((f". It is in {room.__name__}" for room in rooms if name in room.__all__), "")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{found}")

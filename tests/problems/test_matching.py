@@ -54,10 +54,11 @@ class TestBipartiteMatching(LinearConformance):
 class TestAssignment(LinearConformance):
     def make(self, seed: int) -> Assignment:
         rng = np.random.default_rng(seed)
-        return Assignment(int(rng.integers(1, 5)), None if seed % 4 == 0 else int(rng.integers(1, 5)))
+        right = None if seed % 4 == 0 else int(rng.integers(1, 5))
+        return Assignment(int(rng.integers(1, 5)), right, sense="min" if seed % 2 else "max")
 
     def best(self, problem: Assignment, theta: Tensor) -> float:
-        grid = theta.reshape(problem.left, problem.right).numpy()
+        grid = problem.gain(theta).reshape(problem.left, problem.right).numpy()
         grid = grid if problem.left <= problem.right else grid.T
         choices = itertools.permutations(range(grid.shape[1]), grid.shape[0])
         return max(sum(grid[i, j] for i, j in enumerate(choice)) for choice in choices)

@@ -14,10 +14,10 @@ class TestTopK(LinearConformance):
     def make(self, seed: int) -> TopK:
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 9))
-        return TopK(n, int(rng.integers(1, n + 1)))
+        return TopK(n, int(rng.integers(1, n + 1)), sense="min" if seed % 2 else "max")
 
     def best(self, problem: TopK, theta: Tensor) -> float:
-        return sum(sorted(theta.tolist(), reverse=True)[: problem.k])
+        return sum(sorted(problem.gain(theta).tolist(), reverse=True)[: problem.k])
 
     def test_takes_exactly_k(self) -> None:
         assert TopK(5, 3).solve(-torch.ones(2, 5)).sum(-1).tolist() == [3.0, 3.0]
@@ -28,3 +28,7 @@ class TestTopK(LinearConformance):
     def test_bad_k(self, k: int, message: str) -> None:
         with pytest.raises(InvalidInputError, match=message):
             TopK(5, k)
+
+    def test_costs(self) -> None:
+        problem = TopK(4, 2, sense="min")
+        assert problem.solve(torch.tensor([3.0, 1.0, -2.0, 5.0])).tolist() == [0, 1, 1, 0]

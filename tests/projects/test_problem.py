@@ -39,6 +39,9 @@ def test_pairs(tmp_path: Path) -> None:
     for kind in ("matching", "assignment"):
         problem = problem_of(settings(tmp_path, f'kind = "{kind}"\nfile = "a.csv"', a=pairs))
         assert problem.theta_axes == (("ann", "bob"), ("cook", "dig"))
+    for sense, best in (("max", [("ann", "cook"), ("bob", "dig")]), ("min", [("ann", "dig"), ("bob", "cook")])):
+        problem = problem_of(settings(tmp_path, f'kind = "assignment"\nfile = "a.csv"\nsense = "{sense}"', a=pairs))
+        assert problem.words(problem.solve(torch.tensor([3.0, 1.0, 3.0, 2.0]))) == best
 
 
 def test_items(tmp_path: Path) -> None:
@@ -55,6 +58,8 @@ def test_items(tmp_path: Path) -> None:
     assert chosen() == {"tent", "stove"}
     problem = problem_of(settings(tmp_path, 'kind = "top-k"\nfile = "a.csv"\nk = 1', a=items))
     assert chosen() == {"rope"}
+    problem = problem_of(settings(tmp_path, 'kind = "top-k"\nfile = "a.csv"\nk = 1\nsense = "min"', a=items))
+    assert chosen() == {"tent"}
 
 
 def test_coverage(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 from foresolve._base import checks, configs, frames
 from foresolve._base.items import as_side, read_items
 from foresolve.errors import ForesolveWarning
+from foresolve.problems.base import Sense
 from foresolve.problems.constraints import Constraints
 from foresolve.problems.drawings.pair_drawing import PairDrawing
 from foresolve.problems.linear import LinearProgram
@@ -39,7 +40,9 @@ class _Pairs(PairDrawing, LinearProgram):
     `sides` are the names of both, where these are known.
     """
 
-    def __init__(self, sides: tuple[Side, Side], equality: list[bool], names: Sequence[str] | None) -> None:
+    def __init__(
+        self, sides: tuple[Side, Side], equality: list[bool], names: Sequence[str] | None, sense: Sense = "max"
+    ) -> None:
         (left, left_names), (right, right_names) = sides
         self.left, self.right = left, right
         self.left_names, self.right_names = left_names, right_names
@@ -48,7 +51,7 @@ class _Pairs(PairDrawing, LinearProgram):
         rhs = torch.ones(left + right, dtype=torch.float64)
         rows = BipartiteRows(left, right)
         constraints = Constraints.of(rows, rhs, torch.tensor(equality), (0.0, 1.0), implied_upper=True)
-        super().__init__(constraints=constraints, names=names)
+        super().__init__(constraints=constraints, sense=sense, names=names)
 
     @classmethod
     def from_frame(cls, pairs: Any, *, left: str = "left", right: str = "right") -> Self:
@@ -67,11 +70,15 @@ class _Pairs(PairDrawing, LinearProgram):
         >>> problem.pairs(problem.solve(torch.tensor([3.0, 1.0, 3.0, 2.0])))
         [('ann', 'cook'), ('bob', 'dig')]
         """
+        return cls(*cls._sides(pairs, left, right))
+
+    @staticmethod
+    def _sides(pairs: Any, left: str, right: str) -> Any:
         frame = frames.as_frame("pairs", pairs)
         sides = [read_items("pairs", frame, title, role).names for title, role in ((left, "left"), (right, "right"))]
         if len(frame) > max(map(len, sides)):  # pairs, not only names
             _warn_of_absent(sides, set(zip(frames.as_texts(frame[left]), frames.as_texts(frame[right]))))
-        return cls(*sides)  # type: ignore[arg-type]
+        return sides
 
     @property
     def theta_axes(self) -> tuple[tuple[str, ...], ...] | None:
@@ -128,9 +135,12 @@ class _Pairs(PairDrawing, LinearProgram):
 
     @classmethod
     def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        return cls(*cls._stored_sides(settings), names=settings["names"])
+
+    @staticmethod
+    def _stored_sides(settings: Mapping[str, Any]) -> Any:
         configs.limited("left * right", configs.size(settings, "left") * configs.size(settings, "right"))
-        sides = (settings.get(f"{side}_names") or settings[side] for side in ("left", "right"))
-        return cls(*sides, names=settings["names"])
+        return [settings.get(f"{side}_names") or settings[side] for side in ("left", "right")]
 
     def _pick(self, weights: Tensor) -> Tensor:
         """A best assignment of the smaller side for each of `(B, n)` weights."""
@@ -186,18 +196,20 @@ class Assignment(_Pairs):
         \sum_i x_{ij} \le 1 \;\; \forall j, \; 0 \le x \le 1
 
     for `left <= right`, with the sides exchanged otherwise, and equalities on both where the sides are equal. `theta`
-    is `(*batch, left * right)`, row-major. Solved by SciPy's `linear_sum_assignment`.
+    is `(*batch, left * right)`, row-major. With `sense="min"` they are costs, and their total is minimized. Solved by
+    SciPy's `linear_sum_assignment`.
 
     Parameters
     ----------
     left, right: the number of nodes on each side, or their names; `right` is as many as `left` by default.
+    sense: "min" where `theta` are costs.
     names: of the pairs; by default "left | right", where nodes have names.
 
     Examples
     --------
     >>> import torch, foresolve
-    >>> problem = foresolve.problems.Assignment(2, 3)
-    >>> theta = -torch.tensor([[1.0, 2.0, 3.0], [1.0, 4.0, 5.0]])
+    >>> problem = foresolve.problems.Assignment(2, 3, sense="min")
+    >>> theta = torch.tensor([[1.0, 2.0, 3.0], [1.0, 4.0, 5.0]])
     >>> problem.solve(theta.flatten()).reshape(2, 3)
     tensor([[0., 1., 0.],
             [1., 0., 0.]])
@@ -208,11 +220,33 @@ class Assignment(_Pairs):
         left: int | Sequence[str],
         right: int | Sequence[str] | None = None,
         *,
+        sense: Sense = "max",
         names: Sequence[str] | None = None,
     ) -> None:
         sides = as_side("left", left), (as_side("left", left)[0], None) if right is None else as_side("right", right)
         (a, _), (b, _) = sides
-        super().__init__(sides, [a <= b] * a + [b <= a] * b, names)
+        super().__init__(sides, [a <= b] * a + [b <= a] * b, names, sense)
+
+    @classmethod
+    def from_frame(cls, pairs: Any, *, left: str = "left", right: str = "right", sense: Sense = "max") -> Self:
+        """As `BipartiteMatching.from_frame`; with `sense="min"`, parameters are costs.
+
+        Examples
+        --------
+        >>> import pandas, torch, foresolve
+        >>> pairs = pandas.DataFrame({"who": ["ann", "ann", "bob", "bob"], "job": ["dig", "cook", "dig", "cook"]})
+        >>> problem = foresolve.problems.Assignment.from_frame(pairs, left="who", right="job", sense="min")
+        >>> problem.pairs(problem.solve(torch.tensor([3.0, 1.0, 3.0, 2.0])))
+        [('ann', 'cook'), ('bob', 'dig')]
+        """
+        return cls(*cls._sides(pairs, left, right), sense=sense)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:
         return self._pick(gains)
+
+    def _settings(self) -> configs.Config:
+        return super()._settings() | {"sense": self.sense}
+
+    @classmethod
+    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        return cls(*cls._stored_sides(settings), sense=settings.get("sense", "max"), names=settings["names"])

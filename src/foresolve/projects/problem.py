@@ -50,8 +50,12 @@ def _min_cost_flow(settings: Settings, arcs: Any, values: Values) -> Problem:
     return MinCostFlow.from_frame(arcs, supply, capacity=values["capacity"], **_arcs(values))
 
 
-def _pairs(kind: type[BipartiteMatching] | type[Assignment]) -> Callable[[Settings, Any, Values], Problem]:
-    return lambda _, pairs, values: kind.from_frame(pairs, left=values["left"], right=values["right"])
+def _matching(_: Settings, pairs: Any, values: Values) -> Problem:
+    return BipartiteMatching.from_frame(pairs, left=values["left"], right=values["right"])
+
+
+def _assignment(_: Settings, pairs: Any, values: Values) -> Problem:
+    return Assignment.from_frame(pairs, left=values["left"], right=values["right"], sense=values["sense"])
 
 
 def _knapsack(_: Settings, items: Any, values: Values) -> Problem:
@@ -59,7 +63,7 @@ def _knapsack(_: Settings, items: Any, values: Values) -> Problem:
 
 
 def _top_k(_: Settings, items: Any, values: Values) -> Problem:
-    return TopK.from_frame(items, values["k"], name=values["name"])
+    return TopK.from_frame(items, values["k"], name=values["name"], sense=values["sense"])
 
 
 def _coverage(settings: Settings, items: Any, values: Values) -> Problem:
@@ -75,8 +79,8 @@ _BUILDERS: dict[str, Callable[[Settings, Any, Values], Problem]] = {
     "shortest-path": _shortest_path,
     "max-flow": _max_flow,
     "min-cost-flow": _min_cost_flow,
-    "matching": _pairs(BipartiteMatching),
-    "assignment": _pairs(Assignment),
+    "matching": _matching,
+    "assignment": _assignment,
     "knapsack": _knapsack,
     "top-k": _top_k,
     "coverage": _coverage,

@@ -103,6 +103,7 @@ SETTINGS: tuple[Setting, ...] = (
     _problem("weight", COLUMNS, "the column of its weight; several: several capacities", ("knapsack",), "weight"),
     _problem("capacity", NUMBERS, "the capacity; one number for each weight", ("knapsack",), required=True),
     _problem("k", COUNT, "how many are chosen", ("top-k", "coverage"), required=True),
+    _problem("sense", choice("max", "min"), "the largest or the least total", ("assignment", "top-k"), "max"),
     _problem("targets", FILE, "what is to be reached, one row each", ("coverage",), required=True),
     _problem("target", TEXT, "the column of the target's name", ("coverage",), "target"),
     _problem("worth", TEXT, "the column of what reaching a target is worth; none: 1 each", ("coverage",)),
