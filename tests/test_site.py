@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import pkgutil
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from tools.website.packages import KATEX
 from tools.website.reference import Reference, documented, inherited, place
 from tools.website.repository import Repository
 
+import foresolve
 from foresolve import errors, problems
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +39,7 @@ WITHOUT_EXAMPLE = {
     "problems": {"Ending", "Feasibility", "Incumbent", "TRAITS", "Trait", "Violation"},
     "projects": {"Decided", "NoDecisionError", "Run", "RunComparison", "Settings", "SettingsError", "compare_scores",
                  "decide_file"},
+    "report": {"run_page"},
     "sets": {"ClosedForm", "Local", "MatroidProjection", "Parts", "PolyhedralMatroid"},
     "testing": {"ConformanceError", "ConformanceReport", "Finding", "GradientReport", "MachineReport"},
 }  # fmt: skip
@@ -208,6 +212,13 @@ def test_the_navigation_names_every_page() -> None:
     assert len(named) == len(set(named))
     assert pages - set(named) == set(), "mkdocs.yml does not list these pages of docs"
     assert set(named) - pages <= elsewhere
+
+
+def test_the_reference_has_every_floor_with_public_names() -> None:
+    modules = (module.name for module in pkgutil.iter_modules(foresolve.__path__) if module.name[0] != "_")
+    public = {name for name in modules if getattr(import_module(f"foresolve.{name}"), "__all__", ())}
+    assert public - {"cli"} == set(FLOORS)  # the shell has a page of its own
+    assert set(foresolve.__all__) <= {name.name for name in NAMES}
 
 
 def test_the_reference_has_a_page_for_each_name() -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import foresolve
 
 # As in docs/architecture.md: what is decided first, what is built on it after.
-FLOORS = ("problems", "sets", "layers", "losses", "data", "models", "learning", "schedules", "projects", "reproduce",
-          "testing", "errors")  # fmt: skip
+FLOORS = ("problems", "sets", "layers", "losses", "data", "models", "learning", "schedules", "projects", "report",
+          "reproduce", "testing", "errors")  # fmt: skip
 
 
 @dataclass(frozen=True)

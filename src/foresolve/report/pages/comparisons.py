@@ -34,12 +34,25 @@ def comparison_page(
 
     Parameters
     ----------
-    reports: that were compared: their numbers, and how many instances there are.
-    histories: of trainings, by name: learning curves.
-    models, data: what predicts, by name, and instances to look at.
-    more_is_better: of the measure; known for those of `evaluate`, by default True for others.
-    title: of the page.
-    date: of the results; today's by default.
+    reports: the reports that were compared, by name; adds a table of all numbers and warns of small samples.
+    histories: the histories of the trainings, by name; adds learning curves.
+    models, data: models by name and the data to decide on; adds a section on single instances.
+    more_is_better: whether larger values of the measure are better. Known for the measures of `evaluate`; True by
+        default for others.
+    title: the title of the page.
+    date: the date of the results; by default today.
+
+    Examples
+    --------
+    >>> import foresolve
+    >>> from foresolve.models import ConstantMean, LinearRegression
+    >>> from foresolve.report import comparison_page
+    >>> train, test = foresolve.data.shortest_path_data(120, seed=0).split(60, 60, seed=0)
+    >>> models = {"mean": ConstantMean().fit(train), "ridge": LinearRegression("cv").fit(train)}
+    >>> reports = {name: foresolve.evaluate(model, test) for name, model in models.items()}
+    >>> page = comparison_page(foresolve.compare(reports), reports=reports, models=models, data=test)
+    >>> page.html().startswith("<!DOCTYPE html>")
+    True
     """
     sign = 1 if (comparison.measure not in LESS_IS_BETTER if more_is_better is None else more_is_better) else -1
     count = len(next(iter(reports.values()))) if reports else 0

@@ -171,14 +171,23 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A report on one page that needs no other file and no network.
+    """A report as one HTML file that needs no other file and no network.
 
     Attributes
     ----------
+    title: the heading.
     lead: what was run, in a sentence or two.
-    date: of the results.
     cards: questions and their answers, which come first.
-    terms: what names of methods stand for.
+    sections: what follows, in order.
+    terms: the names of methods, and what they stand for.
+    date: the date of the results.
+
+    Examples
+    --------
+    >>> from foresolve.report import Page
+    >>> page = Page("Title", "What was run.", cards=(), sections=())
+    >>> "What was run." in page.html()
+    True
     """
 
     title: str

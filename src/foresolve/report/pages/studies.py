@@ -43,14 +43,28 @@ def study_page(study: Study, *, title: str = "", date: str = "") -> Page:
 
     Parameters
     ----------
-    title: of the page.
-    date: of the results; today's by default.
+    title: the title of the page; by default the question.
+    date: the date of the results; by default today.
+
+    Examples
+    --------
+    >>> import foresolve
+    >>> from foresolve.report import study_page
+    >>> data = foresolve.data.shortest_path_data(200, degree=1, noise=0.5, seed=0)
+    >>> study = foresolve.study(data, references=["mean", "ridge"], methods="spo+", trials=1, epochs=3, budget=None)
+    >>> study_page(study).title
+    'Does training on decisions pay?'
     """
     return _page(study.to_dict(), study.examples(), title or "Does training on decisions pay?", date or today(), "")
 
 
 def run_page(run: Run, *, title: str = "") -> Page:
-    """The results of a run of `foresolve train`, from its folder."""
+    """The results of a run of `foresolve train`, from its folder: `run_page(Run.open("town/run")).save("report.html")`.
+
+    Parameters
+    ----------
+    title: the title of the page; by default the question, the kind of problem and the name of the folder.
+    """
     heading = title or f"Does training on decisions pay? {run.settings.problem}, {run.folder.resolve().name}"
     command = f"foresolve train {shlex.quote(run.settings.path.name)} --out NEW_RUN"
     return _page(run.study(), run.examples(), heading, str(run.record["finished"])[:10], command)

@@ -30,10 +30,21 @@ def training_page(
 
     Parameters
     ----------
-    report: of the model on test data.
-    model, data: what predicts, and instances to look at.
-    title: of the page.
-    date: of the results; today's by default.
+    report: the evaluation of the model on test data.
+    model, data: the model and the data to decide on; adds a section on single instances.
+    title: the title of the page.
+    date: the date of the results; by default today.
+
+    Examples
+    --------
+    >>> import foresolve
+    >>> from foresolve.report import training_page
+    >>> train, test = foresolve.data.shortest_path_data(120, seed=0).split(60, 60, seed=0)
+    >>> model = foresolve.MLP(5, 40, seed=0)
+    >>> history = foresolve.fit(model, "spo+", train, epochs=2, progress=False)
+    >>> page = training_page(history, foresolve.evaluate(model, test))
+    >>> [card.question for card in page.cards]
+    ['How good are the decisions?', 'Did training help?']
     """
     sections = []
     if report is not None:
