@@ -7,7 +7,9 @@ import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
+from tools.markdown_links import links
 from tools.package import lacking_in_sdist, lacking_in_wheel, source_files
+from tools.pypi_description import description
 
 import foresolve
 
@@ -16,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def test_the_version_has_one_source() -> None:
-    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert "version" in PROJECT["project"]["dynamic"]
     assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/foresolve/__init__.py"
     assert version("foresolve") == foresolve.__version__
 
@@ -47,8 +49,18 @@ def test_what_a_package_lacks_is_told() -> None:
     assert lacking_in_wheel(files) == []
     assert lacking_in_wheel(files - {"foresolve/py.typed"}) == ["foresolve/py.typed"]
     names = {f"src/{name}" for name in files}
-    assert "CONTRIBUTING.md" in lacking_in_sdist(names)
+    assert {"CONTRIBUTING.md", "SECURITY.md"} <= set(lacking_in_sdist(names))
     assert "src/foresolve/py.typed" in lacking_in_sdist(names - {"src/foresolve/py.typed"})
+
+
+def test_every_link_and_picture_of_the_description_leads_somewhere_from_pypi() -> None:
+    text = description()
+    assert "readme" in PROJECT["project"]["dynamic"]
+    assert list(links(text)) == []
+    site, source = (PROJECT["project"]["urls"][name] for name in ("Documentation", "Source"))
+    assert f"]({site}/figures/two_routes.png)" in text
+    assert f"]({site}/install.html)" in text
+    assert f"]({source}/blob/main/examples/two_routes.py)" in text
 
 
 def test_a_release_checks_that_its_tag_is_the_version() -> None:

@@ -15,8 +15,10 @@ import zipfile
 from pathlib import Path
 
 try:
+    from tools.check_links import pages_of
     from tools.markdown_links import links, resolved
 except ModuleNotFoundError:  # a script sees its own folder
+    from check_links import pages_of
     from markdown_links import links, resolved
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +33,8 @@ def main() -> None:
     lacking = [*lacking_in_wheel(names_in(wheel)), *lacking_in_sdist(names_in(sdist))]
     if lacking:
         raise SystemExit("the packages lack " + ", ".join(lacking))
+    if relative := sorted({target for _, target in links(description_in(wheel)) if not target.startswith("#")}):
+        raise SystemExit("links of the description lead nowhere on PyPI: " + ", ".join(relative))
     for artifact in (wheel, sdist):
         try_alone(artifact)
         print(f"{artifact.name}: installed alone, and works")
@@ -44,15 +48,24 @@ def names_in(artifact: Path) -> set[str]:
         return {member.name.partition("/")[2] for member in archive if member.isfile()}
 
 
+def description_in(wheel: Path) -> str:
+    """What PyPI shows: the text below the headers of METADATA."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return archive.read(name).decode().partition("\n\n")[2]
+
+
 def lacking_in_wheel(names: set[str]) -> list[str]:
     """Files of the package that are not in it."""
     return sorted(set(source_files()) - names)
 
 
 def lacking_in_sdist(names: set[str]) -> list[str]:
-    """Files of the package, and what the README links to, that are not in it."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    linked = {resolved("README.md", target)[0] for _, target in links(text)}
+    """Files of the package, and what any of the project's pages links to, that are not in it."""
+    linked: set[str] = set()
+    for page in pages_of(ROOT):
+        here = page.relative_to(ROOT).as_posix()
+        linked |= {resolved(here, target)[0] for _, target in links(page.read_text(encoding="utf-8"))}
     folders = {parent.as_posix() for name in names for parent in Path(name).parents}
     return sorted(({f"src/{path}" for path in source_files()} | linked) - names - folders)
 

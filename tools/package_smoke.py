@@ -31,11 +31,14 @@ def core() -> None:
 
 
 def shell() -> None:
-    """With the extras `cli` and `learn`: the command, and a project from its template."""
+    """With the extras `cli` and `learn`: the command, and a project from its template to decisions and a report."""
     program = str(Path(sys.executable).with_name("foresolve"))
     assert told(program, "--version").strip() == f"foresolve {foresolve.__version__}"
     told(program, "init", "knapsack", "van")
-    assert Path("van", "foresolve.toml").exists()
+    told(program, "train", "van", "--budget", "5 s")
+    told(program, "decide", "van/run", "--data", "van/tomorrow.csv", "--out", "decisions.csv")
+    assert Path("decisions.csv").read_text().startswith("week,name,amount,objective\n")
+    assert Path("van", "run", "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def told(*command: str) -> str:
