@@ -8,7 +8,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent))  # hatchling loads this file alone
 
-from tools.pypi_description import description  # noqa: E402
+from tools.pypi_description import description
 
 
 class Description(MetadataHookInterface):

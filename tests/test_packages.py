@@ -34,6 +34,27 @@ def test_the_citation_is_of_this_version() -> None:
     assert said["repository-code"] == PROJECT["project"]["urls"]["Source"]
 
 
+def test_the_page_on_installation_has_every_extra_and_what_it_brings() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", page, re.MULTILINE))
+    for_users = {name: needs for name, needs in PROJECT["project"]["optional-dependencies"].items()
+                 if name not in ("dev", "docs")}  # fmt: skip
+    assert set(rows) == set(for_users)
+    for name, needs in for_users.items():
+        packages = {re.match(r"[\w-]+", need)[0] for need in needs} - {"foresolve"}  # type: ignore[index]
+        extras = {extra for need in needs for extra in re.findall(r"foresolve\[([\w,]+)\]", need)}
+        named = packages | {word for extra in extras for word in extra.split(",")}
+        assert set(re.findall(r"[\w-]+", rows[name].replace(", and", ","))) == named, name
+
+
+def test_an_error_about_an_extra_names_one_that_exists() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    named = {extra for group in re.findall(r"foresolve\[([\w,]+)\]", text) for extra in group.split(",")}
+    named |= set(re.findall(r'\bneed\("[\w.]+", [^()]*?, "(\w+)"[,)]', text))
+    assert {"cvxpy", "ray", "learn"} <= named <= set(PROJECT["project"]["optional-dependencies"])
+
+
 def test_the_changelog_has_a_section_for_this_version() -> None:
     assert f"## [{foresolve.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
