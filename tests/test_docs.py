@@ -21,7 +21,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 QUICK = {"references": ["mean", "ridge"], "methods": ["spo+"], "trials": 1, "epochs": 2, "budget": None}
 ELSEWHERE = "first_decision.md"  # of tests/test_first_decision.py
 BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
 def slow(page: Path) -> tuple[pytest.MarkDecorator, ...]:
@@ -83,8 +82,3 @@ def test_files_of_the_package_that_a_page_names_exist(page: Path) -> None:
     for name in named:
         if name.startswith(floors):
             assert f"src/foresolve/{name}" in known, name
-
-
-def test_relative_links_lead_somewhere(page: Path) -> None:
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
