@@ -69,6 +69,17 @@ def same_block(first: Block, second: Block) -> bool:
     return type(first) is type(second) and np.array_equal(np.asarray(first), np.asarray(second))
 
 
+def counted(block: Block, size: int) -> int:
+    """How many blocks, groups or instances count as independent.
+
+    >>> counted(7, 30), counted(None, 30)
+    (4, 30)
+    """
+    if block is None:
+        return size
+    return int(block.max()) + 1 if isinstance(block, np.ndarray) else max(1, size // block)
+
+
 def described(block: Block, size: int) -> str:
     """In words; nothing where instances stand for themselves.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,11 @@ from foresolve._base.bootstrap import intervals
 from foresolve._base.drawing.palette import Role
 from foresolve._base.drawing.rendering import with_picture
 from foresolve._base.extras import need
+from foresolve._base.numbers import signed, significant
 from foresolve._base.randomness import Seed, as_seed
 from foresolve._base.table import Table, Tabular
 from foresolve.errors import WeakReferenceWarning
-from foresolve.learning.blocks import Blocks, as_block, block_means, described
+from foresolve.learning.blocks import Blocks, as_block, block_means, counted, described
 from foresolve.learning.pictures.differences import draw_comparison
 from foresolve.learning.prediction import is_estimator
 from foresolve.learning.report import Report, check_columns, check_intervals, common_block, mean, weighted
@@ -49,6 +50,8 @@ class Comparison(Tabular):
     measure: the column that is compared.
     test: how the p-values come about, two-sided, paired by instance, not corrected for several comparisons.
     blocks: what was resampled, and whose means were tested: "12 blocks of 7", "9 groups"; nothing for instances.
+    instances: how many were compared.
+    units: how many of them count as independent: instances, blocks or groups.
     """
 
     reference: str
@@ -57,6 +60,8 @@ class Comparison(Tabular):
     confidence: float
     rows: tuple[Row, ...]
     blocks: str = ""
+    instances: int = 0
+    units: int = 0
 
     def __getitem__(self, name: str) -> Row:
         return {row.name: row for row in self.rows}[name]
@@ -98,14 +103,14 @@ class Comparison(Tabular):
         cells = []
         for row in self.rows:
             itself = row.name == self.reference
-            difference = "" if itself else f"{row.difference:+.4g}"
+            difference = "" if itself else signed(row.difference, 4)
             p = "" if itself else f"{row.p_value:.2g}"
             pair = None if itself else row.difference_interval
             share = "" if row.normalized_regret is None else f"{row.normalized_regret:.2%}"
-            normalized = _pair(row.normalized_interval, "{:.2%}")
+            normalized = _pair(row.normalized_interval, "{:.2%}".format)
             cells.append(
-                (row.name, share, normalized, f"{row.mean:.4g}", difference,
-                 _pair(pair, "{:+.4g}"), p)
+                (row.name, share, normalized, significant(row.mean), difference,
+                 _pair(pair, lambda end: signed(end, 4)), p)
             )  # fmt: skip
         return cells
 
@@ -184,15 +189,17 @@ def compare(
         for name, report in reports.items()
     )
     shown = {"t": "t", "wilcoxon": "Wilcoxon"}[test]
-    return Comparison(reference, measure, shown, confidence, rows, described(resampled, size))
+    return Comparison(
+        reference, measure, shown, confidence, rows, described(resampled, size), size, counted(resampled, size)
+    )  # fmt: skip
 
 
 def _warn_if_weak(name: str, report: Report) -> None:
-    if report.loses_to_mean:
+    if report.loses_to_mean and report.mean_regret is not None:
         checks.warn(
             f"the reference, {name!r}, decides worse than the mean of the parameters does (mean regret "
-            f"{report.regret:.4g} against {report.mean_regret:.4g}): anything looks good beside it. Take the best "
-            "two-stage model as the reference, or let `foresolve.study` choose it; docs/study.md",
+            f"{significant(report.regret)} against {significant(report.mean_regret)}): anything looks good beside it. "
+            "Take the best two-stage model as the reference, or let `foresolve.study` choose it; docs/study.md",
             WeakReferenceWarning,
         )
 
@@ -225,5 +232,5 @@ def _p_value(difference: np.ndarray, test: str) -> float:
     return float(stats.ttest_1samp(difference, 0.0).pvalue)
 
 
-def _pair(pair: tuple[float, float] | None, form: str) -> str:
-    return "" if pair is None else f"{form.format(pair[0])} to {form.format(pair[1])}"
+def _pair(pair: tuple[float, float] | None, written: Callable[[float], str]) -> str:
+    return "" if pair is None else f"{written(pair[0])} to {written(pair[1])}"

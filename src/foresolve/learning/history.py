@@ -9,6 +9,7 @@ from typing import Any
 
 from foresolve._base.drawing.rendering import with_picture
 from foresolve._base.extras import need
+from foresolve._base.numbers import significant
 from foresolve.errors import ForesolveError
 from foresolve.learning.pictures.curves import SHARES, draw_history
 
@@ -162,13 +163,12 @@ class History:
     def __repr__(self) -> str:
         if not len(self):
             return f"History(no epochs{', interrupted' if self.interrupted else ''})"
-        parts = [_epochs(self), f"loss {self.train_loss[-1]:.4g}"]
+        parts = [_epochs(self), f"loss {significant(self.train_loss[-1])}"]
         if self.best_epoch is not None:
             shares = {column: label for column, (label, _) in SHARES.items()}
             column = VALIDATED[self.monitor or "loss"]
-            what = (
-                f"{shares.get(column, 'validation loss')} {_number(self.best):{'.2%' if column in shares else '.4g'}}"
-            )
+            best = _number(self.best)
+            what = f"{shares[column]} {best:.2%}" if column in shares else f"validation loss {significant(best)}"
             where = f"after epoch {self.best_epoch}" if self.best_epoch else "before training: no epoch improved it"
             parts.append(f"best {what} {where}")
         parts += [f"{name} {value:.3g}" for name, value in self.chosen.items()]

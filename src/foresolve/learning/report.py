@@ -11,6 +11,7 @@ import numpy as np
 from foresolve._base import checks
 from foresolve._base.bootstrap import Block, intervals
 from foresolve._base.extras import need
+from foresolve._base.numbers import significant
 from foresolve._base.table import Table, Tabular
 from foresolve.data.frames.keys import Keys
 from foresolve.learning.blocks import described, same_block
@@ -270,4 +271,4 @@ def mean(above: np.ndarray, below: np.ndarray | None) -> float:
 
 
 def _format(name: str, number: float) -> str:
-    return f"{number:.2%}" if name in _PERCENT else f"{number:.4g}"
+    return f"{number:.2%}" if name in _PERCENT else significant(number)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from foresolve._base import checks
 from foresolve._base.bootstrap import Block, runs
+from foresolve._base.numbers import significant
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import SolverError, WeakReferenceWarning
 from foresolve.learning.distributed import TrainingGroup
@@ -71,8 +72,8 @@ def warn_if_weak(model: nn.Module, train: DecisionDataset, valid: DecisionDatase
         mine, other = (float(np.average(column, weights=weights)) for column in (regret, of_mean))
         checks.warn(
             f"{type(model).__name__} decides worse on validation data than the mean of the training parameters does "
-            f"(mean regret {mine:.4g} against {other:.4g}). As a reference it makes anything look good: train it "
-            "longer, raise `lr`, or take `LinearRegression`; docs/study.md",
+            f"(mean regret {significant(mine)} against {significant(other)}). As a reference it makes anything look "
+            "good: train it longer, raise `lr`, or take `LinearRegression`; docs/study.md",
             WeakReferenceWarning,
         )
 

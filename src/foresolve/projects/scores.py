@@ -11,6 +11,7 @@ import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.extras import need
+from foresolve._base.numbers import signed, significant
 from foresolve._base.table import Table, Tabular
 from foresolve.data.frames.keys import Keys
 from foresolve.errors import ForesolveError
@@ -176,7 +177,7 @@ def _mean(part: Any, column: str) -> float:
 
 
 def _cells(row: ScoreRow) -> tuple[str, ...]:
-    interval = "" if row.interval is None else f"{row.interval[0]:+.3g} to {row.interval[1]:+.3g}"
+    interval = "" if row.interval is None else " to ".join(signed(end) for end in row.interval)
     first = row.p_value is None
-    return (row.run, row.method, f"{row.value:.4g}", f"{row.regret:.4g}", "" if first else f"{row.difference:+.3g}",
-            interval, "" if row.p_value is None else f"{row.p_value:.2g}")  # fmt: skip
+    difference, p = "" if first else signed(row.difference), "" if row.p_value is None else f"{row.p_value:.2g}"
+    return row.run, row.method, significant(row.value), significant(row.regret), difference, interval, p

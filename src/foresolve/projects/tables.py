@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base import reading
+from foresolve._base.numbers import signed, significant
 from foresolve._base.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ def study_table(run: Run) -> Table:
 
 def _cells(row: dict[str, Any], reference: str, chosen: str) -> tuple[Cell | str, ...]:
     interval = row["interval"]
-    ends = "" if interval is None else " to ".join("..." if end is None else f"{end:+.3g}" for end in interval)
+    ends = "" if interval is None else " to ".join("..." if end is None else signed(end) for end in interval)
     p = row["p_value"] if row["holm"] is None else row["holm"]
     return (
-        Cell(row["name"], bold=row["name"] == chosen), f"{row['value']:.4g}", f"{row['regret']:.4g}",
-        "" if row["name"] == reference else f"{row['difference']:+.3g}", ends, "" if p is None else f"{p:.2g}",
+        Cell(row["name"], bold=row["name"] == chosen), significant(row["value"]), significant(row["regret"]),
+        "" if row["name"] == reference else signed(row["difference"]), ends, "" if p is None else f"{p:.2g}",
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from foresolve._base.drawing.canvas import shortened, tidy
 from foresolve._base.drawing.legends import mark, role_marks
 from foresolve._base.drawing.palette import GRAY, INK, Role, color_of, marker_of
+from foresolve._base.numbers import signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,14 +150,6 @@ def interval_mark(words: str = "95 % interval") -> Any:
 def published_mark(words: str = "published, with its interval") -> Any:
     """The legend of what a paper says."""
     return mark(words, INK, "D", hollow=True)
-
-
-def signed(value: float) -> str:
-    """
-    >>> signed(0.0712), signed(-3.0), signed(0.0)
-    ('+0.0712', '-3', '0')
-    """
-    return f"{value:+.3g}" if value else "0"
 
 
 def _limits(rows: Sequence[Row]) -> tuple[float, float]:

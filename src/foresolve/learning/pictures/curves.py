@@ -11,6 +11,7 @@ from foresolve._base.drawing import legends
 from foresolve._base.drawing.canvas import as_axes, new_figure, shortened, tidy
 from foresolve._base.drawing.palette import CHOSEN, GIVEN, GRAY, INK, SEQUENCE, Role, color_of, marker_of
 from foresolve._base.extras import need
+from foresolve._base.numbers import significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +42,11 @@ def draw_history(history: History, ax: Any) -> Axes:
     losses = _beside(ax) if shares else ax
     epochs = range(1, len(history) + 1)
     losses.plot(epochs, history.train_loss, color=GRAY, linewidth=1.2, label="training loss")
-    ends = f": {history.train_loss[0]:.3g} to {history.train_loss[-1]:.3g}" if shares and len(history) else ""
+    ends = (
+        f": {significant(history.train_loss[0], 3)} to {significant(history.train_loss[-1], 3)}"
+        if shares and len(history)
+        else ""
+    )
     entries.append(legends.mark(f"training loss{ends}", GRAY, "", line="-"))
     if _known(history.valid_loss):
         losses.plot(*history.curve("valid_loss"), color=CHOSEN, linewidth=2.0, label="validation loss")

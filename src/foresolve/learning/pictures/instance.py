@@ -10,6 +10,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.drawing import legends
 from foresolve._base.drawing.canvas import new_figure, shortened
+from foresolve._base.numbers import significant
 from foresolve.learning.prediction import as_model, inference, predict
 from foresolve.learning.subsets import as_dataset
 from foresolve.problems.base import Problem
@@ -69,7 +70,7 @@ def draw_instance(models: Mapping[str, Any], data: Any, index: int = 0, **option
         _title(table[0, column], f"{shortened(name)}: predicted")
         problem.draw(x, theta, table[1, column], **options)
         regret = float((value - problem.objective(x.to(theta), theta)).reshape(()))
-        _title(table[1, column], f"{shortened(name)}: true", f"regret {0.0 + round(regret, 10):.4g}")
+        _title(table[1, column], f"{shortened(name)}: true", f"regret {significant(round(regret, 10))}")
     _share(figure, [axis for axis in table.ravel() if axis is not table[0, 0]])
     return figure
 

@@ -10,6 +10,7 @@ from foresolve._base import checks
 from foresolve._base.drawing import legends
 from foresolve._base.drawing.canvas import as_axes, tidy
 from foresolve._base.drawing.palette import CHOSEN, GRAY, INK
+from foresolve._base.numbers import significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,14 +35,14 @@ def draw_report(report: Report, measure: str | None, ax: Any) -> Axes:
     mean = report.metrics.get(measure, getattr(report, measure, None))
     if mean is not None:
         ax.axvline(mean, color=INK, linewidth=1.8)
-        entries.append(legends.mark(f"mean {mean:.3g}", INK, "", line="-"))
+        entries.append(legends.mark(f"mean {significant(mean, 3)}", INK, "", line="-"))
     if measure in report.intervals:
         low, high = report.intervals[measure]
         ax.axvspan(low, high, color=GRAY, alpha=0.35, linewidth=0)
         entries.append(legends.patch(f"{report.confidence:.0%} interval of the mean", GRAY))
     if measure == "regret" and report.mean_regret is not None:
         ax.axvline(report.mean_regret, color=INK, linestyle="--", linewidth=1.2)
-        entries.append(legends.mark(f"the mean's decision {report.mean_regret:.3g}", INK, "", line="--"))
+        entries.append(legends.mark(f"the mean's decision {significant(report.mean_regret, 3)}", INK, "", line="--"))
     ax.set_xlabel(measure.replace("_", " ") + " of an instance", fontsize=9)
     ax.set_ylabel("instances" if weight is None else "weight", fontsize=9)
     tidy(ax, "y")

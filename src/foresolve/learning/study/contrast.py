@@ -11,6 +11,7 @@ import numpy as np
 
 from foresolve._base.bootstrap import Block, Interval
 from foresolve._base.extras import need
+from foresolve._base.numbers import signed, significant
 from foresolve._base.table import Table, Tabular
 from foresolve.learning.blocks import described
 from foresolve.learning.report import Report
@@ -162,10 +163,10 @@ def _rounded(differences: np.ndarray, reference: Report) -> np.ndarray:
 
 
 def _cells(row: ContrastRow, itself: bool) -> tuple[str, ...]:
-    difference = "" if itself else f"{row.difference:+.3g}"
-    pair = "" if row.interval is None else f"{row.interval[0]:+.3g} to {row.interval[1]:+.3g}"
+    difference = "" if itself else signed(row.difference)
+    pair = "" if row.interval is None else " to ".join(signed(end) for end in row.interval)
     p = row.p_value if row.holm is None else row.holm
-    return row.name, f"{row.value:.4g}", f"{row.regret:.4g}", difference, pair, "" if p is None else f"{p:.2g}"
+    return row.name, significant(row.value), significant(row.regret), difference, pair, "" if p is None else f"{p:.2g}"
 
 
 def _finite(interval: Interval | None) -> list[float | None] | None:

@@ -9,6 +9,7 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from foresolve._base.bootstrap import Interval
+from foresolve._base.numbers import significant
 from foresolve.learning.study.contrast import Contrast, ContrastRow
 
 Answer = Literal["pays", "does not pay", "too little data"]
@@ -97,7 +98,7 @@ class _Words:
     methods: int
 
     def amount(self, number: float) -> str:
-        return f"{number:.3g} {self.units}".strip()
+        return f"{significant(number, 3)} {self.units}".strip()
 
     @property
     def change(self) -> str:
@@ -111,7 +112,7 @@ class _Words:
         interval = ""
         if pair is not None:
             low, high = sorted((sign * pair[0], sign * pair[1]))
-            interval = f" [{low:.3g}, {high:.3g}]"
+            interval = f" [{significant(low, 3)}, {significant(high, 3)}]"
         return f"{self.row.name} {verb}{interval} an instance against {self.reference.name}"
 
     def pays(self) -> str:

@@ -1,0 +1,29 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+WRITTEN_OUT = 1e15  # numbers from here on keep their power of ten
+
+
+def significant(value: float, digits: int = 4, *, sign: bool = False) -> str:
+    """A number in so many significant digits; a large one is written out, in groups of three digits.
+
+    Parameters
+    ----------
+    sign: whether a positive number has one.
+
+    >>> significant(643_127.0, 3), significant(9_999.7), significant(-12.3456), significant(6.17e-6)
+    ('643,000', '10,000', '-12.35', '6.17e-06')
+    """
+    plus = "+" if sign and value else ""
+    text = f"{value + 0.0:{plus}.{digits}g}"
+    return f"{float(text):{plus},.0f}" if "e+" in text and abs(value) < WRITTEN_OUT else text
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """The same with a sign, but for zero.
+
+    >>> signed(0.0712), signed(-31_415.9), signed(0.0)
+    ('+0.0712', '-31,400', '0')
+    """
+    return significant(value, digits, sign=True)
