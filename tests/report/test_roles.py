@@ -7,5 +7,5 @@ from reproduce.fakes import fake_run
 def test_roles_of_methods() -> None:
     run = fake_run("matching", splits=2)
     roles = {"NN1-Decision": "decision-focused", "NN2-2Stage (2 epochs)": "two-stage", "TF-IDF": "heuristic",
-             "Random": "reference", "Chosen": "reference", "OPT": "bound"}  # fmt: skip
+             "Random": "reference", "Chosen": "choice", "OPT": "bound"}  # fmt: skip
     assert {method: role_of(run, method) for method in roles} == roles

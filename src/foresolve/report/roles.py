@@ -11,7 +11,9 @@ def role_of(run: RunView, method: str) -> Role:
     """Of a method with records."""
     if method == OPT:
         return "bound"
-    if method in (CHOSEN, RANDOM):
+    if method == CHOSEN:
+        return "choice"
+    if method == RANDOM:
         return "reference"
     if method in run.info.heuristics:
         return "heuristic"

@@ -40,8 +40,9 @@ def test_less_regret_is_better_and_to_the_right(comparison: Comparison, reports:
     assert truth.low is not None
     assert truth.low > 0
     assert same.mean == 0
-    best, equal = page.cards
-    assert (best.tone, equal.tone) == ("good", "open")
+    every, best, equal = page.cards
+    assert (every.tone, best.tone, equal.tone) == ("good", "good", "open")
+    assert every.answer == "1 of 2: truth."
     assert best.answer.startswith("Yes: regret 0, ")
     assert equal.answer.startswith("No significant difference")
     assert best.caution == "Small sample: 40 instances."
@@ -54,9 +55,44 @@ def test_more_value_is_better(reports: dict[str, Report]) -> None:
     turned = comparison_page(comparison, more_is_better=False)
     assert drawn(turned).differences[0].mean == -comparison["truth"].difference
     assert turned.cards[-1].tone == "bad"
+    assert turned.cards[0].answer == "None of 2 significantly. Significantly worse: truth."
 
 
 def test_the_best_is_first_and_bold(comparison: Comparison) -> None:
     (grid,) = [block for block in comparison_page(comparison).sections[0].blocks if not isinstance(block, Forest)]
     assert [row.cells[0].text for row in grid.lines] == ["truth", "noise", "same"]  # type: ignore[attr-defined]
     assert [row.cells[1].bold for row in grid.lines] == [True, False, False]  # type: ignore[attr-defined]
+
+
+def test_many_comparisons_are_corrected(data: DecisionDataset, reports: dict[str, Report]) -> None:
+    """Of 60 models that differ by chance, some intervals leave out zero: none is called better or worse."""
+    generator = torch.Generator().manual_seed(2)
+    models = {str(i): torch.rand(40, 6, generator=generator) for i in range(60)}
+    scored = {name: evaluate(lambda x, guess=guess: guess[: len(x)], data) for name, guess in models.items()}
+    comparison = compare({"noise": reports["noise"], **scored})
+    ends = [row.difference_interval for row in comparison.rows if row.difference_interval is not None]
+    assert any(low > 0 or high < 0 for low, high in ends)
+    assert min(row.p_value for row in comparison.rows) < 0.05
+    page = comparison_page(comparison)
+    assert page.cards[0].answer == "None of 60 significantly."
+    assert {card.tone for card in page.cards} == {"open"}
+    assert {difference.verdict for difference in drawn(page).differences} == {"no significant difference"}
+    assert "corrected for 60 comparisons (Holm)" in drawn(page).caption
+
+
+def test_too_few_instances_prove_nothing(data: DecisionDataset, reports: dict[str, Report]) -> None:
+    blocks = compare(reports, block=4)
+    assert (blocks.instances, blocks.units) == (40, 10)
+    every, truth, _ = comparison_page(blocks).cards
+    assert every.answer == "Too few instances to say so of any of 2."
+    assert truth.answer.startswith("Too few instances to say: regret 0, ")
+    assert truth.caution == "Small sample: 10 blocks of 4. At least 20 are needed for any claim."
+
+
+def test_colors_are_those_of_the_roles_that_are_given(
+    comparison: Comparison, data: DecisionDataset, reports: dict[str, Report]
+) -> None:
+    assert drawn(comparison_page(comparison)).roles == []
+    page = comparison_page(comparison, roles={"truth": "decision-focused", "noise": "two-stage"})
+    assert drawn(page).roles == ["decision-focused"]
+    assert '<span class="dot two-stage"' in page.html()

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from foresolve.report.pages.curves import Curve, panel
+from importlib import resources
+
+from foresolve.report.pages.curves import DASHES, TINTS, Curve, panel
+
+STYLE = (resources.files("foresolve.report.pages") / "templates" / "page.css").read_text(encoding="utf-8")
 
 
 def test_lines_go_from_the_first_epoch_to_the_last() -> None:
@@ -19,6 +23,29 @@ def test_a_line_without_numbers_is_not_drawn() -> None:
     made = panel("", [Curve("a", (None,)), Curve("b", (1.0,))])
     assert made is not None
     assert [curve.name for curve in made.curves] == ["b"]
-    assert made.across(1) == 0.0
     low, high = made.scale
     assert low < 1.0 < high
+
+
+def test_a_lone_number_is_a_dot_in_the_middle() -> None:
+    made = panel("", [Curve("a", (1.0,))])
+    assert made is not None
+    assert made.points(made.curves[0]) == "50.0,50.0 50.0,50.0"
+    assert made.styles == ["line-0 tint-0 lone"]
+    last = panel("", [Curve("a", (None, None, 2.0)), Curve("b", (1.0, 2.0, 3.0))])
+    assert last is not None
+    assert [style.endswith("lone") for style in last.styles] == [True, False]
+
+
+def test_no_two_lines_look_the_same() -> None:
+    two_stage, focused = Curve("a", (1.0, 2.0), 1, "two-stage"), Curve("b", (1.0, 2.0), 1, "decision-focused")
+    made = panel("", [two_stage, *[focused] * DASHES])
+    assert made is not None
+    assert made.styles[:2] == ["line-0 two-stage", "line-0 decision-focused"]
+    assert len(set(made.styles)) == 1 + DASHES
+    unknown = panel("", [Curve(str(i), (1.0, 2.0)) for i in range(DASHES * TINTS)])
+    assert unknown is not None
+    assert len(set(unknown.styles)) == DASHES * TINTS
+    for i in range(DASHES):
+        assert f".line-{i}" in STYLE or i == 0
+    assert all(f".tint-{i}" in STYLE for i in range(TINTS))

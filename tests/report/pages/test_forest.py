@@ -40,7 +40,7 @@ def test_what_is_not_bounded_or_has_no_interval() -> None:
     (mark,) = Forest("", (Difference("a", "b", 1.0, -math.inf, 2.0),)).marks
     assert (mark.start, mark.interval) == (0.0, "[not bounded, +2]")
     (mark,) = Forest("", (Difference("a", "b", 0.0, None, None),)).marks
-    assert (mark.start, mark.end, mark.interval, mark.number) == (None, None, "", "+0")
+    assert (mark.start, mark.end, mark.interval, mark.number) == (None, None, "", "0")
 
 
 def test_another_unit() -> None:
@@ -58,4 +58,4 @@ def test_round_numbers_lie_within() -> None:
 
 def test_zero_has_no_sign_of_its_own() -> None:
     (mark,) = Forest("", (Difference("a", "b", -0.0, -0.0, 0.0),)).marks
-    assert (mark.number, mark.interval) == ("+0", "[+0, +0]")
+    assert (mark.number, mark.interval) == ("0", "[0, 0]")

@@ -16,6 +16,7 @@ WORDS: dict[Role, str] = {
     "decision-focused": "trained on decisions",
     "two-stage": "two-stage: trained to predict",
     "heuristic": "heuristic, nothing learned",
+    "choice": "choice: the best on validation data",
     "reference": "reference",
     "bound": "best decisions known",
 }

@@ -14,7 +14,7 @@ from foresolve._base.extras import need
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
-Role = Literal["decision-focused", "two-stage", "heuristic", "reference", "bound"]
+Role = Literal["decision-focused", "two-stage", "heuristic", "choice", "reference", "bound"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 INK = "#000000"
@@ -24,11 +24,12 @@ COLORS: dict[Role, str] = {
     "decision-focused": "#1f7fc4",
     "two-stage": "#d0611a",
     "heuristic": "#2e9a6e",
+    "choice": "#7d5ba6",
     "reference": "#7f858c",
     "bound": INK,
 }
 MARKERS: dict[Role, str] = {
-    "decision-focused": "o", "two-stage": "s", "heuristic": "^", "reference": "v", "bound": "D",
+    "decision-focused": "o", "two-stage": "s", "heuristic": "^", "choice": "P", "reference": "v", "bound": "D",
 }  # fmt: skip
 # Of pictures of one decision: what is chosen, and what the model or the truth says.
 CHOSEN, GIVEN = COLORS["decision-focused"], COLORS["two-stage"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from foresolve.learning.study.contrast import Contrast
     from foresolve.learning.study.result import Study
 
-NO_FEATURES = {"mean", "last value"}  # references that learn nothing from features
+NO_FEATURES = ("mean", "last value")  # references that learn nothing from features
 
 
 def draw_contrast(contrast: Contrast, units: str, ax: Any) -> Axes:
@@ -58,4 +58,4 @@ def study_role(name: str, role: str) -> Role:
     """The role of a method of a study."""
     if role == "decision-focused":
         return "decision-focused"
-    return "reference" if name in NO_FEATURES else "two-stage"
+    return "heuristic" if name in NO_FEATURES else "two-stage"

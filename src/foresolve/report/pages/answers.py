@@ -9,7 +9,7 @@ from foresolve.report.findings import FEW, difference_sentences, main_difference
 from foresolve.report.formats import at, digits, listed
 from foresolve.report.pages.document import Card, Tone
 from foresolve.report.pages.forest import Difference, Forest, shared
-from foresolve.report.pages.glossary import role
+from foresolve.report.roles import role_of
 from foresolve.report.summary import CHOSEN, NO_DIFFERENCE, OPT, RANDOM
 from foresolve.report.summary import Difference as Paired
 from foresolve.report.verdicts import overview
@@ -122,7 +122,7 @@ def main_forest(runs: Sequence[RunView]) -> Forest | None:
     if not drawn:
         return None
     return Forest(
-        "Paired differences, domain by domain", tuple(drawn), "% of the way from random to best decisions", "+.1f",
+        "Paired differences, domain by domain", tuple(drawn), "% of the way from random to best decisions", 1,
         caption="Method less reference in the same split, averaged over splits, with a bootstrapped 95 % interval, as "
         f"a share of how much better the best decisions known are than random ones. {small(runs)}".strip(),
     )  # fmt: skip
@@ -133,9 +133,11 @@ def forest(run: RunView) -> Forest:
     drawn = tuple(_drawn(run, paired, at(paired.k).strip()) for paired in run.differences)
     caption = "Method less reference in the same split, averaged over splits, with a bootstrapped 95 % interval. Where "
     caption += f"the interval holds zero there is no significant difference. {small([run])}"
-    return Forest("Paired differences", drawn, "value under the truth", f"+.{digits(run)}f", caption=caption.strip())
+    return Forest("Paired differences", drawn, "value under the truth", digits(run), caption=caption.strip())
 
 
 def _drawn(run: RunView, paired: Paired, context: str) -> Difference:
     gap = paired.estimate
-    return Difference(paired.method, paired.reference, gap.mean, gap.low, gap.high, role(run, paired.method), context)
+    return Difference(
+        paired.method, paired.reference, gap.mean, gap.low, gap.high, role_of(run, paired.method), context
+    )

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foresolve._base.numbers import signed, significant
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.comparison import Comparison, Row
 from foresolve.learning.examples import examples
 from foresolve.learning.history import History
 from foresolve.learning.report import Report
-from foresolve.report.pages.document import Block, Card, Entry, Folded, Grid, Page, Section, bolded, line, today
+from foresolve.learning.study.inference import holm
+from foresolve.learning.study.verdict import LEAST_UNITS
+from foresolve.report.pages.document import (
+    Block,
+    Card,
+    Entry,
+    Folded,
+    Grid,
+    Line,
+    Page,
+    Role,
+    Section,
+    Tone,
+    bolded,
+    line,
+    today,
+)
 from foresolve.report.pages.forest import Difference, Forest, percent
 from foresolve.report.pages.picker import picker_of
-from foresolve.report.pages.trainings import histories_curves, report_grid
+from foresolve.report.pages.trainings import histories_curves, instances, report_grid
 
-FEW = 50  # instances, below which a card says how few there are
+LEAST_P = 1e-4  # smaller ones are called so
+FEW = 50  # independent instances, below which a card says how few there are
+LISTED = 6  # names in a sentence
 LESS_IS_BETTER = {"regret", "relative_regret", "worst_case_regret", "mse", "cross_entropy", "hamming", "adjusted"}
 
 
@@ -26,17 +45,22 @@ def comparison_page(
     histories: Mapping[str, History] | None = None,
     models: Mapping[str, Any] | None = None,
     data: DecisionDataset | None = None,
+    roles: Mapping[str, Role] | None = None,
     more_is_better: bool | None = None,
     title: str = "",
     date: str = "",
 ) -> Page:
     """A comparison, the answers first; `comparison_page(comparison).save("report.html")`.
 
+    A model is called better or worse where its interval leaves out zero and the p-value, corrected for the number of
+    comparisons (Holm), is below `1 - confidence`; on fewer than 20 independent instances none is.
+
     Parameters
     ----------
-    reports: the reports that were compared, by name; adds a table of all numbers and warns of small samples.
+    reports: the reports that were compared, by name; adds a table of all their numbers.
     histories: the histories of the trainings, by name; adds learning curves.
     models, data: models by name and the data to decide on; adds a section on single instances.
+    roles: "decision-focused", "two-stage", "heuristic" or "reference" by name, for the colors.
     more_is_better: whether larger values of the measure are better. Known for the measures of `evaluate`; True by
         default for others.
     title: the title of the page.
@@ -54,78 +78,141 @@ def comparison_page(
     >>> page.html().startswith("<!DOCTYPE html>")
     True
     """
-    sign = 1 if (comparison.measure not in LESS_IS_BETTER if more_is_better is None else more_is_better) else -1
-    count = len(next(iter(reports.values()))) if reports else 0
-    sections = [Section("By how much", (_forest(comparison, sign, count), _grid(comparison, sign)))]
+    more = comparison.measure not in LESS_IS_BETTER if more_is_better is None else more_is_better
+    contest = _Contest(comparison, 1 if more else -1, roles or {})
+    sections = [Section("By how much", (contest.forest(), contest.grid()))]
     if models and data is not None:
-        shown = picker_of(examples(models, data), {})
+        shown = picker_of(examples(models, data), contest.roles)
         sections += [Section("One instance to look at", (shown,), "One instance")] if shown is not None else []
-    curves = histories_curves(histories or {})
+    curves = histories_curves(histories or {}, contest.roles)
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     if reports:
         folded: list[Block] = [Folded(name, (report_grid(report),)) for name, report in reports.items()]
         sections.append(Section("All numbers", tuple(folded)))
-    lead = f"{len(comparison.rows)} models compared by {comparison.measure}"
-    lead += f" on {count:,} instances" if count else ""
+    lead = f"{len(comparison.rows)} models compared by {contest.measure} on {instances(comparison.instances)}"
     lead += f", paired with {comparison.reference}; {comparison.test} test"
     lead += f" on the means of {comparison.blocks}." if comparison.blocks else "."
     heading = title or f"Compared with {comparison.reference}"
-    return Page(heading, lead, _cards(comparison, sign, count), tuple(sections), {}, date or today())
+    return Page(heading, lead, contest.cards(), tuple(sections), {}, date or today())
 
 
-def _cards(comparison: Comparison, sign: int, count: int) -> tuple[Card, ...]:
-    caution = f"Small sample: {count} instances." if 0 < count < FEW else ""
-    cards = []
-    for row in sorted(comparison.rows, key=lambda row: -sign * row.difference):
-        if row.name == comparison.reference:
-            continue
-        low, high = _ends(row, sign)
-        gain = sign * row.difference
-        interval = "" if low is None or high is None else f" [{min(low, high):+.3g}, {max(low, high):+.3g}]"
-        answer = f"{comparison.measure} {row.mean:.4g}, {row.difference:+.3g} against {comparison.reference}; "
-        answer += f"improvement {gain:+.3g}{interval}, p = {row.p_value:.2g}."
-        told = low is not None and high is not None and (low > 0 or high < 0)
-        words = ("Yes" if gain > 0 else "No, it is worse") if told else "No significant difference"
-        tone = ("good" if gain > 0 else "bad") if told else "open"
-        question = f"Is {row.name} better than {comparison.reference}?"
-        cards.append(Card(question, f"{words}: {answer}", tone, caution))  # type: ignore[arg-type]
-    return tuple(cards)
+class _Contest:
+    """A comparison, and which of its models are better than the reference."""
 
+    def __init__(self, comparison: Comparison, sign: int, roles: Mapping[str, Role]) -> None:
+        self.comparison, self.sign, self.roles = comparison, sign, roles
+        self.measure = comparison.measure.replace("_", " ")
+        self.reference, self.units = comparison.reference, comparison.units
+        self.rows = sorted(
+            (row for row in comparison.rows if row.name != self.reference), key=lambda row: -sign * row.difference
+        )
+        self.p_values = holm({row.name: row.p_value for row in self.rows})
+        self.enough = self.units >= LEAST_UNITS
 
-def _forest(comparison: Comparison, sign: int, count: int) -> Forest:
-    drawn = []
-    for row in comparison.rows:
-        if row.name != comparison.reference:
-            low, high = _ends(row, sign)
-            drawn.append(Difference(row.name, comparison.reference, sign * row.difference, low, high,
-                                    note=f"p {row.p_value:.2g}"))  # fmt: skip
-    small = f" Small sample: {count} instances." if 0 < count < FEW else ""
-    caption = f"Mean over instances, paired; intervals by bootstrap, p-values not corrected.{small}"
-    return Forest("Paired differences", tuple(drawn), f"improvement of {comparison.measure}", "+.3g", caption=caption,
-                  level=percent(comparison.confidence))  # fmt: skip
+    @property
+    def caution(self) -> str:
+        """How few instances there are, where they are few."""
+        what = self.comparison.blocks or instances(self.units)
+        if not self.enough:
+            return f"Small sample: {what}. At least {LEAST_UNITS} are needed for any claim."
+        return f"Small sample: {what}." if self.units < FEW else ""
 
+    def told(self, row: Row) -> int:
+        """1 where the model is better, -1 where it is worse, 0 where nobody knows."""
+        low, high = self.ends(row)
+        if low is None or high is None or not self.enough or not self.tested(row):
+            return 0
+        return 1 if low > 0 else -1 if high < 0 else 0
 
-def _ends(row: Row, sign: int) -> tuple[float | None, float | None]:
-    if row.difference_interval is None:
-        return None, None
-    low, high = sorted(sign * end for end in row.difference_interval)
-    return low, high
+    def tested(self, row: Row) -> bool:
+        """Whether the corrected p-value is small enough, too."""
+        return self.p_values[row.name] < 1 - self.comparison.confidence
 
+    def ends(self, row: Row) -> tuple[float | None, float | None]:
+        """Of the improvement."""
+        if row.difference_interval is None:
+            return None, None
+        low, high = sorted(self.sign * end + 0.0 for end in row.difference_interval)
+        return low, high
 
-def _grid(comparison: Comparison, sign: int) -> Grid:
-    lines = []
-    for row in sorted(comparison.rows, key=lambda row: -sign * row.mean):
-        itself = row.name == comparison.reference
+    def cards(self) -> tuple[Card, ...]:
+        """One for each model; before them, where there are several, one for all."""
+        return (*([self.overall()] if len(self.rows) > 1 else []), *map(self.card, self.rows))
+
+    def overall(self) -> Card:
+        """Which models are better, and which worse."""
+        better = [row.name for row in self.rows if self.told(row) > 0]
+        worse = [row.name for row in self.rows if self.told(row) < 0]
+        question, count = f"Which models are better than {self.reference}?", len(self.rows)
+        if not self.enough:
+            return Card(question, f"Too few instances to say so of any of {count}.", "open", self.caution)
+        answer = f"{len(better)} of {count}: {_names(better)}." if better else f"None of {count} significantly."
+        answer += f" Significantly worse: {_names(worse)}." if worse else ""
+        return Card(question, answer, "good" if better else "bad" if len(worse) == count else "open", self.caution)
+
+    def card(self, row: Row) -> Card:
+        """Of one model."""
+        low, high = self.ends(row)
+        told, gain = self.told(row), self.sign * row.difference
+        interval = "" if low is None or high is None else f" [{signed(low)}, {signed(high)}]"
+        answer = f"{self.measure} {significant(row.mean)}, {signed(row.difference)} against {self.reference}; "
+        answer += f"improvement {signed(gain)}{interval}, {self.p(row)}."
+        unknown = "No significant difference" if self.enough else "Too few instances to say"
+        words = {1: "Yes", -1: "No, it is worse", 0: unknown}[told]
+        tones: dict[int, Tone] = {1: "good", -1: "bad", 0: "open"}
+        question = f"Is {row.name} better than {self.reference}?"
+        return Card(question, f"{words}: {answer}", tones[told], self.caution)
+
+    def p(self, row: Row) -> str:
+        """The corrected p-value."""
+        value = self.p_values[row.name]
+        return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
+
+    def forest(self) -> Forest:
+        """The improvements."""
+        drawn = tuple(
+            Difference(row.name, self.reference, self.sign * row.difference + 0.0, *self.ends(row),
+                       self.roles.get(row.name), note=self.p(row), tested=self.enough and self.tested(row))
+            for row in self.comparison.rows if row.name != self.reference
+        )  # fmt: skip
+        what = self.comparison.blocks or instances(self.comparison.instances)
+        caption = f"Mean improvement, paired on {what}; each interval by bootstrap and for itself; p by a "
+        caption += f"{self.comparison.test} test{self.corrected}. {self.caution}"
+        return Forest("Paired differences", drawn, f"improvement of {self.measure}", caption=caption.strip(),
+                      level=percent(self.comparison.confidence))  # fmt: skip
+
+    @property
+    def corrected(self) -> str:
+        return f", corrected for {len(self.rows)} comparisons (Holm)" if len(self.rows) > 1 else ""
+
+    def grid(self) -> Grid:
+        """All numbers, the best first."""
+        lines = [self.line(row) for row in sorted(self.comparison.rows, key=lambda row: -self.sign * row.mean)]
+        headers = ("model", self.measure, "normalized regret", f"less {self.reference}", "p")
+        if all(row.normalized_regret is None for row in self.comparison.rows):
+            headers, lines = (
+                (*headers[:2], *headers[3:]),
+                [Line((*cells.cells[:2], *cells.cells[3:]), cells.role) for cells in lines],
+            )
+        caption = f"The best first, and bold{'; p' + self.corrected if self.corrected else ''}. {self.caution}"
+        return Grid("All models", headers, bolded(lines, [1], [1] if self.sign < 0 else []), caption.strip())
+
+    def line(self, row: Row) -> Line:
+        """A row of the table."""
+        itself = row.name == self.reference
         share, pair = row.normalized_regret, row.difference_interval
-        ends = () if itself or pair is None else (f"{pair[0]:+.3g} to {pair[1]:+.3g}",)
-        lines.append(line([
-            Entry(row.name, ("the reference",) if itself else ()), Entry(f"{row.mean:.4g}", value=row.mean),
+        ends = () if itself or pair is None else (" to ".join(map(signed, pair)),)
+        p = None if itself else self.p_values[row.name]
+        return line([
+            Entry(row.name, ("the reference",) if itself else ()), Entry(significant(row.mean), value=row.mean),
             Entry("") if share is None else Entry(f"{share:.2%}", _percent(row.normalized_interval), share),
-            Entry("", value=0.0) if itself else Entry(f"{row.difference:+.4g}", ends, row.difference),
-            Entry("") if itself else Entry(f"{row.p_value:.2g}", value=row.p_value),
-        ]))  # fmt: skip
-    headers = ("", comparison.measure, "normalized regret", f"less {comparison.reference}", "p")
-    return Grid("All models", headers, bolded(lines, [1], [1] if sign < 0 else []), "The best first, and bold.")
+            Entry("", value=0.0) if itself else Entry(signed(row.difference), ends, row.difference),
+            Entry("") if p is None else Entry(self.p(row).removeprefix("p ").removeprefix("= "), value=p),
+        ], self.roles.get(row.name))  # fmt: skip
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def _percent(pair: tuple[float, float] | None) -> tuple[str, ...]:

@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from foresolve._base.numbers import significant
 from foresolve.report.pages.document import Block, Role
 from foresolve.report.pages.forest import rounds
+
+DASHES, TINTS = 8, 5  # as many as the style sheet has
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line: a number for each epoch from the first on; what is not known is `None`."""
+    """A line: a number for each epoch from the first on; what is not known is `None`, as is the role."""
 
     name: str
     values: tuple[float | None, ...]
     first: int = 1
-    role: Role = "decision-focused"
+    role: Role | None = None
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,18 @@ class Panel:
     title: str
     curves: tuple[Curve, ...]
     best: int | None = None
+
+    @property
+    def styles(self) -> list[str]:
+        """Classes of the lines: each has a color and dashes that no other has; without a role a color of its own."""
+        styles = []
+        for i, curve in enumerate(self.curves):
+            dashes, color = divmod(i, TINTS)
+            if curve.role is not None:
+                dashes, color = sum(other.role == curve.role for other in self.curves[:i]), 0
+            lone = " lone" if sum(map(_known, curve.values)) == 1 else ""
+            styles.append(f"line-{dashes % DASHES} {curve.role or f'tint-{color}'}{lone}")
+        return styles
 
     @property
     def epochs(self) -> tuple[int, int]:
@@ -53,12 +68,12 @@ class Panel:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Round numbers and their heights, in percent from the top."""
-        return [(self.height(value), f"{value:g}") for value in rounds(*self.scale, most=6)]
+        return [(self.height(value), significant(value, 6).replace("-", "−")) for value in rounds(*self.scale, most=6)]
 
     def across(self, epoch: float) -> float:
         """The place of an epoch, in percent from the left."""
         first, last = self.epochs
-        return round(100 * (epoch - first) / max(1, last - first), 2)
+        return round(100 * (epoch - first) / (last - first), 2) if last > first else 50.0
 
     def height(self, value: float) -> float:
         """In percent from the top."""
@@ -66,11 +81,12 @@ class Panel:
         return round(100 * (high - value) / (high - low), 2)
 
     def points(self, curve: Curve) -> str:
-        """As an SVG polyline has them; what is not known is left out."""
-        return " ".join(
+        """As an SVG polyline has them; what is not known is left out, and a lone one is there twice: a dot."""
+        points = [
             f"{self.across(curve.first + i)},{self.height(value)}"
             for i, value in enumerate(curve.values) if value is not None and _known(value)
-        )  # fmt: skip
+        ]  # fmt: skip
+        return " ".join(points if len(points) > 1 else 2 * points)
 
     @property
     def words(self) -> str:
@@ -78,7 +94,8 @@ class Panel:
         told = []
         for curve in self.curves:
             known = [value for value in curve.values if value is not None and _known(value)]
-            told.append(f"{curve.name} from {known[0]:.3g} to {known[-1]:.3g}, least {min(known):.3g}")
+            first, last, least = (significant(number, 3) for number in (known[0], known[-1], min(known)))
+            told.append(f"{curve.name} from {first} to {last}, least {least}")
         return f"{self.title}: {'; '.join(told)}."
 
 

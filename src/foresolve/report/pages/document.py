@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from foresolve._base.drawing.palette import Role
 from foresolve._base.files import write_text
 
 Tone = Literal["good", "bad", "open", "plain"]
-Role = Literal["decision-focused", "two-stage", "heuristic", "choice", "bound"]
 
 
 @dataclass(frozen=True)

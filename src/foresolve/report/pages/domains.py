@@ -27,8 +27,8 @@ from foresolve.report.pages.document import (
     entry,
     line,
 )
-from foresolve.report.pages.glossary import role
 from foresolve.report.pages.picker import Choice, Instance, Picker
+from foresolve.report.roles import role_of
 from foresolve.report.summary import CHOSEN, OPT, RANDOM, Estimate
 from foresolve.report.view import RunView
 
@@ -71,7 +71,7 @@ def value_grid(run: RunView) -> Grid:
         shares = [row.share(run.scored) for row in rows if row is not None]
         share = shares[0] if len(shares) == 1 else None
         extra = [] if len(run.ks) > 1 else [Entry("" if share is None else f"{100 * share:.1f} %", value=share)]
-        lines.append(line([Entry(method), *cells, *extra], role(run, method), method in APART))
+        lines.append(line([Entry(method), *cells, *extra], role_of(run, method), method in APART))
     lines.sort(key=lambda row: -max((cell.value or 0.0 for cell in row.cells[1:2]), default=0.0))
     of_best = [] if len(run.ks) > 1 else ["of the best"]
     headers = ("method", *(budget(k) for k in run.ks), *of_best)
@@ -99,7 +99,7 @@ def accuracy_grid(run: RunView) -> Grid:
             note = () if paper is None else (f"paper {number(paper.mean, paper.half, places, scale)}",)
             ours = row.measures.get(measure)
             cells.append(Entry("", note) if ours is None else _entry(ours, places, scale, note))
-        lines.append(line([Entry(name), *cells], role(run, name)))
+        lines.append(line([Entry(name), *cells], role_of(run, name)))
     least = [i for i, measure in enumerate(measures, 1) if measure != "auc"]
     lines.sort(key=lambda row: (row.cells[1].value or 0.0) * (1 if 1 in least else -1))
     caption = block.caption.replace(
@@ -150,7 +150,7 @@ def _choice(run: RunView, name: str, picture: Picture, place: int, kept: Sequenc
     value = float(picture["decision_value"][place])
     return Choice(
         name, value, optimum - value, "", tuple(float(picture["item_predicted"][place][i]) for i in kept),
-        tuple(float(picture["decision"][place][i]) for i in kept), role(run, name),
+        tuple(float(picture["decision"][place][i]) for i in kept), role_of(run, name),
     )  # fmt: skip
 
 
@@ -210,7 +210,7 @@ def _details(run: RunView) -> Grid:
             Entry(row.method), budget(row.k), Entry("" if share is None else f"{100 * share:.1f} %", value=share),
             best_words(row.by_steps(run.scored)), entry(row.value.splits),
             entry("" if row.method == OPT else f"{row.seconds:.1f}"),
-        ], role(run, row.method), row.method in APART))  # fmt: skip
+        ], role_of(run, row.method), row.method in APART))  # fmt: skip
     return Grid("", ("method", "k", "share", "of", "splits", "seconds a split"), tuple(lines))
 
 

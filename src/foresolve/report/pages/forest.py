@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from foresolve._base.numbers import signed
 from foresolve.report.pages.document import Block, Role
 
 
@@ -19,6 +20,7 @@ class Difference:
     low, high: the ends of its interval; `None` where there is none, infinite where it is not bounded.
     context: what tells it from others of the same name: a domain, a budget.
     note: beside the number, such as the same in another unit.
+    tested: whether a test, beside the interval, tells it from zero; `None` where there is no other test.
     """
 
     method: str
@@ -26,15 +28,18 @@ class Difference:
     mean: float
     low: float | None
     high: float | None
-    role: Role = "decision-focused"
+    role: Role | None = "decision-focused"
     context: str = ""
     note: str = ""
+    tested: bool | None = None
 
     @property
     def verdict(self) -> str:
         """On which side of zero the interval lies."""
         if self.low is None or self.high is None:
             return "no interval"
+        if self.tested is False:
+            return "no significant difference"
         return "better" if self.low > 0 else "worse" if self.high < 0 else "no significant difference"
 
 
@@ -57,7 +62,7 @@ class Forest(Block):
     Attributes
     ----------
     unit: of the numbers.
-    form: of a number, as in f-strings.
+    places: behind the point of a number; by default it has three significant digits.
     better, worse: what is to the right of zero and to its left.
     caption: what an interval is, how many instances or splits there are.
     """
@@ -66,7 +71,7 @@ class Forest(Block):
     title: str
     differences: tuple[Difference, ...]
     unit: str = ""
-    form: str = "+.3g"
+    places: int | None = None
     better: str = "better"
     worse: str = "worse"
     caption: str = ""
@@ -75,7 +80,7 @@ class Forest(Block):
     @property
     def roles(self) -> list[Role]:
         """Those in the plot, for the legend."""
-        return list(dict.fromkeys(difference.role for difference in self.differences))
+        return list(dict.fromkeys(difference.role for difference in self.differences if difference.role is not None))
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -104,7 +109,8 @@ class Forest(Block):
         """Round numbers along the axis and their places."""
         low, high = self.scale
         return [
-            (self.place(value), "0" if value == 0 else f"{value:+g}".replace("-", "−")) for value in rounds(low, high)
+            (self.place(value), "0" if value == 0 else signed(value, 6).replace("-", "−"))
+            for value in rounds(low, high)
         ]
 
     def _mark(self, difference: Difference) -> Mark:
@@ -116,8 +122,11 @@ class Forest(Block):
         )  # fmt: skip
 
     def _number(self, value: float) -> str:
-        value += 0.0  # a zero has no sign
-        return format(value, self.form).replace("-", "−") if math.isfinite(value) else "not bounded"
+        if not math.isfinite(value):
+            return "not bounded"
+        places = self.places
+        text = signed(value) if places is None else f"{value + 0.0:+.{places}f}"
+        return text.replace("-", "−")
 
 
 def percent(share: float) -> str:
@@ -145,9 +154,9 @@ def rounds(low: float, high: float, most: int = 5) -> list[float]:
 def shared(differences: Sequence[Difference], scale: float) -> tuple[Difference, ...]:
     """The differences in another unit, `scale` of which are one of theirs."""
     return tuple(
-        Difference(
-            d.method, d.reference, scale * d.mean, None if d.low is None else scale * d.low,
-            None if d.high is None else scale * d.high, d.role, d.context, d.note,
+        replace(
+            d, mean=scale * d.mean, low=None if d.low is None else scale * d.low,
+            high=None if d.high is None else scale * d.high,
         )
         for d in differences
     )  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from foresolve.report.pages.document import Role
-from foresolve.report.summary import CHOSEN, OPT, RANDOM, two_stage
+from foresolve.report.summary import CHOSEN, OPT, RANDOM
 from foresolve.report.view import RunView
 
 ENDS = {
@@ -84,17 +84,6 @@ def studied(methods: Mapping[str, Role]) -> dict[str, str]:
         model = "boosted trees" if boosted else "a neural network"
         known[name] = f"{model}, trained on {loss}" if role == "decision-focused" else STUDIED.get(name, "")
     return {name: text for name, text in known.items() if text}
-
-
-def role(run: RunView, method: str) -> Role:
-    """What a method is among the others."""
-    if method in (RANDOM, OPT):
-        return "bound"
-    if method == CHOSEN:
-        return "choice"
-    if method in run.info.heuristics:
-        return "heuristic"
-    return "two-stage" if two_stage(method) else "decision-focused"
 
 
 def _count(number: int) -> str:

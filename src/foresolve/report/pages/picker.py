@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 from foresolve.report.pages.document import Block, Role
 
+VALUES = ("value", "cost", "optimum")
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -28,7 +30,7 @@ class Choice:
     words: str = ""
     predictions: tuple[float | None, ...] = ()
     chosen: tuple[float, ...] = ()
-    role: Role = "decision-focused"
+    role: Role | None = "decision-focused"
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def picker_of(
 def _instance(example: Mapping[str, Any], roles: Mapping[str, Role]) -> Instance:
     choices = [Choice(
         one["method"], one["value"], one["cost"], one["words"], tuple(one["predictions"]), tuple(one["chosen"]),
-        roles.get(one["method"], "decision-focused"),
+        roles.get(one["method"]),
     ) for one in example["choices"]]  # fmt: skip
     return Instance(
         example["label"], example["optimum"], tuple(example["items"]), tuple(example["truth"]), tuple(example["best"]),
@@ -101,12 +103,14 @@ def _instance(example: Mapping[str, Any], roles: Mapping[str, Role]) -> Instance
     )  # fmt: skip
 
 
-def _rounded(value: Any) -> Any:
-    """Five digits are enough to look at, and keep the page small; what is not finite is not known."""
+def _rounded(value: Any, digits: int = 5) -> Any:
+    """Five digits are enough to look at, and keep the page small; values have more: costs are their small differences.
+    What is not finite is not known.
+    """
     if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
+        return {name: _rounded(part, 9 if name in VALUES else 5) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(part) for part in value]
     if isinstance(value, float):
-        return float(f"{value:.5g}") if value - value == 0 else None
+        return float(f"{value:.{digits}g}") if value - value == 0 else None
     return value

@@ -7,8 +7,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from foresolve._base.numbers import signed, significant
 from foresolve._base.progress import duration
 from foresolve.learning.study.result import Study
+from foresolve.learning.study.study_pictures import NO_FEATURES, study_role
 from foresolve.learning.study.verdict import LEAST_UNITS
 from foresolve.projects.run import Run
 from foresolve.report.pages.curves import Curve, Curves, panel
@@ -34,7 +36,6 @@ from foresolve.report.pages.glossary import studied
 from foresolve.report.pages.picker import picker_of
 
 TONES: Mapping[str, Tone] = {"pays": "good", "does not pay": "bad", "too little data": "open"}
-SIMPLE = ("mean", "last value")  # methods that learn no model
 SMALL = 50  # independent units, below which a card says how few there are
 
 
@@ -71,12 +72,8 @@ def run_page(run: Run, *, title: str = "") -> Page:
 
 
 def roles_of(study: Mapping[str, Any]) -> dict[str, Role]:
-    """Of each method of a study; what learns no model is called a heuristic."""
-    roles: dict[str, Role] = {}
-    for row in study["comparison"]["rows"]:
-        learned: Role = "decision-focused" if row["role"] == "decision-focused" else "two-stage"
-        roles[row["name"]] = "heuristic" if row["name"] in SIMPLE else learned
-    return roles
+    """Of each method of a study."""
+    return {row["name"]: study_role(row["name"], row["role"]) for row in study["comparison"]["rows"]}
 
 
 def _page(study: Mapping[str, Any], examples: Mapping[str, Any], title: str, date: str, command: str) -> Page:
@@ -102,12 +99,14 @@ def _cards(study: Mapping[str, Any]) -> tuple[Card, ...]:
     pays = Card("Does training on decisions pay?", verdict["sentence"], TONES[verdict["answer"]], caution,
                 (verdict["method"], reference), more)  # fmt: skip
     losses = [f"{name} loses {_amount(rows[name]['regret'], units)}" for name in dict.fromkeys((chosen, reference))]
-    simple = [f"{name} {_amount(rows[name]['regret'], units)}" for name in SIMPLE if name in rows and name != reference]
+    simple = [
+        f"{name} {_amount(rows[name]['regret'], units)}" for name in NO_FEATURES if name in rows and name != reference
+    ]
     against = f"; without a model: {', '.join(simple)}" if simple else ""
     near = Card(
         "How good are the decisions?",
         f"{' and '.join(losses)} an instance against the best decision in hindsight{against}.",
-        terms=(chosen, reference, *(name for name in SIMPLE if name in rows)),
+        terms=(chosen, reference, *(name for name in NO_FEATURES if name in rows)),
     )
     count = sum(row["role"] == "reference" for row in rows.values())
     deploy = Card(
@@ -151,7 +150,7 @@ def _forest(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Forest:
         f"them at once. {small(comparison)}"
     )
     unit = f"{study['units']} an instance".strip() if study["units"] else "regret saved an instance"
-    return Forest("Paired differences", tuple(drawn), unit, "+.3g", caption=caption.strip(),
+    return Forest("Paired differences", tuple(drawn), unit, caption=caption.strip(),
                   level=percent(comparison["confidence"]))  # fmt: skip
 
 
@@ -169,15 +168,15 @@ def _grid(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Grid:
     for row in sorted(comparison["rows"], key=lambda row: row["regret"]):
         itself = row["name"] == comparison["reference"]
         ends = "" if row["interval"] is None else \
-            " to ".join("not bounded" if end is None else f"{end:+.3g}" for end in row["interval"])  # fmt: skip
+            " to ".join("not bounded" if end is None else signed(end) for end in row["interval"])  # fmt: skip
         p = row["p_value"] if row["holm"] is None else row["holm"]
         trial = _best(study, row["name"])
         valid = None if trial is None else trial["regret"]
         lines.append(line([
             Entry(row["name"], ("the reference",) if itself else ()), _number(row["value"]), _number(row["regret"]),
-            Entry("", value=0.0) if itself else Entry(f"{row['difference']:+.3g}", (ends,) if ends else (),
+            Entry("", value=0.0) if itself else Entry(signed(row["difference"]), (ends,) if ends else (),
                                                       row["difference"]),
-            _number(p, ".2g"), _number(valid), _number(None if trial is None else trial["seconds"], ".1f"),
+            _number(p, 2), _number(valid), _number(None if trial is None else trial["seconds"], 2),
         ], roles[row["name"]]))  # fmt: skip
     value = f"value ({units})" if units else "value"
     headers = ("method", value, "regret", "difference", "p", "regret in validation", "seconds")
@@ -224,7 +223,7 @@ def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], command: str)
     lines = tuple(
         line([
             trial["method"], ", ".join(f"{name} {value}" for name, value in trial["settings"].items()) or "none",
-            _number(trial["regret"]), _number(trial["seconds"], ".2f"),
+            _number(trial["regret"]), _number(trial["seconds"], 2),
         ], roles.get(trial["method"]))
         for trial in study["trials"]
     )  # fmt: skip
@@ -233,7 +232,7 @@ def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], command: str)
     known = [("instances", ", ".join(f"{count} {part}" for part, count in study["instances"].items())),
              ("epochs", plan["epochs"]), ("trees", plan["trees"]), ("settings tried", plan["trials"]),
              ("time", duration(study["seconds"]))]  # fmt: skip
-    blocks: list[Block] = [Grid("", ("setting", ""), tuple(line([a, str(b)]) for a, b in known), words=True)]
+    blocks: list[Block] = [Grid("", ("setting", "value"), tuple(line([a, str(b)]) for a, b in known), words=True)]
     blocks += [Text(tuple(plan["notes"]))] if plan["notes"] else []
     blocks += [Text(("To run it again, in the folder of the project:",)), Command(command)] if command else []
     names = tuple(line([name, text], roles[name]) for name, text in studied(roles).items())
@@ -243,9 +242,9 @@ def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], command: str)
     ), "Settings")  # fmt: skip
 
 
-def _number(value: float | None, form: str = ".4g") -> Entry:
-    return Entry("") if value is None else Entry(format(value, form), value=float(value))
+def _number(value: float | None, digits: int = 4) -> Entry:
+    return Entry("") if value is None else Entry(significant(value, digits), value=float(value))
 
 
 def _amount(number: float, units: str) -> str:
-    return f"{number:.3g} {units}".strip()
+    return f"{significant(number, 3)} {units}".strip()

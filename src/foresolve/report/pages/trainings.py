@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+from foresolve._base.numbers import significant
 from foresolve._base.progress import duration
 from foresolve.data.dataset import DecisionDataset
+from foresolve.learning.blocks import counted, described
 from foresolve.learning.examples import examples
 from foresolve.learning.history import History
 from foresolve.learning.report import Report
 from foresolve.report.pages.curves import Curve, Curves, panel
-from foresolve.report.pages.document import Card, Entry, Folded, Grid, Page, Section, Tone, line, today
+from foresolve.report.pages.document import Card, Entry, Folded, Grid, Page, Role, Section, Tone, line, today
 from foresolve.report.pages.picker import picker_of
 
 FEW = 50  # instances, below which a card says how few there are
@@ -56,14 +59,28 @@ def training_page(
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     sections.append(_settings(history))
     cards = ([_worth(report)] if report is not None else []) + [_learned(history)]
-    lead = f"{len(history)} of {history.planned} epochs, {duration(sum(history.seconds))}."
+    lead = f"{len(history)} of {history.planned} epochs, {_took(history)}."
     return Page(title, lead, tuple(cards), tuple(sections), {}, date or today())
 
 
 def report_grid(report: Report) -> Grid:
     """All numbers of a report."""
     lines = tuple(line([label, number, interval]) for label, number, interval in report.rows())
-    return Grid("", ("", "mean", f"{report.confidence:.0%} interval"), lines, report._table().title + ".")
+    costs = (
+        " What counts is maximized: a cost is a negative value."
+        if report.value is not None and report.value < 0
+        else ""
+    )
+    caption = f"{instances(len(report))}{report._table().title.partition(' instances')[2]}.{costs}"
+    return Grid("", ("number", "mean", f"{report.confidence:.0%} interval"), lines, caption)
+
+
+def instances(count: int) -> str:
+    """
+    >>> instances(1), instances(1200)
+    ('1 instance', '1,200 instances')
+    """
+    return "1 instance" if count == 1 else f"{count:,} instances"
 
 
 def history_curves(history: History) -> Curves | None:
@@ -77,7 +94,7 @@ def history_curves(history: History) -> Curves | None:
         first = [start] if start is not None and history.monitor == monitor else []
         values = tuple(None if v is None else 100 * v for v in (*first, *column))
         shares.append(Curve(name, values, 0 if first else 1))
-    losses = [Curve("training loss", tuple(history.train_loss), 1, "two-stage"),
+    losses = [Curve("training loss", tuple(history.train_loss), 1, "reference"),
               Curve("validation loss", tuple(history.valid_loss), 1, "decision-focused")]  # fmt: skip
     panels = [
         panel("Decisions in validation (%)", shares, history.best_epoch),
@@ -87,10 +104,10 @@ def history_curves(history: History) -> Curves | None:
     return Curves("How it learned", drawn) if drawn else None
 
 
-def histories_curves(histories: Mapping[str, History]) -> Curves | None:
+def histories_curves(histories: Mapping[str, History], roles: Mapping[str, Role]) -> Curves | None:
     """What was validated in several trainings."""
     regrets = [
-        Curve(name, tuple(None if v is None else 100 * v for v in history.valid_regret))
+        Curve(name, tuple(None if v is None else 100 * v for v in history.valid_regret), 1, roles.get(name))
         for name, history in histories.items()
     ]
     drawn = panel("Regret in validation (%)", regrets)
@@ -98,8 +115,8 @@ def histories_curves(histories: Mapping[str, History]) -> Curves | None:
 
 
 def _worth(report: Report) -> Card:
-    question, few = "How good are the decisions?", len(report) < FEW
-    caution = f"Small sample: {len(report)} instances." if few else ""
+    question, few = "How good are the decisions?", counted(report.block, len(report)) < FEW
+    caution = f"Small sample: {described(report.block, len(report)) or instances(len(report))}." if few else ""
     if report.regret is None:
         share = report.hamming
         answer = "" if share is None else f"{share:.2%} of the entries of decisions differ from those on record."
@@ -108,9 +125,10 @@ def _worth(report: Report) -> Card:
     ends = "" if pair is None else f" [{pair[0]:.2%}, {pair[1]:.2%}]"
     tone: Tone = "bad" if report.loses_to_mean else "plain"
     best = "best decisions" if report.exact else "best decisions known"
-    answer = (
-        f"They lose {report.normalized_regret:.2%}{ends} of what the {best} are worth, on {len(report):,} instances."
-    )
+    share = f"{report.normalized_regret:.2%}{ends} of what the {best} are worth"
+    if math.isnan(report.normalized_regret):
+        share = f"{significant(report.regret)} each against the {best}, which are worth nothing"
+    answer = f"They lose {share}, on {instances(len(report))}."
     worse = "They are worse than the one decision for the mean of the parameters: the model has learned too little."
     return Card(question, answer, tone, caution, more=worse if report.loses_to_mean else "")
 
@@ -118,11 +136,12 @@ def _worth(report: Report) -> Card:
 def _learned(history: History) -> Card:
     question = "Did training help?"
     if history.best_epoch is None or history.start is None or history.best is None:
-        answer = f"Nothing was validated; the training loss is {history.train_loss[-1]:.4g}." if len(history) else \
-            "There are no epochs."  # fmt: skip
-        return Card(question, answer, "open")
+        if not len(history):
+            return Card(question, "There are no epochs.", "open")
+        loss = significant(history.train_loss[-1])
+        return Card(question, f"Nothing was validated; the training loss is {loss}.", "open")
     share = history.monitor in ("regret", "agreement")
-    before, after = (f"{v:.2%}" if share else f"{v:.4g}" for v in (history.start, history.best))
+    before, after = (f"{v:.2%}" if share else significant(v) for v in (history.start, history.best))
     what = {"regret": "regret", "agreement": "distance to decisions on record"}.get(history.monitor or "", "loss")
     if history.best_epoch == 0:
         return Card(question, f"No: no epoch improved the validation {what} of the start, {before}.", "bad")
@@ -132,13 +151,18 @@ def _learned(history: History) -> Card:
     return Card(question, answer, "good", more="Validation data chose the epoch, so the figure is optimistic.")
 
 
+def _took(history: History) -> str:
+    seconds = sum(history.seconds)
+    return f"{significant(seconds, 2)} s" if seconds < 10 else duration(seconds)
+
+
 def _settings(history: History) -> Section:
     known: list[tuple[str, Any]] = [("epochs planned", history.planned), ("epochs done", len(history)),
                                     ("monitored", history.monitor or "nothing"),
                                     ("stopped early", "yes" if history.stopped_early else "no")]  # fmt: skip
     known += [(f"{name}, chosen by fit", f"{value:.3g}") for name, value in history.chosen.items()]
-    known += [("time", duration(sum(history.seconds)))]
+    known += [("time", _took(history))]
     lines = tuple(line([Entry(name), str(value)]) for name, value in known)
     return Section(
-        "Time and settings", (Folded("Settings", (Grid("", ("setting", ""), lines, words=True),)),), "Settings"
+        "Time and settings", (Folded("Settings", (Grid("", ("setting", "value"), lines, words=True),)),), "Settings"
     )

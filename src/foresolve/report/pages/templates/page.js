@@ -50,12 +50,20 @@
     if (name) element.className = name;
     return element;
   };
-  const number = (value) => (value === null || value === undefined ? "" : String(Number(Number(value).toPrecision(4))));
+  // Four significant digits, and all of those before the point; powers of ten only where zeros would go on and on.
+  const number = (value) => {
+    if (value === null || value === undefined) return "";
+    const size = Math.abs(value), most = size > 0 ? Math.max(0, 3 - Math.floor(Math.log10(size))) : 0;
+    const plain = size === 0 || (size >= 1e-4 && size < 1e15);
+    const text = plain ? (Number(value.toFixed(most)) + 0).toLocaleString("en-US", { maximumFractionDigits: 8, useGrouping: size >= 1e4 })
+      : String(Number(value.toPrecision(4)));
+    return text.replace(/-/g, "−");
+  };
   const share = (part) => (part >= 0.9995 ? "● chosen" : part > 1e-6 ? "◐ " + number(part) : "");
   const methodRow = (choice, worst, worded) => {
-    const row = make("tr"), name = make("th"), cost = make("td"), bar = make("span", "", "cost-bar " + choice.role);
+    const row = make("tr"), name = make("th"), cost = make("td"), bar = make("span", "", "cost-bar " + (choice.role || "plain"));
     name.scope = "row";
-    name.append(make("span", "", "dot " + choice.role), choice.method);
+    name.append(make("span", "", "dot " + (choice.role || "plain")), choice.method);
     bar.style.width = worst > 0 ? Math.max(0, (100 * choice.cost) / worst) + "%" : "0";
     cost.append(make("span", number(choice.cost)), bar);
     row.append(name, make("td", number(choice.value)), cost);
@@ -105,7 +113,7 @@
       name.scope = "row";
       row.append(name, make("td", number(instance.truth[place])), make("td", share(instance.best[place] || 0), "mark"));
       for (const choice of shown) {
-        const part = choice.chosen[place] || 0, cell = make("td", number(choice.predictions[place]), part > 1e-6 ? "chosen " + choice.role : "");
+        const part = choice.chosen[place] || 0, cell = make("td", number(choice.predictions[place]), part > 1e-6 ? "chosen" : "");
         if (part > 1e-6) cell.append(make("span", share(part), "aside mark"));
         row.append(cell);
       }
