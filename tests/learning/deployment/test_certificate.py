@@ -107,7 +107,7 @@ def test_a_path_that_was_adjusted_is_not_called_the_best() -> None:
 # -- tampering -------------------------------------------------------------------------------------------------------
 
 
-@given(seed=st.integers(0, 2**31), what=st.sampled_from(["x", "objective", "duals", "bound", "proven"]))
+@given(seed=st.integers(0, 2**31), what=st.sampled_from(["x", "objective", "duals", "bound", "gap", "proven"]))
 @settings(max_examples=120, deadline=None)
 def test_what_was_tampered_with_is_caught(seed: int, what: str) -> None:
     decisions = random_decisions(seed)
@@ -121,11 +121,9 @@ def test_what_was_tampered_with_is_caught(seed: int, what: str) -> None:
         decisions.objective[row] *= 1.001
         decisions.objective[row] += 0.001
     else:
-        parts = {"duals": certificate.duals.clone(), "bound": certificate.bound.clone()}
-        if what == "duals":
-            parts["duals"][row] += 0.01
-        elif what == "bound":
-            parts["bound"][row] += 0.001
+        parts = {"duals": certificate.duals.clone(), "bound": certificate.bound.clone(), "gap": certificate.gap.clone()}
+        if what in parts:
+            parts[what][row] += 0.01 if what == "duals" else 0.001
         proven = certificate.proven.clone()
         if what == "proven":
             unproven = (~proven).nonzero().flatten()
@@ -139,6 +137,39 @@ def test_what_was_tampered_with_is_caught(seed: int, what: str) -> None:
     assert f"instance {row}: " in str(checked)
     others = [i for i in range(3) if i != row]
     assert bool((checked.feasible & checked.value & checked.bound)[others].all())
+
+
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+def test_multipliers_that_are_no_numbers_prove_no_bound(wrong: float) -> None:
+    decisions = decide(Knapsack([3, 4, 5], 6), torch.tensor([[3.0, 4.0, 6.0]], dtype=torch.float64))
+    certificate = decisions.certificate
+    assert certificate.duals is not None
+    duals = torch.full_like(certificate.duals, wrong)
+    decisions._certificate = dataclasses.replace(certificate, duals=duals)
+    assert "the bound that is proven is inf, not 7 as stated" in str(decisions.verify())
+
+
+@pytest.mark.parametrize("part", ["bound", "gap", "proven"])
+def test_without_multipliers_nothing_is_proven(part: str) -> None:
+    stated = {"bound": torch.tensor([9.0]), "gap": torch.tensor([0.0]), "proven": torch.tensor([True])}[part]
+    coverage = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(3, 1))
+    for decisions in (decide(coverage, torch.rand(1, 3, 4)), decide(Knapsack([3, 4, 5], 6), torch.rand(1, 3))):
+        if decisions.certificate.duals is not None:
+            endless = torch.tensor([torch.inf])
+            decisions._certificate = Certificate("solver's word", endless, endless, torch.tensor([False]), "", None)
+        assert decisions.verify()
+        decisions._certificate = dataclasses.replace(decisions.certificate, **{part: stated})
+        assert not decisions.verify()
+
+
+def test_a_fraction_of_an_item_is_not_proven_to_be_the_best() -> None:
+    theta = torch.tensor([[3.0, 4.0, 6.0]], dtype=torch.float64)
+    fraction = torch.tensor([[0.0, 0.25, 1.0]], dtype=torch.float64)  # the best without integrality
+    decisions = Decisions(Knapsack([3, 4, 5], 6), fraction, theta, ruled=True, relaxed=True)
+    assert decisions.feasible.tolist() == [True]
+    assert decisions.certificate.gap.tolist() == pytest.approx([0.0])
+    assert decisions.certificate.proven.tolist() == [False]
+    assert "feasible but for integrality" in str(decisions.verify())
 
 
 def test_what_fails_is_named() -> None:

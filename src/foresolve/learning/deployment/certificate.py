@@ -84,7 +84,7 @@ class Verification:
     ----------
     feasible: `(B,)`, whether rows, bounds and integrality hold.
     value: `(B,)`, whether the stated objective is that of the decision.
-    bound: `(B,)`, whether the stated bound follows from the multipliers, and `proven` from the bound.
+    bound: `(B,)`, whether the stated bound follows from the multipliers, the gap from it, and `proven` from both.
     failures: what does not hold, in words.
     checked: what was checked, in words.
     """
@@ -132,8 +132,13 @@ def certify(problem: Problem, x: Tensor, theta: Tensor, feasible: Tensor, claim:
     x, theta = x.detach().double(), theta.detach().double()
     if certifiable(problem):
         return _from_duals(problem, x, theta, feasible, claim, row_duals(problem, theta))
-    endless = torch.full((len(x),), torch.inf, dtype=torch.float64)
-    return Certificate("solver's word", problem.signed(endless), endless, torch.zeros(len(x), dtype=torch.bool), claim)
+    return _without_duals(problem, len(x), claim)
+
+
+def _without_duals(problem: Problem, count: int, claim: str) -> Certificate:
+    """What is known without multipliers: no bound, and nothing is proven."""
+    endless = torch.full((count,), torch.inf, dtype=torch.float64)
+    return Certificate("solver's word", problem.signed(endless), endless, torch.zeros(count, dtype=torch.bool), claim)
 
 
 def _from_duals(problem: Problem, x: Tensor, theta: Tensor, feasible: Tensor, claim: str, duals: Tensor) -> Certificate:
@@ -148,6 +153,11 @@ def _from_duals(problem: Problem, x: Tensor, theta: Tensor, feasible: Tensor, cl
 def recertify(problem: Problem, x: Tensor, theta: Tensor, feasible: Tensor, certificate: Certificate) -> Certificate:
     """The certificate as it follows from its own multipliers; nothing is solved."""
     if certificate.duals is None:
-        return certificate
+        return _without_duals(problem, len(x), certificate.claim)
     x, theta = x.detach().double(), theta.detach().double()
     return _from_duals(problem, x, theta, feasible, certificate.claim, certificate.duals)
+
+
+def agree(numbers: Tensor, stated: Tensor, terms: Tensor) -> Tensor:
+    """Whether numbers are what is stated, up to the rounding of what they are summed from; infinite ones exactly."""
+    return (numbers == stated) | (numbers.isfinite() & ((numbers - stated).abs() <= AGREEMENT * terms))

@@ -15,9 +15,9 @@ from foresolve._base.extras import need
 from foresolve._base.table import Table, Tabular
 from foresolve.learning.deployment import decision_files
 from foresolve.learning.deployment.certificate import (
-    AGREEMENT,
     Certificate,
     Verification,
+    agree,
     certify,
     counted,
     feasibility_tolerance,
@@ -95,13 +95,15 @@ class Decisions(Tabular):
     @cached_property
     def feasible(self) -> Tensor:
         """Which decisions are feasible, `(B,)`: under the prediction, where it makes constraints."""
-        return self._feasibility()
+        return self._feasibility(self._relaxed)
 
     @property
     def certificate(self) -> Certificate:
         """Bounds on the decisions; computed on first use, by a linear program for each instance."""
         if self._certificate is None:
-            self._certificate = certify(self.problem, self.x, self.theta, self.feasible, self._claim())
+            self._certificate = certify(
+                self.problem, self.x, self.theta, self._feasibility(relaxed=False), self._claim()
+            )
         return self._certificate
 
     def verify(self) -> Verification:
@@ -110,26 +112,29 @@ class Decisions(Tabular):
         The check solves nothing. The multipliers are those of `certificate`, which finds them when it is first asked
         for, or which were loaded from a file.
         """
-        certificate, feasible = self.certificate, self._feasibility()
+        certificate, feasible = self.certificate, self._feasibility(self._relaxed)
         value, stated = self.problem.signed(self._value()).cpu(), self.objective.cpu()
         terms = objective_terms(self.problem, self.x.double(), self.theta.double(), value).cpu()
-        told = (value - stated).abs() <= AGREEMENT * terms
-        again = recertify(self.problem, self.x, self.theta, feasible, certificate)
-        same = (again.bound == certificate.bound) | (
-            (again.bound - certificate.bound).abs() <= AGREEMENT * (terms + again.bound.abs())
-        )
-        holds = same & (again.proven | ~certificate.proven)
+        told = agree(value, stated, terms)
+        again = recertify(self.problem, self.x, self.theta, self._feasibility(relaxed=False), certificate)
+        same = agree(again.bound, certificate.bound, terms + again.bound.abs())
+        apart = agree(again.gap, certificate.gap, terms + again.bound.abs())
+        holds = same & apart & (again.proven | ~certificate.proven)
         failures = [
             *self._complaints(~feasible, lambda i: f"the decision is not feasible: {self._broken(i)}"),
             *self._complaints(~told, lambda i: f"the objective is {value[i]:.9g}, not {stated[i]:.9g} as stated"),
-            *self._complaints(~same, lambda i: f"the multipliers prove the bound {again.bound[i]:.9g}, "
+            *self._complaints(~same, lambda i: f"the bound that is proven is {again.bound[i]:.9g}, "
                               f"not {certificate.bound[i]:.9g} as stated"),
-            *self._complaints(same & ~holds, lambda i: "the bound does not prove that the decision is the best"),
+            *self._complaints(same & ~apart, lambda i: f"the gap is {again.gap[i]:.9g}, "
+                              f"not {certificate.gap[i]:.9g} as stated"),
+            *self._complaints(same & apart & ~holds,
+                              lambda i: "the bound does not prove that the decision is the best"),
         ]  # fmt: skip
         return Verification(feasible, told, holds, tuple(failures), self._checked(certificate))
 
     def _checked(self, certificate: Certificate) -> str:
-        head = f"{counted(len(self))}: feasible, and worth what is stated"
+        aside = " but for integrality" if self._relaxed else ""
+        head = f"{counted(len(self))}: feasible{aside}, and worth what is stated"
         if certificate.kind == "duals":
             return f"{head}; bounds follow from their multipliers"
         return f"{head}; {certificate.claim}"
@@ -150,10 +155,8 @@ class Decisions(Tabular):
             value = self.problem.objective(self.x[0].double() if sparse else self.x.double(), self.theta.double())
         return value.reshape(len(self))
 
-    def _feasibility(self) -> Tensor:
-        checked = self.problem.at(self.theta.double()).check(
-            self.x, feasibility_tolerance(self.x), relaxed=self._relaxed
-        )
+    def _feasibility(self, relaxed: bool) -> Tensor:
+        checked = self.problem.at(self.theta.double()).check(self.x, feasibility_tolerance(self.x), relaxed=relaxed)
         return checked.feasible.cpu().reshape(len(self))
 
     def _broken(self, i: int) -> str:
