@@ -15,8 +15,8 @@ def rounds(data: DecisionDataset, valid: DecisionDataset | None = None, low: flo
     tree = pytest.importorskip("sklearn.tree")
     return Rounds(
         data.solve(), None if valid is None else valid.solve(), rows=data.features.numpy(),
-        valid_rows=None if valid is None else valid.features.numpy(), targets=data.theta.double().numpy(), weights=None,
-        restored=lambda scores: scores, bounds=(low, None),
+        valid_rows=None if valid is None else valid.features.numpy(), units=np.ones(data.features.shape[1]),
+        targets=data.theta.double().numpy(), weights=None, restored=lambda scores: scores, bounds=(low, None),
         grower=lambda seed: tree.DecisionTreeRegressor(max_depth=2, random_state=seed),
         count=6, rate=0.5, share=1.0, seed=0,
     )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,7 +17,7 @@ from foresolve.losses.base import Loss
 from foresolve.models.boosting_rounds import Rounds, Stage, squares
 from foresolve.models.table import check_bounds, layout_of
 from foresolve.models.targets import Transform
-from foresolve.models.trees import TreeEnsemble, leaf_values, seed_number
+from foresolve.models.trees import TreeEnsemble, column_units, in_units, leaf_values, seed_number
 
 Start = Literal["mean", "squares"]
 
@@ -133,7 +132,7 @@ class BoostedTrees(TreeEnsemble):
         self.offset = torch.from_numpy(rounds.offset).to(train.theta.device)
         trees = [tree.tree_ for tree, _ in rounds.trees]
         leaves = (leaf_values(tree.tree_) * unit for tree, unit in rounds.trees)
-        self._take(trees, leaves, len(rounds.offset), 1, train.theta.device)
+        self._take(trees, leaves, len(rounds.offset), 1, rounds.units, train.theta.device)
         self._fitted = {"layout": layout, "shape": list(shape)}
         if self.chosen is not None:
             self._fitted["chosen"] = self.chosen
@@ -152,11 +151,13 @@ class BoostedTrees(TreeEnsemble):
         table, outputs, weights = self._tables(train, layout)
         config = self._config
         grower = need("sklearn.tree", "boosted trees", "learn").DecisionTreeRegressor
+        units = column_units(table)
         return Rounds(
             train.solve() if self.loss is not None and self.loss.uses_best else train,
             None if valid is None else valid.solve(),
-            rows=_single(table),
-            valid_rows=None if valid is None else _single(self._tables(valid, layout)[0]),
+            rows=in_units(table, units),
+            valid_rows=None if valid is None else in_units(self._tables(valid, layout)[0], units),
+            units=units,
             targets=self._targets(outputs.double()).cpu().numpy(),
             weights=None if weights is None else weights.cpu().numpy(),
             restored=super()._restored,
@@ -177,8 +178,3 @@ class BoostedTrees(TreeEnsemble):
 
     def predict_table(self, rows: Tensor) -> Tensor:
         return super().predict_table(rows) + self.offset
-
-
-def _single(rows: Tensor) -> np.ndarray:
-    """In single precision, as scikit-learn grows and walks trees."""
-    return rows.detach().float().cpu().numpy()

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from foresolve.data.dataset import DecisionDataset
 from foresolve.losses.base import Loss
+from foresolve.models.trees import target_unit
 
 LOOKS = 25  # times that a stage is validated
 BATCH = 256  # instances whose gradients are worked out at once
@@ -35,7 +36,7 @@ class Rounds:
     Attributes
     ----------
     train, valid: with the best decisions where they are used.
-    rows, valid_rows: the tables, `(R, d)`.
+    rows, valid_rows: the tables, `(R, d)`, in `units` `(d,)`.
     targets: `(R, o)`, transformed.
     restored: from scores to parameters, differentiable.
     bounds: between which parameters are put.
@@ -48,6 +49,7 @@ class Rounds:
     valid: DecisionDataset | None
     rows: np.ndarray
     valid_rows: np.ndarray | None
+    units: np.ndarray
     targets: np.ndarray
     weights: np.ndarray | None
     restored: Callable[[Tensor], Tensor]
@@ -69,14 +71,14 @@ class Rounds:
 
     def grow(self, stage: Stage) -> None:
         """Add the trees of a stage; with validation data, as many as are best there, those before it included."""
-        unit, scale = np.ones_like(self.offset), 1.0
-        if stage.loss is not None:
-            unit = _spread(self.targets - self.scores)
+        lacking, scale = self.targets - self.scores, 1.0
+        unit = np.full_like(self.offset, target_unit(lacking)) if stage.loss is None else _spread(lacking)
         every = max(1, self.count // LOOKS)
         kept, best = len(self.trees), self._look()
         for number in range(self.count):
             drawn = self._drawn()
-            steps = self._steps(stage, drawn, number / max(1, self.count - 1)) * unit
+            steps = self._steps(stage, drawn, number / max(1, self.count - 1))
+            steps = steps / unit if stage.loss is None else steps * unit
             if number == 0 and stage.loss is not None:
                 scale = float(np.sqrt(np.square(steps).mean()))
             if stage.loss is not None and (scale == 0 or not steps.any()):

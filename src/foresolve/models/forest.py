@@ -17,7 +17,9 @@ from foresolve._base.extras import need
 from foresolve._base.randomness import Seed
 from foresolve.models.cross_validation import leaf_sizes, out_of_bag_error
 from foresolve.models.targets import Transform
-from foresolve.models.trees import TreeEnsemble, leaf_values, seed_number
+from foresolve.models.trees import TreeEnsemble, column_units, in_units, leaf_values, seed_number, target_unit
+
+ABSOLUTE = {"min_impurity_decrease", "ccp_alpha"}  # options in squared units of the outputs
 
 
 class RandomForest(TreeEnsemble):
@@ -94,21 +96,30 @@ class RandomForest(TreeEnsemble):
         return torch.from_numpy(np.random.default_rng(seed).choice(count, most, replace=False))
 
     def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:
-        x, y = rows.float().cpu().numpy(), outputs.cpu().numpy()  # as scikit-learn calls them, and wants them
+        columns, y = column_units(rows), outputs.cpu().numpy()  # x and y as scikit-learn calls them
+        x = in_units(rows, columns)
         parts = [y] if self._config["multi_output"] else [y[:, i : i + 1] for i in range(y.shape[1])]
-        forests = self._grown(x, parts)
-        leaves = (_leaves(forest, target, x, y) for (forest, target), y in zip(forests, parts, strict=True))
+        # What the caller's own thresholds of impurity mean is the caller's to say.
+        own = ABSOLUTE.intersection(self._config["options"])
+        units = [1.0 if own else target_unit(part) for part in parts]
+        parts = [part / unit for part, unit in zip(parts, units, strict=True)]
+        forests = self._grown(x, parts, units)
+        leaves = (
+            (values * unit for values in _leaves(forest, target, x, y))
+            for (forest, target), y, unit in zip(forests, parts, units, strict=True)
+        )
         trees = [tree.tree_ for forest, _ in forests for tree in forest.estimators_]
-        self._take(trees, chain.from_iterable(leaves), parts[0].shape[1], len(parts), rows.device)
+        self._take(trees, chain.from_iterable(leaves), parts[0].shape[1], len(parts), columns, rows.device)
 
-    def _grown(self, x: np.ndarray, parts: list[np.ndarray]) -> list[tuple[Any, np.ndarray]]:
+    def _grown(self, x: np.ndarray, parts: list[np.ndarray], units: list[float]) -> list[tuple[Any, np.ndarray]]:
         """A forest for each part of the outputs, and what it was grown on; with leaves of the best size."""
         if self._config["leaf"] != "cv":
             return [self._grow(x, y, self._config["leaf"]) for y in parts]
         best, least = [], math.inf
         for leaf in leaf_sizes(len(x)):
             forests = [self._grow(x, y, leaf) for y in parts]
-            error = sum(out_of_bag_error(forest, x, target) for forest, target in forests)
+            shares = [(unit / max(units)) ** 2 for unit in units]
+            error = sum(s * out_of_bag_error(forest, x, target) for (forest, target), s in zip(forests, shares))
             if not best or error < least:
                 best, least, self.chosen = forests, error, leaf
         return best

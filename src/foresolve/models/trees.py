@@ -16,6 +16,9 @@ from foresolve.models.table import TableBaseline
 
 WALKERS = 2**18  # rows times trees at once: their positions are a few megabytes
 STILL_WALKING = 0.75  # below this share, those who have arrived are left out
+# scikit-learn takes features that differ by less than 1e-7 for equal, and nodes whose variance is below 2e-16 for pure,
+# whatever their units. In columns that spread over 2^20 single precision tells no more apart; targets spread over 1.
+WIDE = 20
 
 
 class TreeEnsemble(TableBaseline):
@@ -35,15 +38,20 @@ class TreeEnsemble(TableBaseline):
     value: Tensor  # (leaves, outputs of an ensemble)
 
     def _take(
-        self, trees: list[Any], leaves: Iterable[np.ndarray], width: int, ensembles: int, device: torch.device
-    ) -> None:
-        """Keep trees of scikit-learn, one ensemble after the other; `leaves` are their outputs, `(L, width)` each."""
+        self, trees: list[Any], leaves: Iterable[np.ndarray], width: int, ensembles: int, units: np.ndarray,
+        device: torch.device,
+    ) -> None:  # fmt: skip
+        """Keep trees of scikit-learn, one ensemble after the other; `leaves` are their outputs, `(L, width)` each.
+
+        `units` `(d,)` are those of the features that they were grown on (`column_units`).
+        """
         value, filled = np.empty((sum(tree.n_leaves for tree in trees), width)), 0
         for outputs in leaves:  # no second copy: 200 MB for 500 outputs
             value[filled : filled + len(outputs)] = outputs
             filled += len(outputs)
         nodes = numbered(trees) | {"value": value}
         nodes["roots"] = nodes["roots"].reshape(ensembles, -1)
+        nodes["threshold"] = nodes["threshold"] * units[nodes["feature"]]
         for name, array in nodes.items():
             setattr(self, name, torch.from_numpy(np.ascontiguousarray(array)).to(device))
 
@@ -92,6 +100,31 @@ class TreeEnsemble(TableBaseline):
         )  # children come after their parents: no walk goes round in circles
         if not sound:
             raise ForesolveError(f"the nodes of {type(self).__name__} do not make trees")
+
+
+def column_units(rows: Tensor) -> np.ndarray:
+    """Powers of two `(d,)`, in which columns spread over at least 2^20; 1 for those that do, and for constant ones."""
+    numbers = rows.detach().float().cpu().numpy()
+    spread = np.ptp(numbers, 0) if len(numbers) else np.zeros(numbers.shape[1])
+    units = np.ldexp(1.0, np.minimum(np.frexp(spread)[1] - 1 - WIDE, 0))
+    return np.where(spread > 0, units, 1.0)
+
+
+def in_units(rows: Tensor, units: np.ndarray) -> np.ndarray:
+    """Features in single precision, as scikit-learn grows and walks trees; units round nothing."""
+    with np.errstate(over="ignore"):
+        numbers = np.ldexp(rows.detach().float().cpu().numpy(), 1 - np.frexp(units)[1])
+    largest = np.finfo(np.float32).max
+    return np.clip(numbers, -largest, largest, out=numbers)
+
+
+def target_unit(targets: np.ndarray) -> float:
+    """The power of two next to the largest standard deviation of columns `(R, o)`; 1 where all are constant."""
+    size = float(np.abs(targets - targets.mean(0)).max(initial=0.0))
+    if not 0 < size < np.inf:
+        return 1.0
+    spread = float((targets / size).std(0).max())
+    return float(np.ldexp(1.0, int(np.frexp(spread * size)[1]) - 1))
 
 
 def numbered(trees: list[Any]) -> dict[str, np.ndarray]:
