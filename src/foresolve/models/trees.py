@@ -49,7 +49,7 @@ class TreeEnsemble(TableBaseline):
         for outputs in leaves:  # no second copy: 200 MB for 500 outputs
             value[filled : filled + len(outputs)] = outputs
             filled += len(outputs)
-        nodes = numbered(trees) | {"value": value}
+        nodes: dict[str, np.ndarray] = numbered(trees) | {"value": value}
         nodes["roots"] = nodes["roots"].reshape(ensembles, -1)
         nodes["threshold"] = nodes["threshold"] * units[nodes["feature"]]
         for name, array in nodes.items():
