@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -29,6 +30,32 @@ def test_false_alarms_are_rare(sizes: tuple[int, int]) -> None:
         regrets = [rng.exponential(size=(n, 1)) * (rng.random((n, 1)) < 0.4) for n in sizes]
         alarms["regret"] += regret_shift(*map(Moments.of, regrets)).drifted
     assert max(alarms.values()) <= 8, alarms
+
+
+@pytest.mark.parametrize(
+    "regret",
+    [
+        lambda rng, n: rng.lognormal(0, 1.5, (n, 1)),
+        lambda rng, n: rng.exponential(size=(n, 1)) * (rng.random((n, 1)) < 0.1),
+        lambda rng, n: rng.exponential(size=(n, 1)) * (rng.random((n, 1)) < 0.02),
+    ],
+    ids=["lognormal", "one in ten", "one in fifty"],
+)
+def test_a_few_held_out_without_the_rare_regrets_raise_no_alarm(
+    regret: Callable[[np.random.Generator, int], np.ndarray],
+) -> None:
+    rng = np.random.default_rng(0)
+    for now in (100, 500):
+        alarms = sum(regret_shift(*(Moments.of(regret(rng, n)) for n in (30, now))).drifted for _ in range(200))
+        assert alarms <= 8
+
+
+@pytest.mark.parametrize("sizes", [(30, 500), (500, 500)])
+def test_regret_four_times_as_large_is_found(sizes: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        before, now = (Moments.of(rng.exponential(size=(n, 1)) * factor) for n, factor in zip(sizes, (1, 4)))
+        assert regret_shift(before, now).drifted
 
 
 def test_days_in_a_row_count_for_fewer() -> None:

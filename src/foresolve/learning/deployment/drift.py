@@ -10,7 +10,9 @@ as in an autoregressive series of first order.
   :math:`D = \max_t |F_1(t) - F_0(t)|`, at the 21 quantiles of training. By chance alone it exceeds
   :math:`\sqrt{-\ln(\alpha/2)/2} \sqrt{1/n_0 + 1/n_1}` with a probability of about :math:`\alpha` at most, whatever the
   distribution: a test of means would not hold its level for skewed errors and many parameters.
-- The regret by its mean, in Welch's t test, one-sided: with a long tail to the right, that is on the safe side.
+- The regret by its mean, in Welch's t test, one-sided. Regret has a long tail to the right, and few instances at
+  training may have none of it: then their mean is too small, and so is its error. So the standard deviation at training
+  counts as at least that of now, which it is where nothing has changed.
 """
 
 from __future__ import annotations
@@ -86,7 +88,8 @@ def regret_shift(training: Moments, now: Moments) -> Shift:
     before, after = float(training.mean[0]), float(now.mean[0])
     deviation = float(training.deviation[0])
     sizes = float(training.independent[0]), float(now.independent[0])
-    spread = math.sqrt(deviation**2 / sizes[0] + float(now.deviation[0]) ** 2 / sizes[1])
+    lately = float(now.deviation[0])
+    spread = math.sqrt(max(deviation, lately) ** 2 / sizes[0] + lately**2 / sizes[1])
     unit = deviation or spread or max(abs(before), abs(after)) or 1.0
     freedom = max(min(sizes) - 1, 1.0)
     quantile = float(importlib.import_module("scipy.stats").t.isf(LEVEL / FAMILIES, freedom))
