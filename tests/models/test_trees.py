@@ -96,3 +96,20 @@ def test_units_round_nothing() -> None:
     assert np.isfinite(in_units(torch.full((1, 4), 3e38), units)).all()
     assert target_unit(np.array([[1.0, 8.0], [1.0, 16.0]])) == 4.0
     assert target_unit(np.ones((3, 1))) == target_unit(np.zeros((1, 2))) == 1.0
+
+
+def test_one_constant_output_leaves_the_others_in_their_unit() -> None:
+    pytest.importorskip("sklearn")
+    data = top_k_data(60)
+    theta = data.theta * 2.0**-30
+    theta[:, 0] = 1.0
+    predictions = RandomForest(trees=5).fit(DecisionDataset(data.features, theta, data.problem))(data.features)
+    assert float(predictions[:, 1:].std(0).min()) > 0
+
+
+def test_outputs_far_from_zero_are_as_good() -> None:
+    pytest.importorskip("sklearn")
+    data = top_k_data(60)
+    far = DecisionDataset(data.features.double(), data.theta.double() + 2.0**33, data.problem)
+    usual = RandomForest(trees=5).fit(data)(data.features).double()
+    torch.testing.assert_close(RandomForest(trees=5).fit(far)(far.features) - 2.0**33, usual, rtol=1e-4, atol=1e-4)

@@ -23,6 +23,7 @@ from foresolve.learning.metrics import distance, ranges, squared_error
 from foresolve.learning.options import Options
 from foresolve.learning.prediction import inference, predict
 from foresolve.learning.resuming import check_form
+from foresolve.learning.small_gradients import suit_eps
 from foresolve.losses.base import Loss
 
 
@@ -49,6 +50,7 @@ class Trainer:
         self.valid_mse: float | None = None  # of predictions, when last validated
         self._unit: Tensor | None = None  # of the validation decisions' entries
         self._mean_weight = _mean_weight(train)
+        self._unsuited = options.optimizer is None  # `eps` of Adam, until gradients are seen
         self.annealed: dict[str, Any] = {}
         self._holders = {name: holders(loss, name) for name in options.schedules}
 
@@ -99,6 +101,8 @@ class Trainer:
             raise ForesolveError(f"the gradient is not finite in {place}. {_REMEDY}")
         if self.options.clip is not None:
             nn.utils.clip_grad_norm_(parameters, self.options.clip)
+        if self._unsuited and gradients:
+            self._unsuited = not suit_eps(self.optimizer, gradients)
         with keeping_positive(self._learned_gammas):
             self.optimizer.step()
         return total, len(losses)

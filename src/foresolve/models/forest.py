@@ -17,7 +17,15 @@ from foresolve._base.extras import need
 from foresolve._base.randomness import Seed
 from foresolve.models.cross_validation import leaf_sizes, out_of_bag_error
 from foresolve.models.targets import Transform
-from foresolve.models.trees import TreeEnsemble, column_units, in_units, leaf_values, seed_number, target_unit
+from foresolve.models.trees import (
+    TreeEnsemble,
+    column_units,
+    far_centers,
+    in_units,
+    leaf_values,
+    seed_number,
+    target_unit,
+)
 
 ABSOLUTE = {"min_impurity_decrease", "ccp_alpha"}  # options in squared units of the outputs
 
@@ -101,12 +109,12 @@ class RandomForest(TreeEnsemble):
         parts = [y] if self._config["multi_output"] else [y[:, i : i + 1] for i in range(y.shape[1])]
         # What the caller's own thresholds of impurity mean is the caller's to say.
         own = ABSOLUTE.intersection(self._config["options"])
-        units = [1.0 if own else target_unit(part) for part in parts]
-        parts = [part / unit for part, unit in zip(parts, units, strict=True)]
+        units, centers = [1.0 if own else target_unit(part) for part in parts], [far_centers(part) for part in parts]
+        parts = [(part - center) / unit for part, center, unit in zip(parts, centers, units, strict=True)]
         forests = self._grown(x, parts, units)
         leaves = (
-            (values * unit for values in _leaves(forest, target, x, y))
-            for (forest, target), y, unit in zip(forests, parts, units, strict=True)
+            (values * unit + center for values in _leaves(forest, target, x, y))
+            for (forest, target), y, unit, center in zip(forests, parts, units, centers, strict=True)
         )
         trees = [tree.tree_ for forest, _ in forests for tree in forest.estimators_]
         self._take(trees, chain.from_iterable(leaves), parts[0].shape[1], len(parts), columns, rows.device)

@@ -15,6 +15,7 @@ from foresolve.errors import ForesolveError
 from foresolve.models.table import TableBaseline
 
 WALKERS = 2**18  # rows times trees at once: their positions are a few megabytes
+FAR = 1e4  # times the range of a column
 STILL_WALKING = 0.75  # below this share, those who have arrived are left out
 # scikit-learn takes features that differ by less than 1e-7 for equal, and nodes whose variance is below 2e-16 for pure,
 # whatever their units. In columns that spread over 2^20 single precision tells no more apart; targets spread over 1.
@@ -125,6 +126,15 @@ def target_unit(targets: np.ndarray) -> float:
         return 1.0
     spread = float((targets / size).std(0).max())
     return float(np.ldexp(1.0, int(np.frexp(spread * size)[1]) - 1))
+
+
+def far_centers(targets: np.ndarray) -> np.ndarray:
+    """A number of each column that is far from 0 beside its range, 0 of others: of squares only rounding would be left.
+
+    >>> far_centers(np.array([[1e9, 0.5], [1e9 + 2.0, 1.5]]))
+    array([1.e+09, 0.e+00])
+    """
+    return np.where(np.abs(targets[0]) > FAR * np.ptp(targets, axis=0), targets[0], 0.0)
 
 
 def numbered(trees: list[Any]) -> dict[str, np.ndarray]:
