@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data import DecisionDataset
+from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.study.contrast import Contrast, contrast
 from learning.instances import top_k_data
-
-SIGNS = {"same": 1.0, "opposite": -1.0}
 
 
 def reports(*noise: float) -> dict[str, object]:
@@ -55,18 +53,34 @@ def test_blocks_are_the_units() -> None:
     assert "in 8 blocks of 7" in str(rows)
 
 
-def test_instances_without_weight_are_no_units() -> None:
-    data = top_k_data(60)
-    data = DecisionDataset(data.features, data.theta, data.problem, weights=(torch.arange(60) < 10).float())
-    seen = {name: evaluate(lambda a, s=s: s * data.theta[: len(a)], data, bootstrap=0) for name, s in SIGNS.items()}
-    roles = {"same": "reference", "opposite": "decision-focused"}
-    rows = contrast(seen, roles, "same", lambda value: value, block=None, confidence=0.95, seed=0)
-    assert (rows.instances, rows.units) == (60, 10)
-
-
 def test_what_it_shows() -> None:
     rows = compared()
     json.dumps(rows.to_dict(), allow_nan=False)
     pytest.importorskip("pandas")
     assert list(rows.to_frame().columns)[:3] == ["role", "value", "regret"]
     assert [row.name for row in rows] == list(rows.to_frame().index)
+
+
+def test_differences_are_seen_beside_large_values() -> None:
+    """In double precision, a common part of all parameters hides nothing."""
+    data = top_k_data(60)
+    far = DecisionDataset(data.features, data.theta.double() + 1e9, data.problem)
+    draw = torch.randn(60, 5, generator=torch.Generator().manual_seed(0))
+    guesses = {"good": data.theta, "bad": data.theta + draw}
+    seen = {name: evaluate(lambda a, g=guess: g[: len(a)], far, bootstrap=0) for name, guess in guesses.items()}
+    roles = {"good": "decision-focused", "bad": "reference"}
+    options = {"block": None, "confidence": 0.95, "seed": 0}
+    rows = contrast(seen, roles, "bad", lambda value: value, **options, dtype=torch.float64)  # type: ignore[arg-type]
+    assert rows["good"].difference == pytest.approx(-rows["bad"].regret, rel=1e-4)
+    assert rows["bad"].regret > 0
+    rows = contrast(seen, roles, "bad", lambda value: value, **options, dtype=torch.float32)  # type: ignore[arg-type]
+    assert rows["good"].difference == 0  # in single precision these values are the same
+
+
+def test_units_are_instances_with_a_weight() -> None:
+    data = top_k_data(60)
+    weighted = DecisionDataset(data.features, data.theta, data.problem, weights=torch.arange(60) < 8)
+    seen = {name: evaluate(lambda a: data.theta[: len(a)], weighted, bootstrap=0) for name in ("a", "b")}
+    roles = {"a": "decision-focused", "b": "reference"}
+    for block, units in ((None, 8), (5, 2)):
+        assert contrast(seen, roles, "b", float, block=block, confidence=0.95, seed=0).units == units

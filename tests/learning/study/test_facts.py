@@ -44,3 +44,10 @@ def test_networks_fit_the_layout(kind: str, hidden: tuple[int, ...]) -> None:
     network = facts.network(data, hidden, 0)
     assert network(data.features.float() if kind == "item" else data.features).shape == data.theta.shape
     assert isinstance(network, PairModel) == (kind == "pair")
+
+
+def test_parameters_far_from_zero_are_told() -> None:
+    data = paths()
+    assert not Facts.of(data).far
+    assert Facts.of(DecisionDataset(data.features, data.theta.double() + 1e7, data.problem)).far
+    assert not Facts.of(DecisionDataset(data.features, torch.ones_like(data.theta), data.problem)).far

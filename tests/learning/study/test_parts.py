@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import foresolve
 from foresolve.data.dataset import DecisionDataset
@@ -24,9 +25,30 @@ def test_given_parts_have_the_columns_of_training() -> None:
     frame = pandas.DataFrame({"a": np.arange(4.0), "b": np.arange(4.0) + 10})
     theta, problem = np.random.default_rng(0).random((4, 3)), foresolve.TopK(3, 1)
     train = DecisionDataset(frame, theta, problem)
-    other = DecisionDataset(frame[["b", "a"]], theta, problem)
-    parts = Parts.of(None, (), (train, other, other), 0)
+    other, last = DecisionDataset(frame[["b", "a"]], theta, problem), DecisionDataset(frame + 1, theta, problem)
+    parts = Parts.of(None, (), (train, other, last), 0)
     assert parts.valid.features.tolist() == train.features.tolist()
+
+
+def test_test_data_must_be_new() -> None:
+    train, valid, test = paths(100).split(0.6, 0.2, 0.2)
+    for old in (train, valid, train.subset(range(5))):
+        with pytest.raises(InvalidInputError, match="`parts \\(test\\)` must be other instances"):
+            Parts.of(None, (), (train, valid, old), 0)
+    features, theta = torch.cat([test.features, train.features[:3]]), torch.cat([test.theta, train.theta[:3]])
+    parts = Parts.of(None, (), (train, valid, DecisionDataset(features, theta, train.problem)), 0)
+    assert parts.repeated == 3
+    assert Parts.of(None, (), (train, valid, test), 0).repeated == 0
+
+
+def test_parts_have_the_parameters_of_training_in_their_order() -> None:
+    features, theta = np.random.default_rng(0).random((9, 2)), np.random.default_rng(1).random((9, 2))
+    sets = [
+        DecisionDataset(features[rows], theta[rows], foresolve.TopK(2, 1, names=list(names)))
+        for rows, names in ((slice(0, 3), "ab"), (slice(3, 6), "ab"), (slice(6, 9), "ba"))
+    ]
+    with pytest.raises(InvalidInputError, match=r"parts \(test\).*'b' where they have 'a'"):
+        Parts.of(None, (), sets, 0)
 
 
 def test_constraints_that_theta_makes_are_refused() -> None:

@@ -67,10 +67,10 @@ def test_too_little_data() -> None:
 def test_that_many_find_it_in_four_of_five_studies() -> None:
     """Of instances with a spread of 1, and an improvement by which it pays to switch."""
     rng, least = np.random.default_rng(0), 0.5
-    half = float(np.mean([np.diff(mean_difference(rng.normal(size=20)).interval)[0] / 2 for _ in range(200)]))
+    half = float(np.mean([np.diff(mean_difference(rng.normal(size=15)).interval)[0] / 2 for _ in range(200)]))
     text = verdict(row("spo+", 0.0, (-half, half), 1.0, 1.0)).sentence
     times = float(text.partition("takes about ")[2].partition(" ")[0])
-    found = [mean_difference(rng.normal(-least, 1.0, round(20 * times))).p_value < 0.05 for _ in range(300)]
+    found = [mean_difference(rng.normal(-least, 1.0, round(15 * times))).p_value < 0.05 for _ in range(300)]
     assert 0.7 < np.mean(found) < 0.95
 
 

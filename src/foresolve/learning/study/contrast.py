@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from foresolve._base.bootstrap import Block, Interval
 from foresolve._base.extras import need
@@ -17,6 +18,8 @@ from foresolve.learning.blocks import described
 from foresolve.learning.report import Report
 from foresolve.learning.study.inference import holm, mean_difference, unit_sums
 from foresolve.learning.study.study_pictures import draw_contrast
+
+ROUNDINGS, LEAST_ROUNDING = 4, 1e-12  # of a value: times the precision of the parameters, and what solvers leave
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,7 @@ def contrast(
     block: Block,
     confidence: float,
     seed: int,
+    dtype: torch.dtype = torch.float32,
 ) -> Contrast:
     """Compare reports of the same test instances with that of the reference.
 
@@ -127,6 +131,7 @@ def contrast(
     ----------
     signed: `problem.signed`, which turns values to be maximized into the problem's own sense.
     block: what counts as one, as in `evaluate`, checked.
+    dtype: of the true parameters, which says what differences are rounding.
     """
     baseline = reports[reference].instances["regret"]
     weights = reports[reference].instances.get("weight")
@@ -134,7 +139,7 @@ def contrast(
     level = 1 - (1 - confidence) / max(1, len(focused))
     evidence = {
         name: mean_difference(
-            _rounded(report.instances["regret"] - baseline, reports[reference]), weights, block,
+            _rounded(report.instances["regret"] - baseline, reports[reference], dtype), weights, block,
             confidence=level if name in focused else confidence, seed=seed,
         )
         for name, report in reports.items() if name != reference
@@ -156,10 +161,11 @@ def contrast(
     return Contrast(reference, confidence, size, units, described(block, size), tuple(rows))
 
 
-def _rounded(differences: np.ndarray, reference: Report) -> np.ndarray:
-    """Equal decisions differ by nothing, whatever single precision makes of their values."""
+def _rounded(differences: np.ndarray, reference: Report, dtype: torch.dtype) -> np.ndarray:
+    """Equal decisions differ by nothing, whatever the precision of the parameters makes of their values."""
     size = np.abs(reference.instances["optimum"]) + np.abs(reference.instances["regret"])
-    return np.where(np.abs(differences) > 1e-6 * size, differences, 0.0)
+    least = max(LEAST_ROUNDING, ROUNDINGS * torch.finfo(dtype).eps)
+    return np.where(np.abs(differences) > least * size, differences, 0.0)
 
 
 def _cells(row: ContrastRow, itself: bool) -> tuple[str, ...]:

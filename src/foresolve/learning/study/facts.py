@@ -18,6 +18,7 @@ from foresolve.models.pairs import PairModel, pair
 from foresolve.models.table import layout_of
 
 SKEWED = 0.5  # the mean skewness of columns from which on logarithms are tried
+FAR = 1e5  # times its deviation, the size of a parameter that single precision hardly sees vary
 WIDTH = 64  # of the hidden layer that is tried
 
 
@@ -32,6 +33,7 @@ class Facts:
     bounds: between which predictions are put: those of the problem, or from 0 on where no parameter is negative.
     head: of networks.
     hidden: the layers of networks that are tried.
+    far: whether a parameter's deviation is too small beside its size.
     """
 
     layout: str
@@ -39,13 +41,14 @@ class Facts:
     bounds: tuple[float | None, float | None]
     head: Head
     hidden: tuple[tuple[int, ...], ...]
+    far: bool = False
 
     @classmethod
     def of(cls, train: DecisionDataset, head: Any = "auto", hidden: Any = "auto") -> Facts:
         layout, _ = layout_of(train.features, train.theta)
         bounds = _bounds(train)
         positive = is_skewed(train.theta.reshape(len(train), -1)) and bounds[1] is None
-        return cls(layout, positive, bounds, _head(head, train, positive, bounds), _hidden(hidden))
+        return cls(layout, positive, bounds, _head(head, train, positive, bounds), _hidden(hidden), _far(train.theta))
 
     def network(self, train: DecisionDataset, hidden: Sequence[int], seed: int) -> MLP | PairModel:
         """A new network for such data."""
@@ -69,6 +72,11 @@ def is_skewed(theta: Tensor) -> bool:
         return False
     skewness, of_logarithms = _skewness(theta), _skewness(theta.double().log())
     return skewness > SKEWED and abs(of_logarithms) < skewness
+
+
+def _far(theta: Tensor) -> bool:
+    deviation, size = theta.double().std(0, correction=0), theta.double().abs().amax(0)
+    return bool(((deviation > 0) & (size > FAR * deviation)).any())
 
 
 def _skewness(table: Tensor) -> float:

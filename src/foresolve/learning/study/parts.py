@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import zip_longest
 from typing import Any
+
+import numpy as np
+from torch import Tensor
 
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
+from foresolve.data.inputs import map_tables
 from foresolve.learning.features import arranged
 from foresolve.learning.subsets import as_dataset
 
@@ -21,12 +27,14 @@ class Parts:
     Attributes
     ----------
     left_out: how many instances of validation and test data are not scored, because their truth was filled in.
+    repeated: how many test instances have the features and parameters of an instance of training or validation data.
     """
 
     train: DecisionDataset
     valid: DecisionDataset
     test: DecisionDataset
     left_out: int = 0
+    repeated: int = 0
 
     @property
     def incomplete(self) -> int:
@@ -49,14 +57,46 @@ class Parts:
             parts = _given(parts)
         train, valid, test = parts
         scored = [_with_truth(name, part) for name, part in (("valid", valid), ("test", test))]
-        return cls(train, *scored, left_out=len(valid) + len(test) - sum(map(len, scored)))
+        left_out = len(valid) + len(test) - sum(map(len, scored))
+        valid, test = scored
+        return cls(train, valid, test, left_out, len(_repeated(test, train, valid)))
 
 
 def _given(parts: Any) -> tuple[DecisionDataset, ...]:
     if not isinstance(parts, Sequence) or len(parts) != 3:
         raise checks.fail("parts", "three data sets: (train, valid, test)", type(parts).__name__)
     train, *others = (_checked(f"parts ({name})", part) for name, part in zip(NAMES, parts))
-    return train, *(arranged(f"parts ({n})", part, train.feature_names) for n, part in zip(NAMES[1:], others))
+    for name, part in zip(NAMES[1:], others):
+        names, own = train.problem.theta_names, part.problem.theta_names
+        if names is not None and own is not None and tuple(names) != tuple(own):
+            first = next(place for place, pair in enumerate(zip_longest(names, own)) if pair[0] != pair[1])
+            got = f"{own[first]!r} where they have {names[first]!r}" if first < min(len(own), len(names)) else "others"
+            remedy = "Make all parts with the same problem"
+            raise checks.fail(f"parts ({name})", "of the parameters of training, in their order", got, remedy)
+    valid, test = (arranged(f"parts ({n})", part, train.feature_names) for n, part in zip(NAMES[1:], others))
+    for name, part in (("train", train), ("valid", valid)):
+        if len(_repeated(test, part)) == len(test):
+            remedy = "Test data must be new: `train, valid, test = data.split(0.6, 0.2, 0.2)`"
+            raise checks.fail("parts (test)", "other instances than those of the other parts", f"{name} data", remedy)
+    return train, valid, test
+
+
+def _repeated(data: DecisionDataset, *others: DecisionDataset) -> list[int]:
+    """Positions of the instances whose features and parameters another data set has too."""
+    known = {row for other in others for row in _rows(other)}
+    return [place for place, row in enumerate(_rows(data)) if row in known]
+
+
+def _rows(data: DecisionDataset) -> list[bytes]:
+    """A digest of each instance's features and parameters."""
+    tables: list[np.ndarray] = []
+    for table in (data.features, data.theta):
+        map_tables(lambda part: tables.append(_flat(part)), table)
+    return [blake2b(row.tobytes(), digest_size=16).digest() for row in np.concatenate(tables, 1)]
+
+
+def _flat(table: Tensor) -> np.ndarray:
+    return table.detach().cpu().double().numpy().reshape(len(table), -1)
 
 
 def _checked(name: str, data: Any) -> DecisionDataset:

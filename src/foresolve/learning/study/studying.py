@@ -23,7 +23,7 @@ from foresolve.learning.study.budget import TREES, plan_for
 from foresolve.learning.study.catalog import focused, two_stage
 from foresolve.learning.study.contrast import Contrast, contrast
 from foresolve.learning.study.dates import study_block
-from foresolve.learning.study.facts import Facts
+from foresolve.learning.study.facts import FAR, Facts
 from foresolve.learning.study.folder import Store
 from foresolve.learning.study.inference import mean_difference
 from foresolve.learning.study.methods import Context, Method, quiet
@@ -193,7 +193,8 @@ def _answered(
     reports = {name: report.resampled(block, seed=question.seed) for name, report in reports.items()}
     problem, roles = question.parts.train.problem, {method.name: method.role for method in best}
     signed = (lambda value: value) if problem.sense == "max" else (lambda value: -value)
-    comparison = contrast(reports, roles, reference, signed, block=block, confidence=confidence, seed=question.seed)
+    comparison = contrast(reports, roles, reference, signed, block=block, confidence=confidence, seed=question.seed,
+                          dtype=question.parts.test.theta.dtype)  # fmt: skip
     verdict = judge(comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense)
     assert store.plan is not None
     warnings = (*store.plan.notes, *_cautions(comparison, question, reports))
@@ -222,6 +223,14 @@ def _cautions(comparison: Contrast, question: _Question, reports: Any) -> list[s
         what = comparison.blocks or f"{comparison.units} test instances"
         remedy = f"at least {LEAST_UNITS} are needed; use more data, or a larger test share"
         cautions.append(f"{what} are too few for any claim: {remedy}")
+    if question.facts.far:
+        cautions.append(
+            f"parameters are more than {FAR:,.0f} times as large as their deviations, which networks, in single "
+            "precision, hardly see: subtract what is common to all"
+        )
+    if question.parts.repeated:
+        count = f"{question.parts.repeated} of {comparison.instances} test instances"
+        cautions.append(f"{count} have the features and parameters of other instances that models were trained on")
     if question.parts.left_out:
         cautions.append(f"{question.parts.left_out} instances whose truth was filled in are not scored")
     if question.parts.incomplete:

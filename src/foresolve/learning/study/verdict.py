@@ -135,7 +135,7 @@ class _Words:
         return f"; {row.name} may yet {verb} " + (f"up to {self.amount(end)}" if math.isfinite(end) else "something")
 
     def too_little(self, comparison: Contrast, least: float, left: list[ContrastRow]) -> str:
-        counted = comparison.blocks or f"{comparison.instances} test instances"
+        counted = comparison.blocks or f"{comparison.units} test instances"
         text = f"Too little data to say whether training on decisions pays: on {counted}, {self.change}"
         if left and self.row not in left:
             text += self._hope(left[0])
