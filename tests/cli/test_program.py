@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from cli.calls import document, invoke, process, refused
 from foresolve._base.log import log
+from foresolve.cli import build
 from foresolve.cli.program import told
 from foresolve.errors import ForesolveError
 from foresolve.projects import init
@@ -105,6 +109,22 @@ def test_ctrl_c_while_deciding(sample: Path, run: Path, tmp_path: Path) -> None:
 
 def test_json_is_one_document(run: Path) -> None:
     assert document("report", run)[0]["run"] == str(run)
+
+
+@pytest.mark.parametrize("charset", ["ascii", "utf-8"])
+def test_what_stdout_cannot_print_is_escaped(run: Path, tmp_path: Path, charset: str) -> None:
+    folder = tmp_path / "Z\u00fcrich \udcff"
+    try:
+        shutil.copytree(run, folder)
+    except (OSError, UnicodeError):
+        pytest.skip("names of files are text here")
+    shown = str(folder).encode(charset, "backslashreplace").decode(charset)
+    runner = CliRunner(charset=charset)
+    for form in ([], ["--csv"], ["--markdown"], ["--json"]):
+        result = runner.invoke(build(), ["report", str(folder), *form])
+        assert result.exit_code == 0, result.output
+        assert form == ["--json"] or shown.rpartition("/")[2] in result.stdout
+    assert json.loads(result.stdout)[0]["run"] == str(folder)
 
 
 def test_quiet_told_and_traced(tmp_path: Path) -> None:

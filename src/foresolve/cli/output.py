@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,14 @@ def console() -> "Console":
 
 
 def print_json(document: Any) -> None:
-    """One document, and nothing else on stdout."""
-    print(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
+    """One document, and nothing else on stdout; in ASCII where that cannot print it otherwise."""
+    plain = _plain(document)
+    text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(plain, indent=2, allow_nan=False)
+    print(text)
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 0: done. 1: the work failed. 2: the call, or the `foresolve.toml` it names, was wrong. 130: stopped by Ctrl-C.
 """
 
+import io
 import logging
 import os
 import sys
@@ -51,6 +52,20 @@ def _logging(level: int) -> Iterator[None]:
         log.setLevel(before)
 
 
+@contextmanager
+def _printable() -> Iterator[None]:
+    """What the encoding of stdout lacks (names of files that are no text, letters where it is ASCII) is escaped."""
+    stream, before = sys.stdout, getattr(sys.stdout, "errors", None)
+    if before != "strict" or not isinstance(stream, io.TextIOWrapper):
+        yield
+        return
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        stream.reconfigure(errors=before)
+
+
 def program_class() -> type:
     """The class of the group of all commands; typer is imported here."""
     import typer
@@ -70,7 +85,7 @@ def program_class() -> type:
             # The option may stand before or behind the command.
             verbose = min(sum(_VERBOSE.get(word, 0) for word in words), 2)
             words = [word for word in words if word not in _VERBOSE]
-            with warnings.catch_warnings(), _logging(_LEVELS[verbose]):
+            with warnings.catch_warnings(), _logging(_LEVELS[verbose]), _printable():
                 warnings.showwarning = _show_warning
                 try:
                     status = super().main(words, *more, standalone_mode=False, **extra)
