@@ -109,3 +109,10 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "foresolve.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SettingsError, match="no text in UTF-8"):
         Settings.read(tmp_path)
+
+
+def test_keys_of_many_parts(tmp_path: Path) -> None:
+    for key in (".".join(["a"] * 100_000), " . ".join(['"b c"', "'d'"] * 1000), "x = {" + "a." * 50 + "b"):
+        with pytest.raises(SettingsError, match=r"line 3: a key of more than 20 parts"):
+            Settings.parse(f"# a.b\n\n{key} = 1\n", tmp_path / PATH)
+    Settings.parse(GOOD + "# " + "a, " * 50 + "1.5 " * 50, tmp_path / PATH, files=False)

@@ -39,7 +39,7 @@ class Locations:
 def _entries(text: str) -> Iterator[tuple[Path, int]]:
     """Every table header and every key with its line, in the order of the file."""
     table: Path = ()
-    position = 0
+    position, line, counted = 0, 1, 0
     while position < len(text):
         character = text[position]
         if character in " \t\n\r":
@@ -47,12 +47,12 @@ def _entries(text: str) -> Iterator[tuple[Path, int]]:
         elif character == "#":
             position = _line_end(text, position)
         elif character == "[":
-            line = text.count("\n", 0, position) + 1
+            line, counted = line + text.count("\n", counted, position), position
             table, position = _dotted(text, position + (2 if text.startswith("[[", position) else 1))
             position = _line_end(text, position)
             yield table, line
         else:
-            line = text.count("\n", 0, position) + 1
+            line, counted = line + text.count("\n", counted, position), position
             key, position = _dotted(text, position)
             yield (*table, *key), line
             position = _value_end(text, text.index("=", position) + 1)

@@ -16,6 +16,8 @@ from foresolve.projects.schema import SECTIONS, SETTINGS, Setting, settings_of
 
 NAME = "foresolve.toml"
 MOST_BYTES = 2**22
+# The parser's time grows with the square of the parts of a key, which here has at most three.
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){20}""")
 _AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -55,6 +57,9 @@ class Settings:
     @classmethod
     def parse(cls, text: str, path: Path, *, files: bool = True) -> Settings:
         """The settings in a text; `path` is for messages, and files are sought beside it."""
+        if (long := _LONG_KEY.search(text)) is not None:
+            line = text.count("\n", 0, long.start()) + 1
+            raise SettingsError(f"{path}, line {line}: a key of more than 20 parts")
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
