@@ -71,3 +71,10 @@ def test_a_small_file_with_endless_text_is_refused(tmp_path: Path, monkeypatch: 
     path.write_bytes(gzip.compress(bytes(5000)))
     with pytest.raises(InvalidInputError, match="decompressed, it has more than 1,000 bytes"):
         read_source(path)
+
+
+def test_long_words_are_shortened() -> None:
+    message = str(Source("a.lp", ("x" * 10_000,)).broken(1, f"{'y' * 10_000!r} is no name"))
+    assert len(message) < 700
+    assert message.startswith("`path` must be a sound model file; got 'a.lp', line 1: 'yyy")
+    assert "yyy' is no name, in 'xxx" in message

@@ -29,7 +29,7 @@ class Source:
         """The error for a line, as a user's editor counts it; the caller raises it."""
         text = " ".join(self.lines[line - 1].split()) if 0 < line <= len(self.lines) else ""
         return checks.fail(
-            "path", "a sound model file", f"{self.path!r}, line {line}: {what}, in {text!r:.90}",
+            "path", "a sound model file", f"{self.path!r}, line {line}: {_clipped(what)}, in {text!r:.90}",
             remedy or "Correct the line, or write the file again with the tool that made it",
         )  # fmt: skip
 
@@ -42,6 +42,11 @@ class Source:
         elif infinite and INFINITY.fullmatch(text):
             return float(text)
         raise self.broken(line, f"{text!r} is not a {'' if infinite else 'finite '}number ({what})")
+
+
+def _clipped(what: str, most: int = 300) -> str:
+    """What is wrong, whatever the length of the words that it names."""
+    return what if len(what) <= most else f"{what[: most // 2]} ... {what[-most // 2 :]}"
 
 
 def read_source(path: Any) -> Source:
