@@ -25,6 +25,13 @@ def array(content: np.ndarray, allow_pickle: bool = False) -> bytes:
     return target.getvalue()
 
 
+def sides(shape: tuple[int, ...], dtype: str = "<f8") -> bytes:
+    """The header of an array, and no content."""
+    target = io.BytesIO()
+    np.lib.format.write_array_header_1_0(target, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return target.getvalue()
+
+
 def test_arrays_come_back(tmp_path: Path) -> None:
     arrays = {
         "a": np.arange(6.0).reshape(2, 3), "b": np.array("word"), "c": np.zeros((0, 3), dtype=bool),
@@ -42,6 +49,9 @@ def test_claims_are_checked_before_anything_is_made(tmp_path: Path, monkeypatch:
         ("huge", sound.replace(b"(2, 3)", b"(9**9)"), "damaged or no archive"),
         ("large", sound.replace(b"(2, 3), }", b"(2, 9)"), "damaged or no archive"),
         ("longer", sound.replace(b"(2, 3)", b"(9, 9)"), "does not fit its size"),
+        ("wide", sides((0, 10**9)), "does not fit its size"),
+        ("bytes of none", sides((10**15,), "|S0"), "does not fit its size"),
+        ("no bytes at all", sides((10**9, 0), "<U3"), "does not fit its size"),
         ("pickled", array(np.array([{}]), allow_pickle=True), "holds object, not numbers"),
         ("nothing", b"", "damaged or no archive"),
         ("magic", b"\x93NUMPY\x09\x00" + sound[8:], "not known"),

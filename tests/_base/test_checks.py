@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,13 @@ def test_paths_and_functions() -> None:
     assert checks.path("folder", "a/b") == checks.path("folder", Path("a", "b")) == Path("a/b")
     with pytest.raises(InvalidInputError, match="`folder` must be a path, as a string or a `Path`; got None"):
         checks.path("folder", None)
+    for value, message in (
+        ("", "must be a path; got an empty string. The current folder is '.'"),
+        ("a\0b", "must be a path; got 'a\\x00b' (embedded null byte)"),
+        ("a" * 5000, f"must be a path that can be used; got '{'a' * 5000}': File name too long"),
+    ):
+        with pytest.raises(InvalidInputError, match=re.escape(message)):
+            checks.path("folder", value)
     checks.function("rule", print, "rule(x)")
     with pytest.raises(InvalidInputError, match=r"`rule` must be a function `rule\(x\)`; got 'solve'\. Leave it out"):
         checks.function("rule", "solve", "rule(x)", "Leave it out")

@@ -143,3 +143,33 @@ def test_damaged_documents_are_named(tmp_path: Path) -> None:
         files.field({"a": 0.5}, "a", (int, str), path)
     with pytest.raises(ForesolveError, match="names a tensor 'b' that is not there"):
         files.unpack({"__tensor__": "b"}, {}, path)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a device", "folder"])
+def test_nothing_but_a_file_is_replaced_by_one(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "file"
+    if kind == "pipe":
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("there are no pipes here")
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(os.devnull)
+    before = path.lstat()
+    with pytest.raises(ForesolveError, match=rf"file is a {kind.split()[-1]}, not a file\. Choose another path"):
+        files.write_text(path, "x")
+    assert path.lstat() == before
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_links_to_nothing_and_to_themselves_are_replaced(tmp_path: Path) -> None:
+    for name, target in (("lost", "nowhere"), ("loop", "loop")):
+        (tmp_path / name).symlink_to(target)
+        files.write_text(tmp_path / name, name)
+        assert (tmp_path / name).read_text() == name
+
+
+def test_names_that_no_text_can_hold_are_escaped(tmp_path: Path) -> None:
+    name = os.fsdecode(b"run\xff")
+    assert files.write_text(tmp_path / "page", f"<h1>{name}</h1>").read_text() == r"<h1>run\udcff</h1>"

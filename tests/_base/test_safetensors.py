@@ -53,6 +53,7 @@ def entry(shape: Any = (2,), begin: Any = 0, end: Any = 8, dtype: Any = "F32") -
         ({"a": entry((2.0,))}, "does not say how large"),
         ({"a": entry((True, 2))}, "does not say how large"),
         ({"a": entry((10**10,))}, "are not as many as its shape"),
+        ({"a": entry((0, 10**12), 0, 0)}, r"the shape of 'a' cannot be \[0, 1000000000000\]"),
         ({"a": entry((10**10,), 0, 4 * 10**10)}, "say that they have 40,000,000,000 bytes; there are 8"),
         ({"a": entry((1,), 0, 4)}, "say that they have 4 bytes; there are 8"),
         ({"a": entry((1,), 0, 4), "b": entry((1,), 2, 6)}, "'b' do not follow"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from foresolve import ForesolveError
+from foresolve._base import table_files
 from foresolve.data import read_table
 
 
@@ -103,3 +105,19 @@ def test_files_that_are_not_there_or_not_known(tmp_path: Path) -> None:
         read_table(write(tmp_path, "{}", "a.json"))
     with pytest.raises(ForesolveError, match="cannot be read"):
         read_table(write(tmp_path, "junk", "a.parquet"))
+
+
+def test_tables_of_too_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame(np.ones((2, 9)), columns=[f'"{j},{j}"' for j in range(9)])
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    np.savez(tmp_path / "a.npz", x=frame.to_numpy()[:, :8], y=frame.to_numpy()[:, 8])
+    if importlib.util.find_spec("pyarrow"):
+        frame.to_parquet(tmp_path / "a.parquet")
+        frame.to_feather(tmp_path / "a.arrow")
+    paths = list(tmp_path.iterdir())
+    monkeypatch.setattr(table_files, "MOST_COLUMNS", 9)
+    assert all(read_table(path).shape == (2, 9) for path in paths)
+    monkeypatch.setattr(table_files, "MOST_COLUMNS", 8)
+    for path in paths:
+        with pytest.raises(ForesolveError, match=rf"{path.name} has 9 columns; tables of at most 8 are read"):
+            read_table(path)

@@ -48,7 +48,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
         if dtype.hasobject or dtype.kind not in "fiubUSMm":
             raise ValueError(f"{entry.filename!r} holds {dtype}, not numbers, text or times")
         claimed = math.prod(shape) * dtype.itemsize
-        if min(shape, default=0) < 0 or stream.tell() + claimed != entry.file_size:
+        if not reading.plausible(shape, dtype.itemsize) or stream.tell() + claimed != entry.file_size:
             raise ValueError(
                 f"{entry.filename!r} says that its shape is {str(shape)[:60]}, which does not fit its size"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import math
 import os
 import sys
@@ -238,9 +239,20 @@ def did_you_mean(value: Any, options: Iterable[Any], *, code: bool = False) -> s
 
 
 def path(name: str, value: Any, what: str = "a path") -> Path:
-    """A path, given as text or as a `Path`."""
+    """A path, given as text or as a `Path`, that the system can look at; whether something is there is left open."""
     if not isinstance(value, str | os.PathLike):
         raise fail(name, f"{what}, as a string or a `Path`", _shown(value))
+    if value == "":
+        raise fail(name, what, "an empty string", "The current folder is '.'")
+    try:
+        os.stat(value)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except ValueError as error:
+        raise fail(name, what, f"{str(value)!r} ({error})") from error
+    except OSError as error:
+        if error.errno != errno.ELOOP:  # a link to itself can be replaced
+            raise fail(name, f"{what} that can be used", f"{str(value)!r}: {error.strerror}") from error
     return Path(value)
 
 

@@ -28,9 +28,11 @@ _TENSOR, _TUPLE, _PAIRS, _COUNTER = "__tensor__", "__tuple__", "__pairs__", "__c
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of `path`, whole, at the end; the one before stays if anything fails.
 
-    Its permissions are those of the file that it replaces, or of any new file. Errors of the disk name `path`.
+    Its permissions are those of the file that it replaces, or of any new file. Errors of the disk name `path`. A device
+    or a pipe is refused: the name would be a file's from then on.
     """
     with storage_errors(path):
+        reading.check_replaceable(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary, opened = leftovers.begin(path)
     try:
@@ -57,8 +59,8 @@ def write_bytes(path: Path, content: bytes) -> Path:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Text in UTF-8, written as by `write_bytes`."""
-    return write_bytes(path, text.encode())
+    """Text in UTF-8, written as by `write_bytes`; what that cannot hold (file names that are no text) is escaped."""
+    return write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def sha256(path: Path) -> str:

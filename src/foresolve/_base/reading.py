@@ -8,12 +8,13 @@ disk (a sparse file) is refused, and so is text that grows beyond reason when it
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +24,7 @@ MOST_DOCUMENT = 64 * 2**20  # bytes of a description
 MOST_TEXT = 2**32  # bytes of a text that is read whole
 MOST_TENSORS = 2**35
 MOST_TABLE = 2**40  # tables may be larger than memory: they are read in pieces
+MOST_EMPTY = 2**22  # of a side of a table without a byte: nothing but this limit tells that it is none
 LARGE, HOLLOW = 2**28, 64  # from so many bytes on, a share of 1 / HOLLOW must be on the disk (file systems compress)
 UNPACKED, GROWTH = 2**28, 100  # what compressed content may come to: so many bytes, and so many times its size
 _KINDS = {
@@ -56,6 +58,19 @@ def check_file(path: Path, most: int = MOST_TENSORS) -> None:
     """Refuse what `opened` refuses, for libraries that open files themselves."""
     with opened(path, most):
         pass
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse to put a file in the place of a folder, a device, a pipe or a socket, or of a link to one."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return
+            raise
+        if not stat.S_ISREG(status.st_mode):
+            raise ForesolveError(f"{path} is {_kind(status)}, not a file. Choose another path")
 
 
 def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
@@ -119,6 +134,12 @@ class _Bounded(io.RawIOBase):
         return len(content)
 
 
+def plausible(shape: Sequence[int], itemsize: int) -> bool:
+    """Whether a table can have this shape: the size of its file limits it, unless it takes no bytes at all."""
+    takes_none = itemsize == 0 or 0 in shape
+    return all(0 <= side <= MOST_EMPTY or (not takes_none and side > 0) for side in shape)
+
+
 @contextlib.contextmanager
 def understood(path: Path) -> Iterator[None]:
     """Invalid entries of a file are reported as damage of the file, in a line that names it."""
@@ -152,8 +173,7 @@ def one_line(error: BaseException) -> str:
 
 def _check(path: Path, status: os.stat_result, most: int) -> None:
     if not stat.S_ISREG(status.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
-        raise ForesolveError(f"{path} is {kind}, not a file")
+        raise ForesolveError(f"{path} is {_kind(status)}, not a file")
     if status.st_size > most:
         raise _too_large(path, status.st_size, most)
     blocks = getattr(status, "st_blocks", None)  # Windows does not say
@@ -161,6 +181,10 @@ def _check(path: Path, status: os.stat_result, most: int) -> None:
         raise ForesolveError(
             f"{path} cannot be read: it says that it has {status.st_size:,} bytes, and {blocks * 512:,} are on the disk"
         )
+
+
+def _kind(status: os.stat_result) -> str:
+    return _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
 
 
 def _too_large(path: Path, size: int, most: int) -> ForesolveError:

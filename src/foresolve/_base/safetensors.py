@@ -78,7 +78,9 @@ def _entry(name: str, value: Any) -> _Entry:
     if not all(isinstance(part, list) and all(type(k) is int and 0 <= k < 2**48 for k in part) for part in numbers):
         raise _Damaged(f"the header does not say how large {name[:60]!r} is")
     dtype, shape, offsets = DTYPES[value["dtype"]], tuple(value["shape"]), value["data_offsets"]
-    if len(offsets) != 2 or len(shape) > 32 or offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
+    if len(offsets) != 2 or len(shape) > 32 or not reading.plausible(shape, dtype.itemsize):
+        raise _Damaged(f"the shape of {name[:60]!r} cannot be {list(shape)!s:.60}")
+    if offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
         raise _Damaged(f"the bytes of {name[:60]!r} are not as many as its shape {list(shape)!s:.60} says")
     return _Entry(offsets[0], offsets[1], name, dtype, shape)
 

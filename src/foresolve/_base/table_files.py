@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from foresolve.errors import ForesolveError
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 _QUOTED = re.compile(r'"[^"]*"')
 MOST_HEADER = 2**24  # bytes of a first line
+MOST_COLUMNS = 100_000  # pandas makes each of them for itself
 SEPARATORS = {".csv": None, ".tsv": "\t", ".txt": None}
 
 
@@ -80,6 +82,11 @@ def _reader(path: Path) -> Callable[[Path], Any]:
     raise checks.fail("path", expected, repr(path.name))
 
 
+def _check_columns(path: Path, count: int) -> None:
+    if count > MOST_COLUMNS:
+        raise ForesolveError(f"{path} has {count:,} columns; tables of at most {MOST_COLUMNS:,} are read")
+
+
 def _absent(path: Path) -> str:
     try:
         near = checks.did_you_mean(path.name, [other.name for other in path.parent.iterdir()])
@@ -100,11 +107,12 @@ def text_options(path: Path) -> dict[str, Any]:
         raise ForesolveError(f"{path} is empty" if not line else f"{path} begins with an empty line, not with names")
     bare = _QUOTED.sub("", line)
     separator = SEPARATORS[suffix_of(path)] or max(",;\t", key=bare.count)  # the first of them where there is none
+    _check_columns(path, bare.count(separator) + 1)
     options = {"sep": separator, "encoding": "utf-8-sig"}
     with reading.opened_table(path) as stream:
         header = pandas.read_csv(stream, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
     names = [str(name).strip() for name in header]
-    twice = next((name for name in names if name and names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if name and count > 1), None)
     if twice is not None:
         raise ForesolveError(f"{path} has two columns {twice!r}")
     unnamed = [place for place, name in enumerate(names) if not name and place > 0]
@@ -161,11 +169,13 @@ def _read_arrow(path: Path) -> Any:
     library = need("pyarrow.feather", "reading Arrow files", "parquet")
     with reading.opened(path, reading.MOST_TABLE) as stream:
         try:
-            return library.read_table(stream).to_pandas()
+            table = library.read_table(stream)
         except Exception:  # a stream, which has another beginning than a file
             ipc = need("pyarrow.ipc", "reading Arrow files", "parquet")
             stream.seek(0)
-            return ipc.open_stream(stream).read_all().to_pandas()
+            table = ipc.open_stream(stream).read_all()
+    _check_columns(path, table.num_columns)
+    return table.to_pandas()
 
 
 @contextlib.contextmanager
@@ -175,6 +185,7 @@ def opened_parquet(path: Path) -> Iterator[Any]:
     with reading.opened(path, reading.MOST_TABLE) as stream:
         size = os.fstat(stream.fileno()).st_size
         with library.ParquetFile(stream) as file:
+            _check_columns(path, file.metadata.num_columns)
             numbers = file.metadata.num_rows * max(1, file.metadata.num_columns)
             most = (reading.UNPACKED + 10 * reading.GROWTH * size) // 8
             if not 0 <= numbers <= most:
@@ -190,6 +201,7 @@ def _read_parquet(path: Path) -> Any:
 def _read_archive(path: Path) -> Any:
     pandas = need("pandas", "reading tables", "learn")
     arrays = read_arrays(path)
+    _check_columns(path, sum(array.shape[1] if array.ndim == 2 else 1 for array in arrays.values()))
     names = {name: arrays.pop(f"{name}_names") for name in list(arrays) if f"{name}_names" in arrays}
     columns: dict[str, Any] = {}
     for name, array in arrays.items():

@@ -68,7 +68,7 @@ class Instances(Dataset[Batch]):
         elif theta is None and check and "fixed" in problem.traits:  # a set that moves with `theta` is not known
             self._check_feasible()
         self.labels = {name: self._table("labels", table) for name, table in labels.items()}
-        self.cache = None if cache is None else Path(cache)
+        self.cache = None if cache is None else checks.path("cache", cache)
         self._values = None if values is None else self._column("values", values)
         self.weights = None if weights is None else self._checked_weights(weights)
         self.positions = torch.arange(len(self), device=self.device)

@@ -58,10 +58,10 @@ def decide_on_ray(
     began = time.monotonic()
     ray = need("ray", "deciding on a cluster", "ray")
     library = need("ray.data", "deciding on a cluster", "ray")
-    folder, out = checks.path("policy", policy).resolve(), checks.path("out", out)
+    folder, out = checks.path("policy", policy).absolute(), checks.path("out", out)
     checks.one_of("form", form, ("long", "wide"))
     kept = Policy.load(folder)
-    source = Source.of(kept, checks.path("data", data).resolve(), checks.positive_int("chunk", chunk))
+    source = Source.of(kept, checks.path("data", data).absolute(), checks.positive_int("chunk", chunk))
     with ray_session(ray, address), _quiet(ray):
         workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
         # Closed, also after an error, while Ray is still there: an execution that outlives it ends in a traceback.

@@ -43,7 +43,7 @@ def read_edges(path: str | Path, columns: tuple[int, int] = (0, 1)) -> list[tupl
     ...     read_edges(path)
     [('7', 'ann'), ('7', 'bob')]
     """
-    path = Path(path)
+    path = checks.path("edges", path, "a text file or a list of pairs")
     if not path.is_file():
         raise checks.fail("edges", "a text file or a list of pairs", f"{str(path)!r}, which is not a file")
     pairs: dict[tuple[str, str], None] = {}

@@ -192,7 +192,7 @@ def locate(name: str, folder: str | Path, argument: str = "folder") -> list[Path
     ...     [path.name for path in locate("cora", folder)]
     ['cora.content', 'cora.cites']
     """
-    source, folder = find_source(name), Path(folder)
+    source, folder = find_source(name), checks.path("folder", folder)
     for place in source.places(folder):
         paths = [path for file in source.needed if (path := file.find(place)) is not None]
         if len(paths) == len(source.needed):

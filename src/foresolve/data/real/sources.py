@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from foresolve._base import reading
+from foresolve._base import checks, reading
 from foresolve._base.files import sha256
 from foresolve.data.real.archives import Progress, download, extract, move_all
 from foresolve.data.real.edges import split_rows
@@ -42,7 +42,7 @@ def check_source(name: str, folder: str | Path) -> list[Finding]:
     ...     [(finding.file, finding.ok) for finding in check_source("cora", folder)]
     [('cora.content', False), ('cora.cites', False)]
     """
-    source, folder = find_source(name), Path(folder)
+    source, folder = find_source(name), checks.path("folder", folder)
     if folder.is_file() and len(source.files) == 1:
         return [_examine(replace(source.files[0], name=folder.name, rows=None), folder)]
     places = [place for place in source.places(folder) if any(file.find(place) for file in source.needed)]
@@ -61,7 +61,7 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
     ----------
     progress: called with the bytes that have come and the bytes that will come, if the server says.
     """
-    source, folder = find_source(name), Path(folder)
+    source, folder = find_source(name), checks.path("folder", folder)
     target, names = folder / source.folder, " and ".join(file.title for file in source.needed)
     if source.url is None:
         raise ForesolveError(f"{source.title} has no address to fetch from. Put {names} into {target} yourself")

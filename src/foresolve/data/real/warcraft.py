@@ -46,7 +46,7 @@ def load_warcraft(folder: str | Path, split: Split = "train", size: int = 12) ->
     """
     checks.one_of("split", split, ("train", "val", "test"))
     size = checks.positive_int("size", size)
-    place = _place(Path(checks.path("folder", folder, "a folder")), split, size)
+    place = _place(checks.path("folder", folder, "a folder"), split, size)
     weights = _array(place / f"{split}_vertex_weights.npy", (size, size))
     paths = _array(place / f"{split}_shortest_paths.npy", (size, size))
     pictures = _pictures(place, split)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from foresolve._base import checks
 from foresolve._base.drawing.palette import Role
 from foresolve._base.files import write_text
 
@@ -205,7 +206,7 @@ class Page:
 
     def save(self, path: str | Path) -> Path:
         """Write the page, whole or not at all; give its path back."""
-        return write_text(Path(path), self.html())
+        return write_text(checks.path("path", path), self.html())
 
 
 def today() -> str:

@@ -24,6 +24,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
+from foresolve._base import checks
 from foresolve._base.container import line_of
 from foresolve._base.disk import storage_errors
 from foresolve._base.files import write_bytes
@@ -73,7 +74,7 @@ class Run:
         Machine and device may be others: each session notes its own. A config that differs is written down with the
         first that is added under it.
         """
-        folder = Path(folder)
+        folder = checks.path("folder", folder)
         lock = folder_lock(folder, "give another folder with --out")
         try:
             run = cls(folder, config, lock)
@@ -95,7 +96,7 @@ class Run:
     @classmethod
     def read(cls, folder: Path | str) -> Self:
         """What is in a folder, also while another process works on it."""
-        folder = Path(folder)
+        folder = checks.path("folder", folder)
         if not (folder / "config.json").is_file():
             raise ForesolveError(f"{folder} is not a run: it has no config.json. Give the --out of an earlier run")
         run = cls(folder, Config(""), None)

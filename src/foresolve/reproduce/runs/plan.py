@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -81,7 +82,7 @@ def _real_data(domain: Domain, data: str | Path | None) -> tuple[str | None, dic
     """The folder, the checksums of its files, and what they are: all is read once, to see that it can be."""
     if data is None or domain.real is None:
         return None, {}, "generated"
-    place = Path(data).resolve()
+    place = Path(os.path.realpath(checks.path("data", data)))
     try:
         paths = domain.real.files(place)
     except ForesolveError:
