@@ -153,6 +153,25 @@ def test_bad_arguments(tmp_path: Path) -> None:
         decide_file(wide_policy(), tmp_path / "no.csv", tmp_path / "out.csv")
 
 
+def test_the_file_that_is_read_is_never_written_to(tmp_path: Path) -> None:
+    data = written(wide(3), tmp_path / "data.csv")
+    before = data.read_bytes()
+    (tmp_path / "linked.csv").symlink_to(data)
+    for out in (data, tmp_path / "linked.csv", tmp_path / "." / "data.csv"):
+        with pytest.raises(InvalidInputError, match="`out` must be another file than the one that is read"):
+            decide_file(wide_policy(), data, out)
+    assert data.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out", "out.csv.gz"])
+def test_where_nothing_can_be_written_is_told_before_anything_is_read(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"`out` must be a \.csv or \.parquet file"):
+        decide_file(wide_policy(), tmp_path / "no.csv", tmp_path / name)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InvalidInputError, match="`out` must be a file; got the folder"):
+        decide_file(wide_policy(), tmp_path / "no.csv", tmp_path / "folder.csv")
+
+
 # The most memory of the process so far; `ru_maxrss` would be that of the process that started it, where that has more.
 MEASURED = """
 import sys

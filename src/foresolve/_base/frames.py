@@ -42,10 +42,17 @@ def as_frame(name: str, table: Any) -> Any:
     return frame
 
 
+def has(frame: Any, title: str) -> bool:
+    """Whether a frame has a column; its index counts, where pandas users keep keys."""
+    return title in frame.columns or title in frame.index.names
+
+
 def column(name: str, frame: Any, title: str, argument: str) -> Any:
-    """One column of `frame`, which is the argument `name`; `argument` is the one that says which."""
+    """One column of `frame`, also of its index; `name` is its argument, `argument` the one that says which column."""
     if not isinstance(title, str):
         raise checks.fail(argument, f"the name of a column of `{name}`", repr(title))
+    if title not in frame.columns and has(frame, title):
+        return frame.index.get_level_values(title).to_series(index=frame.index)
     if title not in frame.columns:
         guess = checks.did_you_mean(title, frame.columns) or f"It has {listed(frame.columns)}"
         raise checks.fail(argument, f"the name of a column of `{name}`", repr(title), guess)

@@ -76,7 +76,7 @@ def add_decide(app: "Typer") -> None:
                         data, out, method=method, form=form.value, certify=certify, chunk=chunk, progress=progress
                     )
         except InvalidInputError as error:
-            raise usage(about_files(error), path="'--out'", method="'--method'") from error
+            raise usage(about_files(error), out="'--out'", path="'--data'", method="'--method'") from error
         if as_json:
             print_json(asdict(result))
             return

@@ -113,7 +113,8 @@ class Policy:
         Features may be frames (pandas, polars, Arrow), paths of files, tensors, arrays or lists of numbers. Frames and
         files are read as in training: by name, in any order of columns, encoded and filled in the same way. Names that
         do not match are refused; values far outside of training are warned of (`FeatureRangeWarning`: beyond its ends
-        by more than half of its range). Decisions are in the order of the rows.
+        by more than half of its range). Decisions are in the order of the rows, and in double precision for frames and
+        files, whose numbers are; for tensors and arrays in that of the model.
         """
         taken = take_in(features, self.reader, self.feature_names)
         if self.statistics is not None:
@@ -122,6 +123,7 @@ class Policy:
         with inference(self.model):
             theta = predict(self.model, taken.features)
             checks.finite("model(features)", theta)
+            theta = theta.double() if taken.table else theta
             placed = self._placed_problem(problem, theta)
             if self.rule is None:
                 x, adjusted = placed.decide(theta, warn=True)

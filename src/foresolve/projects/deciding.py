@@ -6,7 +6,7 @@ import copy
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -14,16 +14,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from foresolve._base import checks
-from foresolve._base.extras import need
 from foresolve.data.frames.keys import Keys
-from foresolve.data.frames.last_known import LastKnown
-from foresolve.data.frames.reader import FrameReader
-from foresolve.data.frames.scans import KeyScan, scan_keys
-from foresolve.data.frames.streams import CHUNK, TableWriter, table_chunks
+from foresolve.data.frames.streams import CHUNK, TableWriter, check_writable
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.learning.deployment.decisions import Decisions
 from foresolve.learning.policy import Policy
 from foresolve.problems.naming import LEAST
+from foresolve.projects.source import Block, Source
 
 Form = Literal["long", "wide"]
 # Instances that are decided together: as many whatever the chunks are, so that rounding is the same too.
@@ -75,13 +72,23 @@ def decide_file(
     progress: is called with the instances done and their total.
     """
     began = time.monotonic()
-    out = checks.path("out", out)
+    data = checks.path("data", data)
+    out = output(out, data)
     checks.one_of("form", form, ("long", "wide"))
-    source = Source.of(policy, checks.path("data", data), checks.positive_int("chunk", chunk))
+    source = Source.of(policy, data, checks.positive_int("chunk", chunk))
     blocks = source.blocks(block_size(policy))
     outcomes = (decided(policy, block, form, certify) for block in blocks)
     rows = write_outcomes(outcomes, out, source, progress)
     return Decided(out, *rows, time.monotonic() - began)
+
+
+def output(out: str | Path, data: Path) -> Path:
+    """Where decisions are written: checked before any work is done, and never the file that is read."""
+    out = checks.path("out", out)
+    check_writable("out", out)
+    if out.exists() and data.exists() and out.samefile(data):
+        raise checks.fail("out", "another file than the one that is read", repr(str(out)))
+    return out
 
 
 def write_outcomes(
@@ -198,14 +205,6 @@ def _text(key: str | tuple[str, ...]) -> str:
     return repr(key) if isinstance(key, str) else "(" + ", ".join(map(repr, key)) + ")"
 
 
-class Block(NamedTuple):
-    """Rows of a file, how many instances they are, and what was last known before them, where that is asked for."""
-
-    frame: Any
-    instances: int
-    fill: tuple[float, ...] | None = None
-
-
 class Warned:
     """Warnings of blocks: given once, at the end, and not for every block."""
 
@@ -224,67 +223,3 @@ class Warned:
         for category, message in self._first.items():
             more = self._counts[category] - 1
             checks.warn(message + (f" (and {more} more such warnings)" if more else ""), category)
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file of features, scanned: its instances in blocks of a given size.
-
-    Attributes
-    ----------
-    key: the columns that identify instances; empty where the file lacks them, and rows are numbered.
-    long: whether an instance has several rows.
-    carried: how missing features are read where they become the last known ones, also of rows long before.
-    """
-
-    path: Path
-    chunk: int
-    key: tuple[str, ...]
-    long: bool
-    scan: KeyScan
-    carried: FrameReader | None = None
-
-    @classmethod
-    def of(cls, policy: Policy, path: Path, chunk: int) -> Source:
-        """Check the keys of a file before any work is done."""
-        reader = policy.reader
-        key = () if reader is None else reader.key
-        columns = next(table_chunks(path, 1)).columns
-        long = reader is not None and bool(reader.variable)
-        if not all(title in columns for title in key):
-            key = ()
-        scan = scan_keys(path, key, chunk, long=long) if key else KeyScan(0, 0, {})
-        carried = reader if reader is not None and reader.missing == "previous" else None
-        return cls(path, chunk, tuple(key), long, scan, carried)
-
-    def blocks(self, size: int) -> Iterator[Block]:
-        """`size` instances each, but for the last: the same ones, whatever the chunks are."""
-        if self.carried is None:
-            yield from self._cut(size)
-            return
-        known = LastKnown(self.carried, self.path)
-        for block in self._cut(size):
-            yield block._replace(fill=known.before(block.frame))
-
-    def _cut(self, size: int) -> Iterator[Block]:
-        pandas = need("pandas", "reading tables", "learn")
-        text = [title for title, kind in self.scan.kinds.items() if kind == "text"]
-        rest = None
-        for piece in table_chunks(self.path, self.chunk, key=self.key if self.long else (), text=text):
-            frame = piece if rest is None else pandas.concat([rest, piece])
-            starts = self._starts(frame)
-            begin = 0
-            for cut in starts[size::size].tolist():
-                yield Block(frame.iloc[begin:cut], size)
-                begin = cut
-            rest = frame.iloc[begin:]
-        if rest is not None and len(rest):
-            yield Block(rest, len(self._starts(rest)))
-
-    def _starts(self, frame: Any) -> np.ndarray:
-        """The first row of each instance."""
-        if not self.long or not self.key:
-            return np.arange(len(frame))
-        columns = [frame[title].to_numpy() for title in self.key]
-        changed = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-        return np.concatenate([[0], np.flatnonzero(changed) + 1])

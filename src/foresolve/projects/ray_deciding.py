@@ -17,7 +17,8 @@ from foresolve._base.ray_sessions import ray_session
 from foresolve.data.frames.streams import CHUNK
 from foresolve.errors import ForesolveError
 from foresolve.learning.policy import Policy
-from foresolve.projects.deciding import Decided, Form, Outcome, Source, block_size, decided, write_outcomes
+from foresolve.projects.deciding import Decided, Form, Outcome, block_size, decided, output, write_outcomes
+from foresolve.projects.source import Source
 
 PART = "part"  # the one column of the data sets: a block, or what became of it, as bytes
 # What tells of the start, the plan and the end of every execution.
@@ -58,10 +59,11 @@ def decide_on_ray(
     began = time.monotonic()
     ray = need("ray", "deciding on a cluster", "ray")
     library = need("ray.data", "deciding on a cluster", "ray")
-    folder, out = checks.path("policy", policy).absolute(), checks.path("out", out)
+    folder, data = checks.path("policy", policy).absolute(), checks.path("data", data).absolute()
+    out = output(out, data)
     checks.one_of("form", form, ("long", "wide"))
     kept = Policy.load(folder)
-    source = Source.of(kept, checks.path("data", data).absolute(), checks.positive_int("chunk", chunk))
+    source = Source.of(kept, data, checks.positive_int("chunk", chunk))
     with ray_session(ray, address), _quiet(ray):
         workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
         # Closed, also after an error, while Ray is still there: an execution that outlives it ends in a traceback.

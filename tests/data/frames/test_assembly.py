@@ -74,6 +74,19 @@ def test_keys_match_whatever_type_a_file_gives_them() -> None:
     assert torch.equal(read(*numbered).theta, read(numbered[0], as_text).theta)
 
 
+def test_keys_may_stand_in_the_index(tmp_path: Path) -> None:
+    features, minutes = days()
+    expected = read(features, minutes)
+    indexed = [table.set_index("date") for table in (features, minutes)]
+    assert torch.equal(read(*indexed).features, expected.features)
+    paths = [tmp_path / f"{name}.parquet" for name in ("features", "minutes")]
+    for table, path in zip(indexed, paths):
+        table.to_parquet(path)
+    again = read(*paths)
+    assert torch.equal(again.theta, expected.theta)
+    assert again.keys[0] == expected.keys[0]
+
+
 def test_several_columns_may_be_the_key() -> None:
     features, minutes = days(8)
     keys = {"depot": [name for name in "xy" for _ in range(4)], "date": features["date"][:4].tolist() * 2}

@@ -101,3 +101,13 @@ def test_several_tables_and_several_rows_of_an_instance() -> None:
     features["items"][3, 2, 1] = -9.0
     with pytest.warns(FeatureRangeWarning, match="'3' is -9 in instance 3 "):
         policy(features)
+
+
+def test_decisions_are_as_exact_as_the_table_that_they_are_for() -> None:
+    policy, frame = made(), tables(30, seed=5).features
+    decisions = policy(frame)
+    assert decisions.x.dtype == decisions.theta.dtype == torch.float64
+    assert policy.reader is not None
+    features = policy.reader.read(frame).features
+    assert policy(features).x.dtype == torch.float32
+    assert torch.equal(policy(features).theta.double(), decisions.theta)

@@ -64,7 +64,7 @@ def assemble(features: Any, theta: Any, problem: Problem, form: Form, missing: A
     raw = reader.raw("features", inputs)
     matched = _matched(raw, targets, instance_times(inputs, raw, form, reader), rules)
     counts = filling.count_missing(matched.features, reader.encoding), int(np.isnan(matched.theta).sum())
-    matched = matched.select(filling.kept_instances(*matched[:3], rules, (reader.names, joined(axes))))
+    matched = matched.select(filling.kept_instances(*matched[:3], rules, reader, joined(axes)))
     weights = weight_column(inputs, form, raw, reader)
     return _tables(matched, reader, Missing(*counts, matched.left_out, rules), problem, joined(axes), weights)
 

@@ -173,6 +173,14 @@ class Encoding:
         """`(N, len(names))`, float64; NaN where entries are missing."""
         return np.concatenate([column.numbers(frame[column.title]) for column in self.columns], 1)
 
+    def by_title(self, entries: np.ndarray) -> np.ndarray:
+        """Truth values of numbers `(N, len(names))` as those of the frame's columns `(N, len(titles))`."""
+        titles = self.titles
+        table = np.zeros((len(entries), len(titles)), dtype=bool)
+        for part, column in self.groups():
+            table[:, titles.index(column.title)] |= entries[:, part].any(1)
+        return table
+
     def __str__(self) -> str:
         return ", ".join(f"{column.title}: {column.kind}" for column in self.columns)
 
@@ -192,7 +200,16 @@ class Encoding:
 
 
 def as_numbers(name: str, series: Any) -> np.ndarray:
-    """A column as float64, NaN where it is missing; text that is no number is named."""
+    """A column as float64, NaN where it is missing; text that is no number, and what is not finite, is named."""
+    numbers = _as_floats(name, series)
+    endless = np.isinf(numbers)
+    if endless.any():
+        got = f"{numbers[endless][0]:g} {_where(series, endless)}"
+        raise checks.fail(name, f"finite in the column {str(series.name)!r}", got)
+    return numbers
+
+
+def _as_floats(name: str, series: Any) -> np.ndarray:
     pandas = need("pandas", "a frame", "learn")
     if pandas.api.types.is_timedelta64_dtype(series.dtype):
         remedy = "Say in which unit: `.dt.total_seconds()`"
@@ -205,8 +222,12 @@ def as_numbers(name: str, series: Any) -> np.ndarray:
     if not wrong.any():
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     first = series.to_list()[int(wrong.argmax())]
-    got = f"{first!r} in row {int(wrong.argmax())} ({int(wrong.sum())} such entries)"
-    raise checks.fail(name, f"numbers in the column {str(series.name)!r}", got)
+    raise checks.fail(name, f"numbers in the column {str(series.name)!r}", f"{first!r} {_where(series, wrong)}")
+
+
+def _where(series: Any, wrong: np.ndarray) -> str:
+    """The first entry that is wrong, by what its row is called: of a file that is read in parts, its number there."""
+    return f"in row {series.index[int(wrong.argmax())]} ({int(wrong.sum())} such entries)"
 
 
 def _kinds(title: str, kind: Any) -> tuple[Kind, ...]:

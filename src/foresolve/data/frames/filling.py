@@ -34,14 +34,21 @@ def count_missing(table: np.ndarray, encoding: Encoding) -> int:
 
 
 def kept_instances(
-    table: np.ndarray, wanted: np.ndarray, keys: Keys, rules: tuple[Any, Any], names: tuple[tuple[str, ...], ...]
+    table: np.ndarray,
+    wanted: np.ndarray,
+    keys: Keys,
+    rules: tuple[Any, Any],
+    reader: FrameReader,
+    names: tuple[str, ...],
 ) -> np.ndarray:
     """Which instances stay; an error where missing entries are refused."""
     keep = np.ones(len(table), dtype=bool)
     holes = flattened(np.isnan(table)), np.isnan(wanted).reshape(len(wanted), -1)
-    for name, part, rule, titles in zip(("features", "theta"), holes, rules, names):
-        if rule == "refuse" and part.any():
-            refuse(name, part, keys, titles)
+    if rules[0] == "refuse" and holes[0].any():
+        reader.refuse(holes[0], keys)
+    if rules[1] == "refuse" and holes[1].any():
+        refuse("theta", holes[1], keys, names)
+    for part, rule in zip(holes, rules):
         if rule == "drop":
             keep &= ~part.any(1)
     if not keep.any():
@@ -61,7 +68,7 @@ def fill_features(
         return table, reader
     table = previous(table)
     if np.isnan(table).any():
-        refuse("features", flattened(np.isnan(table)), keys, reader.names)
+        reader.refuse(np.isnan(table), keys)
     return table, reader.filled_with(table[-1])
 
 

@@ -78,12 +78,12 @@ class FrameReader:
         if not holes.any():
             return FrameInput(as_features(raw.table), raw.keys)
         if self.missing == "refuse":
-            refuse("features", flattened(holes), raw.keys, self.names)
+            self.refuse(holes, raw.keys)
         if self.missing == "drop":
             return self._without(raw, holes)
         filled = self.carried(raw) if self.missing == "previous" else np.where(holes, self._start(raw), raw.table)
         if np.isnan(filled).any():
-            refuse("features", flattened(np.isnan(filled)), raw.keys, self.names)
+            self.refuse(np.isnan(filled), raw.keys)
         return FrameInput(as_features(filled), raw.keys)
 
     def carried(self, raw: RawTable) -> np.ndarray:
@@ -102,14 +102,18 @@ class FrameReader:
     def _without(self, raw: RawTable, holes: np.ndarray) -> FrameInput:
         keep = ~np.asarray(flattened(holes).any(1))
         if not keep.any():
-            refuse("features", flattened(holes), raw.keys, self.names)
+            self.refuse(holes, raw.keys)
         told = keys_listed(raw.keys, np.flatnonzero(~keep))
         checks.warn(f"{int((~keep).sum())} instances have missing features and are left out: {told}", ForesolveWarning)
         return FrameInput(as_features(raw.table[keep]), raw.keys.select(keep))
 
+    def refuse(self, holes: np.ndarray, keys: Keys) -> None:
+        """An error that names the columns and instances with missing entries `(N, ..., d)`."""
+        refuse("features", self.encoding.by_title(flattened(holes)), keys, self.encoding.titles)
+
     def raw(self, name: str, frame: Any) -> RawTable:
         """Encoded columns, NaN where entries are missing; each key once."""
-        absent = [title for title in self.columns if title not in frame.columns]
+        absent = [title for title in self.columns if not frames.has(frame, title)]
         if absent:
             remedy = checks.did_you_mean(absent[0], frame.columns) or f"It has {frames.listed(frame.columns)}"
             expected = f"a frame with the {len(self.columns)} columns of training"
@@ -123,7 +127,7 @@ class FrameReader:
         return RawTable(table, keys)
 
     def _keys(self, name: str, frame: Any) -> Keys:
-        if self.key and all(title in frame.columns for title in self.key):
+        if self.key and all(frames.has(frame, title) for title in self.key):
             return Keys.of(name, frame, self.key)
         if not _is_default(frame.index):
             return Keys.of_index(frame.index)

@@ -110,6 +110,7 @@ def _parquet_pieces(path: Path, rows: int, only: Sequence[str] | None) -> Iterat
         start = 0
         for batch in file.iter_batches(batch_size=rows, columns=only):
             frame = batch.to_pandas()
+            frame = frame.reset_index(level=[name for name in frame.index.names if name is not None])
             frame.index = range(start, start + len(frame))
             start += len(frame)
             yield frame
@@ -140,6 +141,17 @@ def _same_as_last(frame: Any, key: Sequence[str]) -> np.ndarray:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
+def check_writable(name: str, path: Path) -> None:
+    """Refuse a path, the argument `name`, at which no table can be written."""
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", *PARQUET):
+        raise checks.fail(name, "a .csv or .parquet file", repr(path.name))
+    if suffix in PARQUET:
+        need("pyarrow.parquet", "writing Parquet files", "parquet")
+    if path.is_dir():
+        raise checks.fail(name, "a file", f"the folder {str(path)!r}")
+
+
 class TableWriter(AbstractContextManager["TableWriter"]):
     """A CSV or Parquet file that grows by frames of the same columns and appears whole, or not at all.
 
@@ -161,11 +173,8 @@ class TableWriter(AbstractContextManager["TableWriter"]):
 
     def __init__(self, path: str | Path, kinds: Mapping[str, str] | None = None) -> None:
         self.path = checks.path("path", path)
-        self._parquet = suffix_of(self.path) in PARQUET
-        if not self._parquet and self.path.suffix.lower() != ".csv":
-            raise checks.fail("path", "a .csv or .parquet file", repr(self.path.name))
-        if self._parquet:
-            need("pyarrow.parquet", "writing Parquet files", "parquet")
+        check_writable("path", self.path)
+        self._parquet = self.path.suffix.lower() in PARQUET
         self.kinds, self.rows = kinds or {}, 0
         self._replacing: AbstractContextManager[IO[bytes]] | None = None
         self._stream: IO[bytes] | None = None

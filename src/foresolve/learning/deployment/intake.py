@@ -24,22 +24,24 @@ NAMED = 5
 
 
 class Intake(NamedTuple):
-    """What a model is called with, and what the instances are called; `None` where they are numbers."""
+    """What a model is called with, what the instances are called (`None`: numbers), and whether a table held them."""
 
     features: Any
     keys: Keys | None
+    table: bool = False
 
 
 def take_in(features: Any, reader: FrameReader | None, names: tuple[str, ...] | None) -> Intake:
     """Features by name where they have names: through the reader of training, or in the order of `names`."""
     table: Any = features
     is_path = isinstance(features, str | os.PathLike)
-    if reader is not None and (is_path or hasattr(table, "columns")):
-        return Intake(*reader.read(table))
+    named = is_path or hasattr(table, "columns")
+    if reader is not None and named:
+        return Intake(*reader.read(table), named)
     if is_path:
         table = read_table(checks.path("features", features))
     keys = _index_keys(table.index) if hasattr(table, "columns") and hasattr(table, "iloc") else None
-    return Intake(select_columns(table, names), keys)
+    return Intake(select_columns(table, names), keys, named)
 
 
 def _index_keys(index: Any) -> Keys | None:
