@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 from foresolve import ForesolveError
 from foresolve._base import table_files
 from foresolve.data import read_table
+from foresolve.data.frames.streams import table_chunks
 
 
 def write(folder: Path, text: str, name: str = "table.csv") -> Path:
@@ -121,3 +123,11 @@ def test_tables_of_too_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for path in paths:
         with pytest.raises(ForesolveError, match=rf"{path.name} has 9 columns; tables of at most 8 are read"):
             read_table(path)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+@pytest.mark.parametrize("read", [read_table, lambda path: next(table_chunks(path))])
+def test_text_in_another_encoding(encoding: str, read: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("road,stra\u00dfe\nr1,1\n", encoding=encoding)
+    with pytest.raises(ForesolveError, match=r"t\.csv cannot be read: it is no text in UTF-8 .*Save it as UTF-8"):
+        read(tmp_path / "t.csv")

@@ -40,6 +40,16 @@ def test_monitor(sample: Path, run: Path, tmp_path: Path) -> None:
     assert "foresolve train" in done(*words, tmp_path / "other.csv").stdout
 
 
+def test_instances_whose_truth_is_not_complete(sample: Path, run: Path, tmp_path: Path) -> None:
+    later = pd.read_csv(sample / "later_actuals.csv")
+    later.loc[[1, 5], "R001"] = None
+    later[:30].to_csv(tmp_path / "some.csv", index=False)
+    words = [run, "--data", sample / "later.csv", "--actuals", tmp_path / "some.csv"]
+    for command in ("evaluate", "monitor"):
+        assert refused(1, command, *words).endswith("whose truth is not complete: --missing drop")
+        assert document(command, *words, "--missing", "drop")["instances"] == 28
+
+
 def test_what_is_missing_is_named_by_its_option(sample: Path, run: Path) -> None:
     message = refused(1, "evaluate", run, "--data", sample / "later.csv")
     assert message.startswith("'--actuals' must be a frame with a column for each of the 24 parameters")

@@ -58,7 +58,7 @@ def test_a_folder_that_is_taken(tmp_path: Path) -> None:
     [
         ("source", '"J1"', "`source`"),
         ("key", '"dat"', "has no column `dat`. Did you mean `date`?"),
-        ("features", '"featurs.csv"', "the file 'featurs.csv' is not there"),
+        ("features", '"featurs.csv"', "the file 'featurs.csv' is not there. Did you mean `features.csv`?"),
         ("trials", "0", "`trials` must be a whole number >= 1; got 0"),
         ("references", '["rigde"]', "ridge"),
     ],

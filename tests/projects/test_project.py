@@ -78,6 +78,16 @@ def test_a_method_that_there_is_not_has_a_line_too(tmp_path: Path) -> None:
         Project.load(folder).study(tmp_path / "run", progress=False)
 
 
+def test_a_call_that_is_wrong_leaves_the_folder_for_the_next(tmp_path: Path) -> None:
+    folder = quick_project(tmp_path, "top-k")
+    with pytest.raises(InvalidInputError, match=r"`keep` must be one of .*'spo\+', .*got 'spo'"):
+        Project.load(folder).study(tmp_path / "run", keep=["spo"], progress=False)
+    change(folder, {"references": '["maen"]'})
+    with pytest.raises(SettingsError, match="Did you mean 'mean'"):
+        Project.load(folder).study(tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists() or not any((tmp_path / "run").iterdir())
+
+
 def test_a_folder_that_is_taken(tmp_path: Path) -> None:
     project = Project.load(quick_project(tmp_path, "top-k"))
     with pytest.raises(InvalidInputError, match="`folder` must be new or empty"):

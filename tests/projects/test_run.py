@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError
 from foresolve.projects import Project, Run
 from foresolve.projects.run import slug
-from projects.runs import quick_project
+from projects.runs import change, quick_project
 
 
 def test_it_holds_all_that_deciding_needs(run: Run, tmp_path: Path) -> None:
@@ -53,6 +53,14 @@ def test_policies_that_were_kept(tmp_path: Path) -> None:
     missing = next(name for name in ("mean", "ridge") if name != run.method)
     with pytest.raises(InvalidInputError, match=f"foresolve train --keep '{missing}'"):
         run.policy(missing)
+
+
+def test_a_method_without_a_policy_is_named(tmp_path: Path) -> None:
+    folder = quick_project(tmp_path, "top-k")
+    change(folder, {"references": '["last value", "mean"]'})
+    with pytest.warns(ForesolveWarning, match="the policy of 'last value' is not kept: it needs the truth"):
+        run = Project.load(folder).study(tmp_path / "run", keep=["last value", "mean"], progress=False)
+    assert run.record["policies"] == ["mean"]
 
 
 def test_a_run_that_has_not_finished(tmp_path: Path) -> None:

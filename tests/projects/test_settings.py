@@ -61,6 +61,7 @@ BROKEN = [
     ("[data.encode]", "[data.encode", 12, "..."),
     ("[problem]", "problem = 3\n[other]", 1, "`problem` must be a table, [problem]; got 3"),
     ('source = "A"', 'source = "A"\nsource = "C"', 5, "..."),
+    ('source = "A"', "source = A", 4, "Invalid value: source = A"),
 ]  # fmt: skip
 
 
@@ -99,6 +100,7 @@ def test_files_are_sought_beside_the_settings(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(SettingsError, match=r"foresolve.toml, line 9: the file 'times.csv' is not there"):
         Settings.read(folder)
     (folder / "times.csv").write_text("a\n1\n")
+    (folder / "foresolve.toml").write_text("\ufeff" + GOOD.replace("\n", "\r\n"), newline="")  # as Windows writes it
     settings = Settings.read(folder / "foresolve.toml")
     assert settings.file("data", "parameters") == folder / "times.csv"
 

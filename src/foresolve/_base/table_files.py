@@ -53,7 +53,14 @@ def read_table(path: str | Path) -> Any:
     except ForesolveError:
         raise
     except Exception as error:  # whatever a damaged file makes these libraries stumble over
-        raise ForesolveError(f"{path} cannot be read: {type(error).__name__}: {reading.one_line(error)}") from error
+        raise ForesolveError(f"{path} cannot be read: {cause(error)}") from error
+
+
+def cause(error: Exception) -> str:
+    """Why a table cannot be read, in a line."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is no text in UTF-8 ({error.reason} at byte {error.start}). Save it as UTF-8"
+    return f"{type(error).__name__}: {reading.one_line(error)}"
 
 
 def check_table(path: Path) -> None:

@@ -10,7 +10,7 @@ from foresolve.cli.decide import add_decide
 from foresolve.cli.doctor import add_doctor
 from foresolve.cli.init import add_init
 from foresolve.cli.judge import add_evaluate, add_monitor
-from foresolve.cli.program import program_class
+from foresolve.cli.program import STOPPED, program_class
 from foresolve.cli.report import add_compare, add_report
 from foresolve.cli.reproduce import add_reproduce
 from foresolve.cli.train import add_train
@@ -63,4 +63,6 @@ def main() -> None:
         app = build()
     except MissingExtraError as error:
         sys.exit(f"foresolve: {error}")
+    except KeyboardInterrupt:
+        sys.exit(STOPPED)
     app(prog_name="foresolve")

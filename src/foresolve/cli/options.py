@@ -62,7 +62,8 @@ def usage(error: InvalidInputError, **options: str) -> Exception:
 
 def about_files(error: InvalidInputError) -> InvalidInputError:
     """An error about what a file holds, with the options that named the files."""
-    return InvalidInputError(_reworded(str(error), {"features": "'--data'", "actuals": "'--actuals'"}))
+    message = str(error).replace('`missing="drop"`', "--missing drop")
+    return InvalidInputError(_reworded(message, {"features": "'--data'", "actuals": "'--actuals'"}))
 
 
 def _reworded(message: str, options: dict[str, str]) -> str:

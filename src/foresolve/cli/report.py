@@ -18,7 +18,7 @@ def add_report(app: "Typer") -> None:
 
     @app.command()
     def report(
-        runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN...")],
+        runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN")],
         as_json: Annotated[bool, json_option()] = False,
         as_csv: Annotated[bool, typer.Option("--csv", help="One CSV table on stdout, in full precision.")] = False,
         as_markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
@@ -62,14 +62,14 @@ def add_compare(app: "Typer") -> None:
 
     @app.command()
     def compare(
-        runs: Annotated[list[Path], typer.Argument(help="Folders of runs, the reference first.", metavar="RUN...")],
+        runs: Annotated[list[Path], typer.Argument(help="Folders of runs, the reference first.", metavar="RUN")],
         as_json: Annotated[bool, json_option()] = False,
     ) -> None:
         """Compare runs on the test instances that they have in common, paired by key."""
         from foresolve.projects.scores import compare_scores
 
         if len(runs) < 2 or len({str(folder) for folder in runs}) < len(runs):
-            raise typer.BadParameter("two different runs or more are compared", param_hint="RUN...")
+            raise typer.BadParameter("two different runs or more are compared", param_hint="RUN")
         result = compare_scores({str(folder): opened(folder).scores() for folder in runs})
         if as_json:
             print_json(result.to_dict())

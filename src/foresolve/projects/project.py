@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from foresolve._base import checks, files
+from foresolve._base import checks
 from foresolve._base.locks import writing_to
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
+from foresolve.learning.study.catalog import candidates
 from foresolve.learning.study.running import StudyProgress
 from foresolve.learning.study.studying import study
 from foresolve.problems.base import Problem
@@ -19,7 +20,7 @@ from foresolve.projects.columns import check_columns
 from foresolve.projects.problem import problem_of
 from foresolve.projects.run import TRAINING, Run
 from foresolve.projects.schema import settings_of
-from foresolve.projects.settings import NAME, Settings, SettingsError
+from foresolve.projects.settings import Settings, SettingsError
 
 # What an argument of the library is called in the file.
 _KEYS = {"path": "file", "theta": "parameters", "methods": "decision", "loss": "decision"}
@@ -102,8 +103,11 @@ class Project:
             return self._study(folder, resume, budget, keep, progress)
 
     def _study(self, folder: Path, resume: bool, budget: float | None, keep: Sequence[str], progress: Any) -> Run:
-        data, values = self.data(), self.settings.values
-        files.write_text(folder / NAME, self.settings.text)
+        values = self.settings.values
+        known = candidates(values["methods"]["references"], values["methods"]["decision"], self.problem())
+        for name in keep:
+            checks.one_of("keep", name, [*known, "all"])
+        data = self.data()
         training = values["training"]
         with self._told("training", "methods", "model", "data"):
             result = study(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from foresolve._base import checks, files
 from foresolve._base.container import Container
 from foresolve._base.table_files import read_table
-from foresolve.errors import ForesolveError
+from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.learning.policy import Policy
 from foresolve.projects.deciding import CHUNK, Decided, Form, decide_file
 from foresolve.projects.scores import scores_of
@@ -69,16 +69,17 @@ class Run:
     @classmethod
     def write(cls, folder: Path, settings: Settings, study: Study, keep: Sequence[str] = ()) -> Self:
         """Keep what a study found; `keep` names methods whose policies are kept beside the chosen one's, or "all"."""
-        names = [row.name for row in study.comparison.rows]
-        wanted = names if "all" in keep else list(keep)
-        for name in wanted:
-            checks.one_of("keep", name, [*names, "all"])
+        names = [row.name for row in study.comparison.rows if row.name != "last value"]
+        kept = names if "all" in keep else [name for name in dict.fromkeys(keep) if name in names]
+        for name in keep:
+            if name not in [*names, "all"]:
+                checks.warn(f"the policy of {name!r} is not kept: {_why_not(study, name)}", ForesolveWarning)
+        files.write_text(folder / NAME, settings.text)
         method, note = _deployed(study)
         STUDY_RESULT.write(folder / STUDY, study.to_dict())
         files.write_text(folder / SCORES, scores_of(study).to_csv(index=False, lineterminator="\n"))
         EXAMPLES_SHOWN.write(folder / EXAMPLES, study.examples())
         study.policy(method).save(folder / POLICY)
-        kept = [name for name in wanted if name != "last value"]
         for name in kept:
             study.policy(name).save(folder / POLICIES / slug(name))
         record = {
@@ -154,27 +155,33 @@ class Run:
         """Decide every instance of a file: `decide_file` with the run's policy."""
         return decide_file(self.policy(method), data, out, form=form, certify=certify, chunk=chunk, progress=progress)
 
-    def evaluate(self, data: Any, actuals: Any = None, *, method: str | None = None) -> Report:
+    def evaluate(
+        self, data: Any, actuals: Any = None, *, method: str | None = None, missing: str | None = None
+    ) -> Report:
         """The policy's score on instances whose truth is known, values in the user's own sense: a cost is a cost.
 
-        `data` and `actuals` as for `monitor`.
+        `data`, `actuals` and `missing` as for `monitor`.
         """
         policy = self.policy(method)
-        report = self._monitoring(policy, data, actuals).report
+        report = self._monitoring(policy, data, actuals, missing).report
         return report if policy.problem.sense == "max" else _as_costs(report)
 
-    def monitor(self, data: Any, actuals: Any = None, *, method: str | None = None) -> Monitoring:
+    def monitor(
+        self, data: Any, actuals: Any = None, *, method: str | None = None, missing: str | None = None
+    ) -> Monitoring:
         """The realized regret of decisions, and the drift since training.
 
-        `actuals` has the columns that the parameters had in training; `None` where they are columns of `data`. Unless
-        missing ones were refused in training, instances whose truth is not complete are left out.
+        `actuals` has the columns that the parameters had in training; `None` where they are columns of `data`.
+        `missing` says what becomes of instances whose truth is not complete: "drop" leaves them out, "refuse" does not;
+        by default they are left out unless missing ones were refused in training.
         """
-        return self._monitoring(self.policy(method), data, actuals)
+        return self._monitoring(self.policy(method), data, actuals, missing)
 
-    def _monitoring(self, policy: Policy, data: Any, actuals: Any) -> Monitoring:
+    def _monitoring(self, policy: Policy, data: Any, actuals: Any, missing: str | None) -> Monitoring:
         values = self.settings.values["data"]
         actuals = data if actuals is None else actuals
-        missing = "refuse" if values["missing"]["parameters"] == "refuse" else "drop"
+        if missing is None:
+            missing = "refuse" if values["missing"]["parameters"] == "refuse" else "drop"
         return policy.monitor(data, actuals, variable=values["variable"], value=values["value"], missing=missing)
 
     def __repr__(self) -> str:
@@ -203,6 +210,13 @@ def _deployed(study: Study) -> tuple[str, str]:
         f"that of {best}. Give earlier truths as features to do better"
     )
     return best, note
+
+
+def _why_not(study: Study, name: str) -> str:
+    """Why a method has no policy to keep."""
+    if name == "last value":
+        return "it needs the truth of an earlier instance, which is no feature"
+    return study.failures.get(name, "it was not trained")
 
 
 def slug(method: str) -> str:

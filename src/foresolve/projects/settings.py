@@ -18,6 +18,7 @@ NAME = "foresolve.toml"
 MOST_BYTES = 2**22
 # The parser's time grows with the square of the parts of a key, which here has at most three.
 _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){20}""")
+MOST_SHOWN = 80  # of a line that is no TOML
 _AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -48,7 +49,7 @@ class Settings:
         if path.is_dir():
             path = path / NAME
         try:
-            text = reading.read_text(path, MOST_BYTES).replace("\r\n", "\n")
+            text = reading.read_text(path, MOST_BYTES).removeprefix("\ufeff").replace("\r\n", "\n")
         except ForesolveError as error:
             remedy = "" if path.exists() else ". `foresolve init` writes one"
             raise SettingsError(f"{error}{remedy}") from error
@@ -65,15 +66,15 @@ class Settings:
         except tomllib.TOMLDecodeError as error:
             at = _AT.search(str(error))
             line = int(at[1]) if at is not None and at[1] else text.count("\n") + 1
-            raise SettingsError(f"{path}, line {line}: {_AT.sub('', str(error))}") from error
+            shown = text.split("\n")[line - 1].strip()[:MOST_SHOWN]
+            raise SettingsError(f"{path}, line {line}: {_AT.sub('', str(error))}: {shown}") from error
         except (ValueError, RecursionError, OverflowError) as error:  # numbers of thousands of digits, deep nesting
             raise SettingsError(f"{path} cannot be read: {str(error) or type(error).__name__}") from error
         reader = _Reader(path, Locations(text))
         settings = cls(path, reader.sections(document), text, reader.lines)
         if files:
             for section, key in settings.files():
-                if not settings.file(section, key).is_file():
-                    raise settings.error(f"the file {settings.values[section][key]!r} is not there", section, key)
+                settings.check_file(section, key)
         return settings
 
     @property
@@ -93,6 +94,16 @@ class Settings:
     def file(self, section: str, key: str) -> Path:
         """The path of a file that a setting names, relative to the folder of the settings."""
         return self.path.parent / self.values[section][key]
+
+    def check_file(self, section: str, key: str) -> None:
+        """An error where the file is not there, with the nearest one that is."""
+        path, name = self.file(section, key), self.values[section][key]
+        if path.is_dir():
+            raise self.error(f"{name!r} is a folder, not a file", section, key)
+        if not path.is_file():
+            folder = path.parent
+            hint = nearest(path.name, [other.name for other in folder.iterdir()] if folder.is_dir() else [])
+            raise self.error(f"the file {name!r} is not there.{hint}".removesuffix("."), section, key)
 
     def error(self, message: str, *place: str) -> SettingsError:
         """An error at a key or table; the caller raises it."""

@@ -13,9 +13,9 @@ import numpy as np
 
 from foresolve._base import checks, files, reading
 from foresolve._base.extras import need
-from foresolve._base.reading import one_line
 from foresolve._base.table_files import (
     SEPARATORS,
+    cause,
     check_table,
     mended_text,
     opened_parquet,
@@ -81,7 +81,7 @@ def _told(pieces: Iterator[Any], path: Path) -> Iterator[Any]:
             except (ForesolveError, OSError):
                 raise
             except Exception as error:
-                raise ForesolveError(f"{path} cannot be read: {one_line(error)}") from error
+                raise ForesolveError(f"{path} cannot be read: {cause(error)}") from error
         if piece is None:
             break
         if len(piece):

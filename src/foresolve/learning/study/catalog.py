@@ -30,6 +30,13 @@ def default_methods(problem: Problem) -> tuple[str, ...]:
     return "decision", f"{BOOSTED}decision"
 
 
+def candidates(references: Any, methods: Any, problem: Problem) -> tuple[str, ...]:
+    """The names of what a study may train; whether the data suits them all is known later."""
+    predicting = REFERENCES if references is None else _listed("references", references)
+    deciding = default_methods(problem) if methods is None else _listed("methods", methods)
+    return tuple(dict.fromkeys([*predicting, *(str(name).lower() for name in deciding)]))
+
+
 def two_stage(names: Any, parts: Parts, facts: Facts) -> tuple[list[Method], dict[str, str]]:
     """Two-stage methods, by default all that suit the data, and why others cannot be had."""
     dated = parts.train.times is not None
