@@ -10,6 +10,8 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.bootstrap import Block, runs
+from foresolve.data.dataset import DecisionDataset
+from foresolve.data.frames.alignment import in_order
 from foresolve.errors import InvalidInputError
 
 Blocks = int | Iterable[Any] | None
@@ -62,6 +64,17 @@ def _missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except TypeError:  # pandas' NA, which is neither equal nor different
         return True
+
+
+def labels_in_order(block: Any, data: DecisionDataset) -> Any:
+    """Labels in the order of the data: with an index by key, otherwise by position, if that is still the caller's."""
+    if hasattr(block, "iloc") and data.keys is not None:
+        return in_order("block", block, data.keys)
+    several = isinstance(block, Iterable) and not isinstance(block, str | bytes)
+    if several and data.origin is not None and data.origin.order is not None:
+        remedy = "Give a pandas Series with the index of the features, whose rows were put into the order of the index"
+        raise checks.fail("block", "labels by key for data that came from frames", type(block).__name__, remedy)
+    return block
 
 
 def same_block(first: Block, second: Block) -> bool:

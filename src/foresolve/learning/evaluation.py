@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +18,9 @@ from foresolve._base.devices import find_device
 from foresolve._base.randomness import Seed, as_seed
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
-from foresolve.data.frames.alignment import in_order
 from foresolve.errors import ForesolveWarning, SolverError
 from foresolve.learning.agreement import Digest, Metric, agreement, as_metrics, measured
-from foresolve.learning.blocks import Blocks, as_block
+from foresolve.learning.blocks import Blocks, as_block, labels_in_order
 from foresolve.learning.deployment.certificate import feasibility_tolerance, relaxes
 from foresolve.learning.features import arranged, model_names
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
@@ -124,22 +123,11 @@ def evaluate(
 
 def _ordered_block(block: Any, data: DecisionDataset) -> Block:
     """What is resampled as one; instances in a row mean little where the order was drawn."""
-    block = as_block("block", _labels(block, data), len(data))
+    block = as_block("block", labels_in_order(block, data), len(data))
     if isinstance(block, int) and bool((data.positions.diff() < 0).any()):
         message = f"`block={block}` takes {block} instances in a row, but this part of the data was shuffled. Split it "
         message += "with `data.split(..., shuffle=False)`, or give a label for each instance"
         checks.warn(message, ForesolveWarning)
-    return block
-
-
-def _labels(block: Any, data: DecisionDataset) -> Any:
-    """Labels in the order of the data: with an index by key, otherwise by position, if that is still the caller's."""
-    if hasattr(block, "iloc") and data.keys is not None:
-        return in_order("block", block, data.keys)
-    several = isinstance(block, Iterable) and not isinstance(block, str | bytes)
-    if several and data.origin is not None and data.origin.order is not None:
-        remedy = "Give a pandas Series with the index of the features, whose rows were put into the order of the index"
-        raise checks.fail("block", "labels by key for data that came from frames", type(block).__name__, remedy)
     return block
 
 

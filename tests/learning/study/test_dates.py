@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.study.dates import Last, block_length, spacing, study_block
 from foresolve.learning.study.facts import Facts
+from foresolve.problems.top_k import TopK
 from learning.study.instances import dated, paths
 
 
@@ -69,3 +71,20 @@ def test_blocks_are_as_long_as_differences_last() -> None:
     assert isinstance(longer, np.ndarray)
     assert np.bincount(longer)[0] > 14
     assert study_block(5, data, [lasting]) == 5
+
+
+def test_labels_by_key_follow_their_instances() -> None:
+    pandas = pytest.importorskip("pandas")
+    generator, index = np.random.default_rng(0), pandas.date_range("2024-01-01", periods=12)
+    tables = [pandas.DataFrame(generator.normal(size=(12, k)), index=index) for k in (2, 3)]
+    shuffled = generator.permutation(12)
+    data = DecisionDataset(*(table.iloc[shuffled] for table in tables), TopK(3, 1))
+    labels = pandas.Series(np.arange(12) // 4, index=index)
+    expected = [0] * 4 + [1] * 4 + [2] * 4
+    for given in (labels, labels.iloc[shuffled]):
+        block = study_block(given, data)
+        assert isinstance(block, np.ndarray)
+        assert block.tolist() == expected
+    with pytest.raises(InvalidInputError, match="labels by key"):
+        study_block(np.arange(12) // 4, data)
+    assert isinstance(study_block("auto", data), np.ndarray)

@@ -18,6 +18,7 @@ from foresolve.learning.study.studying import study
 from foresolve.losses.cave import CaVE
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.mlp import MLP
+from foresolve.problems.top_k import TopK
 from learning.study.instances import dated, noise, paths, quick
 from models.instances import item_data, pair_data
 
@@ -115,6 +116,15 @@ def test_items_and_pairs(data: DecisionDataset) -> None:
                  methods=[method, f"boosted {method}"])  # fmt: skip
     assert not told.failures
     assert {row.name for row in told.comparison.rows} >= {"forest", "boosted trees", method}
+
+
+def test_dated_frames_in_any_order() -> None:
+    """Blocks of dated rows are made by the study itself, which needs no keys for that."""
+    pandas = pytest.importorskip("pandas")
+    draw, index = np.random.default_rng(0), pandas.date_range("2024-01-01", periods=60)
+    features, theta = (pandas.DataFrame(draw.random((60, k)), index=index).iloc[draw.permutation(60)] for k in (2, 4))
+    told = quick(DecisionDataset(features, theta, TopK(4, 2)), references=["mean"], methods=["spo+"])
+    assert "group" in told.comparison.blocks
 
 
 def test_dated_rows() -> None:

@@ -14,7 +14,7 @@ from foresolve._base import checks
 from foresolve._base.bootstrap import Block
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.learning.blocks import as_block
+from foresolve.learning.blocks import as_block, labels_in_order
 from foresolve.learning.study.dependence import dependence_length
 from foresolve.learning.study.facts import Facts
 from foresolve.learning.study.methods import Context, Method, Settings
@@ -84,7 +84,7 @@ def study_block(block: Any, data: DecisionDataset, differences: Iterable[np.ndar
     if not (isinstance(block, str) and block == "auto"):
         if isinstance(block, str):
             raise checks.fail("block", '"auto", a length, or a label for each test instance', repr(block))
-        return as_block("block", block, len(data))
+        return as_block("block", labels_in_order(block, data), len(data))
     if times is None:
         return None
     moments, which = np.unique(times, return_inverse=True)

@@ -120,7 +120,7 @@ def study(
         assert store.plan is not None
         context.epochs, context.trees = store.plan.epochs, store.plan.trees
         Rounds(context, question.methods, store.plan, store, budget, time.perf_counter() - began, told).run()
-        resampled = block if isinstance(block, str) else resampled  # by itself as long as differences ask for
+        resampled = block if isinstance(block, str) else resampled
         return _answered(question, store, resampled, confidence, worthwhile, units, began)
 
 
@@ -188,8 +188,9 @@ def _answered(
             options = {"metrics": False, "bootstrap": 0, "confidence": confidence, "seed": question.seed}
             reports[method.name] = evaluate(store.model(trial), seen, **options)
     baseline = reports[reference].instances["regret"]
-    differences = [report.instances["regret"] - baseline for report in reports.values()]
-    block = study_block(block, question.parts.test, differences)
+    if isinstance(block, str):  # as long as the differences ask for
+        differences = [report.instances["regret"] - baseline for report in reports.values()]
+        block = study_block(block, question.parts.test, differences)
     reports = {name: report.resampled(block, seed=question.seed) for name, report in reports.items()}
     problem, roles = question.parts.train.problem, {method.name: method.role for method in best}
     signed = (lambda value: value) if problem.sense == "max" else (lambda value: -value)
