@@ -78,7 +78,8 @@ def test_labels_by_key_follow_their_instances() -> None:
     generator, index = np.random.default_rng(0), pandas.date_range("2024-01-01", periods=12)
     tables = [pandas.DataFrame(generator.normal(size=(12, k)), index=index) for k in (2, 3)]
     shuffled = generator.permutation(12)
-    data = DecisionDataset(*(table.iloc[shuffled] for table in tables), TopK(3, 1))
+    features, theta = (table.iloc[shuffled] for table in tables)
+    data = DecisionDataset(features, theta, TopK(3, 1))
     labels = pandas.Series(np.arange(12) // 4, index=index)
     expected = [0] * 4 + [1] * 4 + [2] * 4
     for given in (labels, labels.iloc[shuffled]):
