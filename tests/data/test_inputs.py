@@ -93,3 +93,13 @@ def test_columns_by_name() -> None:
         by_name("y", frame[["a", "b", "a"]], ("b", "a"))
     numbered = pd.DataFrame(ROWS)
     assert by_name("y", numbered, ("b", "a")) is numbered
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.array([1 + 1j, 2]), pd.DataFrame({"a": pd.to_datetime(["2024-01-01"])}), np.array([1, 2], dtype="m8[s]")],
+    ids=["complex", "dates", "lengths of time"],
+)
+def test_what_numpy_would_take_for_numbers_is_refused(value) -> None:
+    with pytest.raises(InvalidInputError, match="`theta` must be a"):
+        as_table("theta", value, CPU)

@@ -103,3 +103,16 @@ def test_bad_input() -> None:
     decided = DecisionDataset(data.features, decisions=data.decisions, problem=data.problem)
     with pytest.raises(ForesolveError, match="theta"):
         decided.lagged(1)
+
+
+def test_dated_rows_must_follow_each_other_in_time() -> None:
+    """The row before is no earlier one where several have the same time, or where the latest comes first."""
+    names = ["p", "q"]
+    frame = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=5).repeat(2), "depot": ["x", "y"] * 5, "a": 1.0})
+    theta = frame[["day", "depot"]].assign(p=range(10), q=1.0)
+    data = DecisionDataset.from_frames(frame, theta, TopK(2, 1, names=names), key=["depot", "day"])
+    with pytest.raises(InvalidInputError, match="2024-01-01T00:00:00 after 2024-01-01T00:00:00"):
+        data.lagged(1)
+    falling = pd.DataFrame({"a": range(5)}, index=pd.date_range("2024-01-01", periods=5)[::-1])
+    with pytest.raises(InvalidInputError, match="2024-01-04T00:00:00 after 2024-01-05T00:00:00"):
+        DecisionDataset(falling, torch.rand(5, 2), TopK(2, 1)).lagged(1)

@@ -81,3 +81,9 @@ def test_bad_folds() -> None:
             top_k_data().folds(k)
     with pytest.raises(InvalidInputError, match="empty"):
         top_k_data().subset([])
+
+
+@pytest.mark.parametrize("share", [float("nan"), float("inf")])
+def test_shares_are_finite(share: float) -> None:
+    with pytest.raises(InvalidInputError, match="`parts` must be shares"):
+        split_sizes([share, 0.5], 10)

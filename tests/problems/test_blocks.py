@@ -112,6 +112,12 @@ def test_names_are_as_many_as_variables_and_all_different() -> None:
     assert as_names(None, 2) is None
     assert as_names(["a", "b"], 2) == ("a", "b")
     assert as_names(iter([1, 2]), 2) == (1, 2)
+    for same in ([7, "7"], [7.0, "7"]):  # both are "7" in a table
+        with pytest.raises(InvalidInputError, match="different from each other; got '7' more than once"):
+            as_names(same, 2)
+    for missing in (None, float("nan")):
+        with pytest.raises(InvalidInputError, match="a name for each of the 2 variables; got a missing one"):
+            as_names(["a", missing], 2)
 
 
 def test_an_unknown_keyword_is_refused_with_the_one_that_was_meant() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -28,7 +29,8 @@ def read_items(argument: str, frame: Any, title: str, parameter: str = "name") -
         first.setdefault(text, row)
     names = list(first)
     if len(names) < len(texts):
-        names.sort(key=int if all(name.lstrip("-").isdigit() for name in names) else str)
+        whole = all(re.fullmatch(r"-?\d+", name, re.ASCII) for name in names)
+        names.sort(key=lambda name: (int(name) if whole else 0, name))
     return Items(names, np.array([first[name] for name in names]))
 
 

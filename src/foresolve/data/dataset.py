@@ -229,7 +229,8 @@ class DecisionDataset(DivisibleInstances):
         Features must be one table `(N, d)`, parameters `(N, p)`. The columns of the first lag come first; those of a
         frame are called "<name of the parameter> lag <lag>", where the problem has names of parameters too. The first
         `max(lags)` instances, which lack an earlier truth, are left out; `positions` says so. Parts of data that are
-        shuffled are refused: call it before `split(shuffle=False)`. `LastValue` predicts from these columns.
+        shuffled are refused: call it before `split(shuffle=False)`; so are dated rows where several have the same time.
+        `LastValue` predicts from these columns.
 
         Parameters
         ----------
@@ -249,7 +250,7 @@ class DecisionDataset(DivisibleInstances):
         tensor([[6., 7.],
                 [8., 9.]])
         """
-        check_order(self.positions)
+        check_order(self.positions, self.times)
         numbers = checked_lags(lags, len(self))
         features = lagged_features(self.features, self.theta, numbers)
         names = lagged_names(self.feature_names, self.problem.theta_names, numbers)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.frames import JOINT, as_texts
+from foresolve.data.precision import warn_of_lost_digits
 
 FRAMES = "`DecisionDataset.from_frames(..., {}=...)` reads such tables"
 
@@ -26,10 +27,15 @@ def as_table(name: str, value: Any, device: torch.device, *, dtype: torch.dtype 
         table = value.detach()
     else:
         try:
-            array = np.asarray(_array(value), dtype=np.float64, order="C")  # torch takes none that runs backwards
+            given = np.asarray(_array(value))
+            if given.dtype.kind in "Mmc":  # NumPy would count nanoseconds, and drop imaginary parts
+                raise TypeError(f"of {given.dtype}")
+            array = np.asarray(given, dtype=np.float64, order="C")  # torch takes none that runs backwards
         except (TypeError, ValueError) as error:
             raise _no_numbers(name, value, error) from error
         table = torch.tensor(array, dtype=dtype or torch.get_default_dtype(), device=device)
+        if array.ndim and np.isfinite(array).all():
+            warn_of_lost_digits(name, array, table, column_names(value))
     if table.ndim == 0:
         raise checks.fail(name, "(N, ...), an entry for each instance", "a single number")
     if column_names(value) is not None and bool(torch.isnan(table).any()):

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from foresolve._base import checks
 
 
-def check_order(positions: Tensor) -> None:
-    """Refuse instances that do not follow each other as in the data set that was made first."""
+def check_order(positions: Tensor, times: np.ndarray | None = None) -> None:
+    """Refuse instances that do not follow each other as in the data set that was made first, or not in time."""
+    if times is not None and len(times) > 1 and not (times[1:] > times[:-1]).all():
+        at = int((times[1:] <= times[:-1]).argmax())
+        got = " after ".join(np.datetime_as_string(times[place], unit="s") for place in (at + 1, at))
+        remedy = "A row before it of the same time or a later one would tell what is not known yet"
+        raise checks.fail("data", "rows of later and later times for `lagged`", got, remedy)
     breaks = (positions.diff() != 1).nonzero()
     if len(breaks):
         at = int(breaks[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -25,7 +26,7 @@ def split_sizes(parts: Sequence[Any], count: int) -> list[int]:
     amounts = list(parts[0]) if len(parts) == 1 and isinstance(parts[0], Sequence) else list(parts)
     text = ", ".join(str(amount) for amount in amounts) or "none"
     total, limit = sum(amounts), 1.0 if any(isinstance(amount, float) for amount in amounts) else count
-    if not amounts or min(amounts) < 0 or total > limit * (1 + 1e-9):
+    if not amounts or not all(map(math.isfinite, amounts)) or min(amounts) < 0 or total > limit * (1 + 1e-9):
         expected = f"shares (floats) that sum to at most 1, or counts that sum to at most {count}"
         raise checks.fail("parts", expected, text)
     if total < limit * (1 - 1e-9):

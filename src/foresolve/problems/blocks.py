@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from inspect import signature
@@ -12,7 +13,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from foresolve._base import checks
+from foresolve._base import checks, frames
 from foresolve.solvers.projection.rows import DenseRows, Rows
 from foresolve.solvers.projection.sparse_rows import SparseRows
 
@@ -178,7 +179,9 @@ def as_names(names: Any, n: int) -> tuple[Any, ...] | None:
     names = tuple(names)
     if len(names) != n:
         raise checks.fail("names", expected, f"{len(names)} names")
-    repeated = next((name for name, count in Counter(map(str, names)).items() if count > 1), None)
+    if any(name is None or (isinstance(name, float) and math.isnan(name)) for name in names):
+        raise checks.fail("names", expected, "a missing one")
+    repeated = next((name for name, count in Counter(frames.as_texts(names)).items() if count > 1), None)
     if repeated is not None:
         raise checks.fail("names", "different from each other", f"{repeated!r} more than once")
     return names

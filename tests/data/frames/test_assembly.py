@@ -293,3 +293,29 @@ def test_tables_without_rows_are_refused() -> None:
         read(features[:0], minutes)
     with pytest.raises(InvalidInputError, match="`theta` must be a table with at least one row"):
         read(features, minutes[:0])
+
+
+@pytest.mark.parametrize("far", ["9999-12-31", "1500-01-01"])
+def test_dates_that_nanoseconds_cannot_hold_are_refused(far: str) -> None:
+    """They would come out as other dates, and be sorted there."""
+    features, minutes = days()
+    features.loc[3, "date"] = minutes.loc[3, "date"] = far
+    with pytest.raises(InvalidInputError, match=rf"`dates` must be from 1678 to 2261; got {far} in the column 'date'"):
+        read(features, minutes)
+
+
+@pytest.mark.parametrize("rule", ["mean", "median"])
+def test_a_parameter_that_nobody_knows_is_not_filled(rule: str) -> None:
+    features, minutes = days()
+    minutes["r3"] = np.nan
+    with pytest.raises(InvalidInputError, match=rf"entry of each parameter to take the {rule} of; got none of 'r3'"):
+        read(features, minutes, missing=rule)
+    minutes.loc[25:, "r3"] = 4.0
+    data = read(features, minutes, missing=rule)
+    with pytest.raises(InvalidInputError, match="`parts` must be such that the first has some entry of each parameter"):
+        data.split(0.5, 0.5)
+
+
+def test_columns_are_named_once() -> None:
+    with pytest.raises(InvalidInputError, match="`key` must be different columns; got 'date', 'date'"):
+        read(*days(), key=["date", "date"])

@@ -131,3 +131,19 @@ def test_a_few_rows_are_read_as_the_whole_table_was() -> None:
     assert np.isnan(encoding.numbers(pd.DataFrame({"code": ["A"], "day": [np.nan]}))[0, 4:]).all()
     with pytest.warns(ForesolveWarning, match="'3' in 1 rows"):
         encoding.numbers(pd.DataFrame({"code": [3], "day": ["2024-01-01"]}))
+
+
+@pytest.mark.parametrize(
+    ("values", "got"),
+    [
+        (pd.to_datetime(["2024-01-01"] * 3), "Timestamp"),
+        (np.array([1j, 2, 3]), "1j"),
+        ([1.0, np.inf, 2.0], "inf in row 1"),
+        ([1.0, "-inf", 2.0], "-inf in row 1"),
+    ],
+    ids=["dates", "complex", "infinite", "infinite text"],
+)
+def test_what_only_looks_like_numbers_is_refused(values: object, got: str) -> None:
+    """Dates would be counted in nanoseconds, imaginary parts dropped."""
+    with pytest.raises(InvalidInputError, match="numbers in the column 'odd'; got .*" + got):
+        Encoding.of(FRAME.assign(odd=values), ["odd"], {"odd": "number"})

@@ -12,9 +12,11 @@ from foresolve.data.frames import filling
 from foresolve.data.frames.columns import feature_reader, instance_times, parameter_table, weight_column
 from foresolve.data.frames.forms import Form, as_theta, joined, named_axes
 from foresolve.data.frames.keys import Keys
+from foresolve.data.frames.leaks import check_leaks
 from foresolve.data.frames.missing import Missing, Rule, as_rules
 from foresolve.data.frames.origin import Origin
 from foresolve.data.frames.reader import FrameReader, RawTable, as_features
+from foresolve.data.precision import warn_of_lost_digits
 from foresolve.problems.base import Problem
 
 
@@ -63,6 +65,8 @@ def assemble(features: Any, theta: Any, problem: Problem, form: Form, missing: A
     reader = feature_reader(inputs, form, axes, problem, rules[0], joint=theta is None)
     raw = reader.raw("features", inputs)
     matched = _matched(raw, targets, instance_times(inputs, raw, form, reader), rules)
+    names = (form.value or "",) if reader.variable else joined(axes)
+    check_leaks(matched.features, matched.theta, reader.encoding, names)
     counts = filling.count_missing(matched.features, reader.encoding), int(np.isnan(matched.theta).sum())
     matched = matched.select(filling.kept_instances(*matched[:3], rules, reader, joined(axes)))
     weights = weight_column(inputs, form, raw, reader)
@@ -96,4 +100,8 @@ def _tables(
         as_theta(holes[1], problem) if holes[1].any() else None,
     )  # fmt: skip
     weight = None if weights is None else as_features(weights[matched.rows])
-    return Tables(as_features(table), as_features(as_theta(wanted, problem)), weight, reader.names, origin)
+    features, theta = as_features(table), as_features(as_theta(wanted, problem))
+    width = table.shape[-1]
+    warn_of_lost_digits("features", table.reshape(-1, width), features.reshape(-1, width), reader.names)
+    warn_of_lost_digits("theta", wanted, theta, names)
+    return Tables(features, theta, weight, reader.names, origin)

@@ -11,6 +11,7 @@ from foresolve.data.frames.encoding import Encoding, as_numbers
 from foresolve.data.frames.foreign_dates import warn_of_foreign_dates
 from foresolve.data.frames.forms import Form, joined
 from foresolve.data.frames.keys import Keys, as_dates
+from foresolve.data.frames.leaks import check_dates_agree
 from foresolve.data.frames.pivot import Axes, constant_in, pivot
 from foresolve.data.frames.reader import FrameReader, RawTable
 from foresolve.problems.base import Problem
@@ -94,4 +95,5 @@ def instance_times(frame: Any, raw: RawTable, form: Form, reader: FrameReader) -
     first = raw.keys.places(Keys.of("features", frame, form.key))
     times = np.empty(len(raw.keys), dtype=dates.dtype)
     times[first] = dates
+    check_dates_agree(first, dates, times, raw.keys, str(form.dates))
     return times

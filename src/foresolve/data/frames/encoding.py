@@ -214,13 +214,15 @@ def _as_floats(name: str, series: Any) -> np.ndarray:
     if pandas.api.types.is_timedelta64_dtype(series.dtype):
         remedy = "Say in which unit: `.dt.total_seconds()`"
         raise checks.fail(name, f"numbers in the column {str(series.name)!r}", "lengths of time", remedy)
+    if pandas.api.types.is_datetime64_any_dtype(series.dtype) or pandas.api.types.is_complex_dtype(series.dtype):
+        raise checks.fail(name, f"numbers in the column {str(series.name)!r}", repr(series.iloc[0]))
     try:
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return _finite(name, series, series.to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError):
         values = pandas.to_numeric(series, errors="coerce")
     wrong = (values.isna() & series.notna()).to_numpy()
     if not wrong.any():
-        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return _finite(name, series, values.to_numpy(dtype=np.float64, na_value=np.nan))
     first = series.to_list()[int(wrong.argmax())]
     raise checks.fail(name, f"numbers in the column {str(series.name)!r}", f"{first!r} {_where(series, wrong)}")
 
@@ -228,6 +230,15 @@ def _as_floats(name: str, series: Any) -> np.ndarray:
 def _where(series: Any, wrong: np.ndarray) -> str:
     """The first entry that is wrong, by what its row is called: of a file that is read in parts, its number there."""
     return f"in row {series.index[int(wrong.argmax())]} ({int(wrong.sum())} such entries)"
+
+
+def _finite(name: str, series: Any, numbers: np.ndarray) -> np.ndarray:
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        row = int(infinite.argmax())
+        got = f"{numbers[row]} in row {row} ({int(infinite.sum())} such entries)"
+        raise checks.fail(name, f"finite numbers in the column {str(series.name)!r}", got)
+    return numbers
 
 
 def _kinds(title: str, kind: Any) -> tuple[Kind, ...]:

@@ -75,6 +75,10 @@ def fill_features(
 def fill_theta(table: np.ndarray, holes: np.ndarray, rule: Any, keys: Keys, names: tuple[str, ...]) -> np.ndarray:
     flat, gaps = table.reshape(len(table), -1), holes.reshape(len(table), -1)
     if uses_statistic(rule):
+        unknown = gaps.all(0)
+        if unknown.any():
+            got = "none of " + ", ".join(repr(names[place]) for place in np.flatnonzero(unknown)[:5])
+            raise checks.fail("theta", f"with some entry of each parameter to take the {rule} of", got)
         flat = np.where(gaps, statistic(flat, gaps, rule), flat)
     elif rule == "previous":
         flat = previous(flat)

@@ -42,6 +42,8 @@ def as_titles(name: str, titles: Any) -> tuple[str, ...]:
     several = (titles,) if isinstance(titles, str) else titles
     if not isinstance(several, Sequence) or not several or not all(isinstance(title, str) for title in several):
         raise checks.fail(name, "the name of a column, or several of them", repr(titles))
+    if len(set(several)) < len(several):
+        raise checks.fail(name, "different columns", ", ".join(map(repr, several)))
     return tuple(several)
 
 

@@ -153,7 +153,13 @@ def as_dates(series: Any) -> np.ndarray | None:
         dates = dates.dt.tz_convert(None)
     else:
         return None
-    return np.asarray(dates.to_numpy(), dtype="datetime64[ns]")
+    given = dates.to_numpy()
+    nanoseconds = np.asarray(given, dtype="datetime64[ns]")
+    far = (nanoseconds.astype(given.dtype) != given) & ~np.isnat(given)
+    if far.any():
+        got = f"{np.datetime_as_string(given[far][0], unit='D')} in the column {series.name!r}"
+        raise checks.fail("dates", "from 1678 to 2261", got, "Leave such entries out, or the column")
+    return nanoseconds
 
 
 def _is_date(value: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foresolve._base import checks
 from foresolve.data.frames.keys import Keys
 from foresolve.data.frames.missing import Missing, Rule, statistic
 from foresolve.data.frames.reader import FrameReader, uses_statistic
@@ -69,8 +70,14 @@ class Origin:
         rule = self._theta_rule
         if self.theta_holes is None or rule is None or not uses_statistic(rule):
             return None
-        table = theta.detach().cpu().double().numpy().reshape(len(theta), -1)
-        return statistic(table, self.theta_holes.reshape(len(theta), -1), rule)
+        table, holes = theta.detach().cpu().double().numpy(), self.theta_holes.reshape(len(theta), -1)
+        unknown = np.flatnonzero(holes.all(0))
+        if len(unknown):
+            got = f"none of {len(unknown)}, the first at {int(unknown[0])}"
+            remedy = "Make it larger, or leave out parameters that are not known yet"
+            raise checks.fail("parts", f"such that the first has some entry of each parameter to fill by {rule!r}", got,
+                              remedy)  # fmt: skip
+        return statistic(table.reshape(len(theta), -1), holes, rule)
 
     @property
     def _theta_rule(self) -> Rule | None:
