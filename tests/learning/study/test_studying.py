@@ -12,9 +12,11 @@ import foresolve
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.evaluation import evaluate
+from foresolve.learning.study import studying
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.running import StudyProgress
 from foresolve.learning.study.studying import study
+from foresolve.learning.study.verdict import judge
 from foresolve.losses.cave import CaVE
 from foresolve.losses.spo import SPOPlus
 from foresolve.models.mlp import MLP
@@ -177,6 +179,17 @@ def test_a_budget_reduces_what_is_done() -> None:
     told = quick(paths(60), epochs=100_000, trials=2, budget=5.0, methods="spo+")
     assert told.plan.epochs < 100_000
     assert any("reduced from 100000" in warning for warning in told.warnings)
+
+
+@pytest.mark.parametrize(("epochs", "budget", "said"), [(100, 1e-3, True), (10, None, False), (1, 1e-3, False)])
+def test_a_claim_after_hardly_any_training_says_so(
+    epochs: int, budget: float | None, said: bool, monkeypatch: Any
+) -> None:
+    """A budget that leaves an epoch or two; few epochs that were asked for are the user's own choice."""
+    monkeypatch.setattr(studying, "judge", lambda *_, **options: judge(*_, **options | {"worthwhile": 1e3}))
+    told = quick(paths(160), epochs=epochs, trials=1, budget=budget, methods="spo+", split=(80, 20, 60))
+    assert told.verdict.answer in ("pays", "does not pay")
+    assert ("more time may change this" in told.verdict.sentence) == said
 
 
 def test_what_is_shown_fits_a_terminal() -> None:

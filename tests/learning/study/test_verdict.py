@@ -17,11 +17,13 @@ def row(name: str, difference: float, interval: Pair | None, p: float, corrected
     return ContrastRow(name, "decision-focused", 20 + difference, 10 + difference, difference, interval, p, corrected)
 
 
-def verdict(*rows: ContrastRow, units: int = 100, sense: str = "min", regret: float = 10.0) -> Verdict:
+def verdict(
+    *rows: ContrastRow, units: int = 100, sense: str = "min", regret: float = 10.0, hurried: str = ""
+) -> Verdict:
     reference = ContrastRow("ridge", "reference", 20.0, regret, 0.0, None, None, None)
     comparison = Contrast("ridge", 0.95, units, units, "", (reference, *rows))
     validated = {row.name: float(i) for i, row in enumerate(rows)}
-    return judge(comparison, validated, worthwhile=0.05, units="minutes", sense=sense)
+    return judge(comparison, validated, worthwhile=0.05, units="minutes", sense=sense, hurried=hurried)
 
 
 def test_it_pays() -> None:
@@ -53,6 +55,13 @@ def test_it_does_not_pay() -> None:
     assert told.answer == "does not pay"
     assert "spo+ costs 0.1 minutes more [-0.2, 0.4] an instance against ridge" in told.sentence
     assert "by any of 2 methods of more than 5% of its regret (0.5 minutes) is ruled out" in told.sentence
+
+
+def test_claims_after_hardly_any_training_say_so() -> None:
+    pays, not_told = row("spo+", -1.31, (-1.8, -0.84), 0.001, 0.002), row("spo+", -0.1, (-2.1, 1.9), 0.5, 0.5)
+    said = " Methods had 3 of 100 epochs, all that the time budget allowed: more time may change this."
+    assert verdict(pays, hurried="3 of 100 epochs").sentence == verdict(pays).sentence + said
+    assert verdict(not_told, hurried="3 of 100 epochs").sentence == verdict(not_told).sentence
 
 
 def test_too_little_data() -> None:

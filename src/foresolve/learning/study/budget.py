@@ -123,20 +123,36 @@ def reduced(available: float, epochs: int, trials: int, paces: dict[str, Pace], 
 
 
 def measure(method: Method, context: Context, allowance: float = math.inf) -> Pace:
-    """Time short trainings on growing samples of the data, for about `allowance` seconds at most."""
-    began, pace, size = time.perf_counter(), Pace(0.0, 0.0), len(context.train)
-    rows = min(ROWS[0], size)
-    for following in (*ROWS[1:], math.inf):
+    """Time short trainings on growing samples of the data, for about `allowance` seconds."""
+    began, size, rate = time.perf_counter(), len(context.train), TREES / max(1, context.epochs)
+    paces: dict[int, Pace] = {}
+    times: dict[int, float] = {}
+    for rows, following in pairwise([*(rows for rows in ROWS if rows < size), min(size, ROWS[-1]), size]):
         try:
-            pace, seconds = _measured(method, _sample(context, rows), TREES / max(1, context.epochs), allowance)
+            paces[rows], times[rows] = _measured(method, _sample(context, rows), rate, allowance)
         except Exception:  # what fails here fails in its trials too, and is reported there
             return Pace(0.0, 0.0)
         left = allowance - (time.perf_counter() - began)
-        if rows == size or seconds * following / rows > left:
+        expected = extended(times, following) if len(times) > 1 else 2 * times[rows]  # mostly not of rows at first
+        if rows == min(size, ROWS[-1]) or expected > left:
             break
-        rows = min(int(following), size)
-    growth = size / rows  # what depends on rows grows with their number
-    return Pace(pace.once if isinstance(method, Network) else pace.once * growth, pace.each * growth)
+    each = extended({rows: pace.each for rows, pace in paces.items()}, size)
+    once = {rows: pace.once for rows, pace in paces.items()}
+    return Pace(list(once.values())[-1] if isinstance(method, Network) else extended(once, size), each)
+
+
+def extended(seconds: dict[int, float], size: int) -> float:
+    """Seconds for `size` rows from those for fewer: along the last two, or in proportion where there is but one.
+
+    Samples of less than a batch of 32 say nothing about what a row takes beside others.
+
+    >>> extended({128: 2.0, 512: 3.0}, 896), extended({8: 1.0, 32: 1.5}, 64), extended({32: 2.0, 128: 1.0}, 256)
+    (4.0, 3.0, 1.0)
+    """
+    (first, before), (last, now) = [(0, 0.0), *seconds.items()][-2:]
+    if first < 32:
+        return now * size / last
+    return min(now * size / last, now + max(0.0, now - before) / (last - first) * (size - last))
 
 
 def _sample(context: Context, rows: int) -> Context:
@@ -161,7 +177,8 @@ def _measured(method: Method, sample: Context, scale: float, allowance: float) -
     if few * MANY / FEW > allowance:
         return Pace(0.0, few / FEW * scale), math.inf
     many = _timed(method, replace(sample, trees=MANY))
-    return Pace(few, max(0.0, (many - few) / (MANY - FEW)) * scale), 2 * few + many
+    tree = max(0.0, (many - few) / (MANY - FEW))
+    return Pace(max(0.0, few - FEW * tree), tree * scale), 2 * few + many
 
 
 def _timed(method: Method, sample: Context, stamps: list[float] | None = None) -> float:

@@ -19,7 +19,7 @@ from foresolve.errors import ForesolveError
 from foresolve.learning.blocks import Blocks
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.identity import settings_of
-from foresolve.learning.study.budget import TREES, plan_for
+from foresolve.learning.study.budget import LEAST_EPOCHS, TREES, plan_for
 from foresolve.learning.study.catalog import focused, two_stage
 from foresolve.learning.study.contrast import Contrast, contrast
 from foresolve.learning.study.dates import study_block
@@ -121,7 +121,8 @@ def study(
         context.epochs, context.trees = store.plan.epochs, store.plan.trees
         Rounds(context, question.methods, store.plan, store, budget, time.perf_counter() - began, told).run()
         resampled = block if isinstance(block, str) else resampled
-        return _answered(question, store, resampled, confidence, worthwhile, units, began)
+        hurried = _hurried(store.plan.epochs, epochs)
+        return _answered(question, store, resampled, confidence, worthwhile, units, hurried, began)
 
 
 class _Question:
@@ -164,7 +165,14 @@ class _Question:
 
 
 def _answered(
-    question: _Question, store: Store, block: Any, confidence: float, worthwhile: float, units: str, began: float
+    question: _Question,
+    store: Store,
+    block: Any,
+    confidence: float,
+    worthwhile: float,
+    units: str,
+    hurried: str,
+    began: float,
 ) -> Study:
     """The one look at test data, and what it says."""
     best, failures = {}, dict(question.failures)
@@ -196,7 +204,7 @@ def _answered(
     signed = (lambda value: value) if problem.sense == "max" else (lambda value: -value)
     comparison = contrast(reports, roles, reference, signed, block=block, confidence=confidence, seed=question.seed,
                           dtype=question.parts.test.theta.dtype)  # fmt: skip
-    verdict = judge(comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense)
+    verdict = judge(comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense, hurried=hurried)
     assert store.plan is not None
     warnings = (*store.plan.notes, *_cautions(comparison, question, reports))
     chosen = verdict.method if verdict.answer == "pays" else reference
@@ -205,6 +213,11 @@ def _answered(
         verdict, comparison, reference, chosen, tuple(store.trials.values()), failures, reports, warnings, store.plan,
         question.parts, seconds, units, store.model,
     )  # fmt: skip
+
+
+def _hurried(epochs: int, asked: int) -> str:
+    """How few epochs there were, where they were cut below what a method needs to show what it can do."""
+    return "" if epochs >= min(asked, LEAST_EPOCHS) else f"{epochs} of {asked} epochs"
 
 
 def _cautions(comparison: Contrast, question: _Question, reports: Any) -> list[str]:

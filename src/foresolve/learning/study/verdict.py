@@ -53,7 +53,13 @@ class Verdict:
 
 
 def judge(
-    comparison: Contrast, validated: Mapping[str, float], *, worthwhile: float, units: str, sense: str
+    comparison: Contrast,
+    validated: Mapping[str, float],
+    *,
+    worthwhile: float,
+    units: str,
+    sense: str,
+    hurried: str = "",
 ) -> Verdict:
     r"""The verdict of a comparison.
 
@@ -69,6 +75,7 @@ def judge(
     ----------
     validated: regret on validation data by method: of several that pay, and of several that do not, the sentence is
         about the best there, so that test data chooses nothing.
+    hurried: how little was trained, where the time budget allowed no more: a claim then says so.
     """
     reference, enough = comparison[comparison.reference], comparison.units >= LEAST_UNITS
     rows = sorted(comparison.focused, key=lambda row: validated[row.name])
@@ -83,6 +90,8 @@ def judge(
         "does not pay": lambda: words.does_not_pay(worthwhile, least),
         "too little data": lambda: words.too_little(comparison, least, left),
     }[answer]()
+    if hurried and answer != "too little data":
+        sentence += f" Methods had {hurried}, all that the time budget allowed: more time may change this."
     share = row.improvement / reference.regret if reference.regret > 0 else math.nan
     return Verdict(answer, sentence, row.name, reference.name, row.improvement, row.improvement_interval, share, least)
 
