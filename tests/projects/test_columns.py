@@ -32,6 +32,12 @@ def test_columns_that_are_not_there(kind: str, key: str, value: str, told: str, 
     assert told in str(caught.value)
 
 
+def test_the_sense_of_costs_is_no_column(tmp_path: Path) -> None:
+    folder = quick_project(tmp_path, "top-k")
+    change(folder, {"sense": '"min"'})
+    assert Project.load(folder).problem().sense == "min"
+
+
 def test_encodings_are_told_by_their_own_line(tmp_path: Path) -> None:
     folder = quick_project(tmp_path)
     path = folder / "foresolve.toml"

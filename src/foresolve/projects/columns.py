@@ -6,16 +6,13 @@ from collections.abc import Iterator
 
 from foresolve._base import frames
 from foresolve.data.frames.streams import table_chunks
-from foresolve.projects.kinds import nearest
+from foresolve.projects.kinds import COLUMNS, TEXT, nearest
+from foresolve.projects.schema import settings_of
 from foresolve.projects.settings import Settings
 
 # Which file of [problem] has the columns that a key names; all others are columns of `file`.
 _ELSEWHERE = {"node": "nodes", "supply": "nodes", "target": "targets", "worth": "targets"}
-_NO_COLUMNS = {
-    "shortest-path": ("kind", "source", "target"), "max-flow": ("kind", "source", "target"), "min-cost-flow": ("kind",),
-    "matching": ("kind",), "assignment": ("kind",), "knapsack": ("kind", "capacity"), "top-k": ("kind", "k"),
-    "coverage": ("kind", "k"),
-}  # fmt: skip
+_COLUMN_KINDS = (TEXT, COLUMNS)
 
 
 def check_columns(settings: Settings) -> None:
@@ -40,8 +37,9 @@ def _named(settings: Settings) -> Iterator[tuple[str, str, str, str]]:
     """Section, key, column, and the key of the file that should have it."""
     data = settings.values["data"]
     if settings.problem != "mps":
-        for key, value in settings.values["problem"].items():
-            if key in (*_NO_COLUMNS[settings.problem], "file", "nodes", "targets") or value is None:
+        for key, setting in settings_of("problem", settings.problem).items():
+            value = settings.values["problem"][key]
+            if setting.kind not in _COLUMN_KINDS or value is None:
                 continue
             for title in (value,) if isinstance(value, str) else value:
                 yield "problem", key, title, _ELSEWHERE.get(key, "file")

@@ -29,9 +29,9 @@ from foresolve.projects.kinds import (
 PROBLEMS = {
     "shortest-path": "the cheapest way from one node to another",
     "matching": "pairs of greatest worth, each node at most once",
-    "assignment": "a partner for every node of the smaller side",
+    "assignment": "a partner for every node of the smaller side, at greatest worth or least cost",
     "knapsack": "items of greatest worth within a capacity",
-    "top-k": "the k items of greatest worth",
+    "top-k": "the k items of greatest worth or least cost",
     "coverage": "k items that reach as many targets as possible",
     "max-flow": "the flow of greatest worth",
     "min-cost-flow": "the cheapest flow that meets all demand",

@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -208,6 +209,20 @@ def test_what_is_shown_fits_a_terminal() -> None:
 def test_features_that_say_nothing_are_called_out() -> None:
     told = quick(noise(), references=["mean", "ridge"])
     assert any("the mean" in warning for warning in told.warnings)
+
+
+@pytest.mark.parametrize("encode", [None, {"item": "category"}])
+def test_rows_that_do_not_say_which_variable_they_are_about_are_called_out(encode: dict[str, str] | None) -> None:
+    rng, items = np.random.default_rng(0), ["ale", "bun", "cod", "dip"]
+    table = pd.DataFrame([(week, item) for week in range(80) for item in items], columns=["week", "item"])
+    table["price"] = rng.normal(size=len(table))
+    table["worth"] = table["item"].map(dict(zip(items, (9.0, 6.0, 3.0, 1.0)))) + rng.normal(size=len(table))
+    problem = foresolve.TopK(4, 2, names=items)
+    data = DecisionDataset.from_frames(
+        table, problem=problem, key="week", variable="item", value="worth", encode=encode
+    )
+    warnings = quick(data, references=["mean", "ridge"]).warnings
+    assert any("which variable a row is about: give `item`" in told for told in warnings) == (encode is None)
 
 
 def test_the_chosen_model_is_deployed(tmp_path: Any) -> None:

@@ -225,6 +225,13 @@ def _cautions(comparison: Contrast, question: _Question, reports: Any) -> list[s
     cautions, reference = [], comparison.reference
     if reference == "mean":
         cautions.append("no two-stage model validated better than the mean: features may say little")
+        reader = question.parts.train.reader
+        if reader is not None and reader.variable and not {*reader.variable} & {*reader.encoding.titles}:
+            columns = ", ".join(f"`{column}`" for column in reader.variable)
+            cautions.append(
+                f"unlike the mean, models do not see which variable a row is about: give {columns} an encoding, "
+                'such as "category", in `encode`'
+            )
     elif "mean" in reports:
         differences = reports[reference].instances["regret"] - reports["mean"].instances["regret"]
         evidence = mean_difference(differences, reports[reference].instances.get("weight"), reports[reference].block,
