@@ -29,8 +29,9 @@ def test_every_figure_has_a_legend_and_a_caption(run: RunView) -> None:
     for name, figure in drawn.items():
         explained = labels(figure.legends[0]) if figure.legends else []
         if name == "heat-maps":  # a bar of its scale
-            explained = [axis.get_ylabel() for axis in figure.axes if "theta" in axis.get_ylabel()]
-            assert len(explained) == 1
+            bars = [image.colorbar for axis in figure.axes for image in axis.images if image.colorbar is not None]
+            assert len(bars) == 1
+            explained = [bar.ax.get_ylabel() for bar in bars if "theta" in bar.ax.get_ylabel()]
         assert explained, name
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from drawn import labels
+from drawn import labels, overlaps
 from foresolve._base.drawing.palette import COLORS, Role
 from foresolve.errors import InvalidInputError
 from foresolve.report.prediction_figures import blocks, heat_maps, out_weights, trend
@@ -37,9 +37,22 @@ def test_maps_have_one_scale_one_bar_and_numbers_on_their_axes(pictures: dict[st
     figure = heat_maps(pictures, rows="papers", columns="others")
     maps = [axis for axis in figure.axes if axis.images]
     assert len({axis.images[0].get_clim() for axis in maps}) == 1
-    assert len(figure.axes) == len(maps) + 1
+    (bar,) = [axis.images[0].colorbar for axis in maps if axis.images[0].colorbar is not None]
+    assert bar.ax.get_ylabel() == "theta (scale of roots)"
     assert len(maps[0].get_xticks()) > 2
     assert len(maps[0].get_yticks()) > 2
+
+
+@pytest.mark.parametrize("shape", [(50, 50), (50, 100), (30, 31)])
+def test_the_bar_is_as_high_as_the_maps(shape: tuple[int, int]) -> None:
+    theta = np.random.default_rng(0).random(shape)
+    figure = heat_maps({name: {"theta": theta, "theta_hat": theta} for name in ("A", "B")}, rows="a", columns="b")
+    figure.draw_without_rendering()
+    last = [axis for axis in figure.axes if axis.images][-1]
+    (bar,) = [axis.images[0].colorbar for axis in figure.axes if axis.images and axis.images[0].colorbar is not None]
+    high, wanted = bar.ax.get_window_extent(), last.get_window_extent()
+    assert (high.y0, high.y1) == pytest.approx((wanted.y0, wanted.y1), abs=2)
+    assert overlaps(figure) == []
 
 
 @pytest.mark.parametrize(("alive", "top"), [(0, 1.0), (1, 1.0), (300, 1.0)], ids=["none", "too few", "enough"])

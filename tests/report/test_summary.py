@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from foresolve.report.summary import chosen, differences, estimate, pairs, summary
+from foresolve.report.summary import chosen, differences, estimate, pairs, summary, ways
 from reproduce.fakes import record
 
 
@@ -144,3 +144,29 @@ def test_rounding_noise_does_not_decide() -> None:
     assert difference.estimate.mean == 0
     assert difference.verdict == "no significant difference"
     assert differences(records[:2])[0].verdict == "unknown"
+
+
+def test_shares_of_the_way_are_paired_by_split() -> None:
+    """Splits differ much more than methods do: what they share cancels, and no share is above the best."""
+    rng = np.random.default_rng(0)
+    records = []
+    for split, level in enumerate(rng.uniform(10, 100, 12)):
+        share = 0.9 + 0.01 * rng.standard_normal()
+        worth = {"A-Decision": share * level + (1 - share) * level / 4, "Random": level / 4, "OPT": level}
+        records += [record(split, method, value) for method, value in worth.items()]
+    shares = ways(records)
+    assert set(shares) == {("A-Decision", None)}
+    found = shares["A-Decision", None]
+    assert found.mean == pytest.approx(0.9, abs=0.01)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0.88 < found.low < found.mean < found.high < 0.92
+    lone = ways([r for r in records if r.split == 0])["A-Decision", None]
+    assert (lone.low, lone.high) == (None, None)
+
+
+def test_without_random_or_best_decisions_there_is_no_way() -> None:
+    both = [record(split, method, value) for split in range(3) for method, value in (("A", 2.0), ("OPT", 3.0))]
+    assert ways(both) == {}
+    assert ways([*both, *(record(split, "Random", 3.0) for split in range(3))]) == {}
+    assert set(ways([*both, *(record(split, "Random", 1.0) for split in range(2))])) == {("A", None)}

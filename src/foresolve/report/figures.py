@@ -49,8 +49,9 @@ def captions(run: RunView) -> dict[str, str]:
             "at zero is better; a hollow marker has zero in its interval."
         ),
         "shares": (
-            f"Values as a share of the way from random decisions (0 %) to {best} (100 %), on a scale that shows what "
-            f"lies above half of the largest share; 95 % intervals over splits, both ends of the way taken as they are."
+            f"Values as a share of the way from random decisions (0 %) to {best} (100 %), on a scale that shows "
+            f"what lies above {100 * value_figures.SHOWN:g} % of the largest share; 95 % intervals over splits, each "
+            "with its own way."
         ),
         "values": f"Table 1 as a chart: mean and 95 % interval over splits; dashed: {best}.{published}",
         "cost": f"Seconds a split, for training and deciding, against what decisions are worth{k}.",

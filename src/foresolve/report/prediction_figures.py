@@ -42,7 +42,8 @@ def heat_maps(pictures: Mapping[str, Picture], *, rows: str, columns: str) -> Fi
             raise fail(f"theta_hat of {method}", f"(rows, columns) = {truth.shape}, as theta", str(numbers.shape))
     order = np.argsort(-truth.sum(1), kind="stable")
     wide, count = truth.shape[1] > 2 * truth.shape[0], len(maps)
-    figure = new_figure(7.6, 0.6 + 1.8 * count) if wide else new_figure(0.9 + 2.7 * count, 3.3)
+    height = 0.9 + 2.3 * min(1.0, truth.shape[0] / truth.shape[1])  # of maps whose entries are squares
+    figure = new_figure(7.6, 0.6 + 1.8 * count) if wide else new_figure(0.9 + 2.7 * count, height)
     axes = figure.subplots(count if wide else 1, 1 if wide else count, squeeze=False, sharex=True, sharey=True).ravel()
     least, most = _scale(maps)
     extent = (0.5, truth.shape[1] + 0.5, truth.shape[0] + 0.5, 0.5)
@@ -60,10 +61,10 @@ def heat_maps(pictures: Mapping[str, Picture], *, rows: str, columns: str) -> Fi
         if wide or i == 0:
             axis.set_ylabel(f"{rows},\nlargest sum first", fontsize=9)
     beyond = max(float(numbers.max()) for numbers in maps.values()) > most
-    figure.colorbar(
-        image, ax=list(axes), fraction=0.04, pad=0.02, extend="max" if beyond else "neither",
-        label="theta (scale of roots)",
-    )  # fmt: skip
+    bar: dict[str, Any] = {"ax": list(axes), "fraction": 0.04, "pad": 0.02}
+    if not wide:  # as high as the maps, whose entries are squares
+        bar = {"cax": axes[-1].inset_axes((1.05, 0.0, 0.07, 1.0))}
+    figure.colorbar(image, **bar, extend="max" if beyond else "neither").set_label("theta (scale of roots)", fontsize=8)
     return figure
 
 

@@ -214,6 +214,37 @@ def differences(
     return gaps
 
 
+def ways(
+    records: Sequence[Record], methods: Sequence[str] = (), *, protocol: Protocol = "exact", seed: int = 0
+) -> dict[tuple[str, int | None], Estimate]:
+    r"""Values as shares of the way from random decisions (0) to the best (1), by method and budget.
+
+    With means over the splits that a method has in common with both, it is
+    :math:`(\bar v - \bar v_{random}) / (\bar v_{best} - \bar v_{random})`. Splits are resampled with
+    both ends of their ways: what makes all decisions of a split worth more cancels. Without random or best decisions,
+    or where these are not better, there is no way.
+    """
+    worth: dict[tuple[str, int | None], dict[int, float]] = {}
+    groups: dict[tuple[str, int | None], list[Record]] = {}
+    for record in [*_distinct(records), *chosen(records, methods)]:
+        groups.setdefault((record.method, record.k), []).append(record)
+    for key, group in groups.items():
+        fractional = protocol == "paper" and all(record.fractional is not None for record in group)
+        worth[key] = {r.split: float((r.fractional or 0.0) if fractional else r.value) for r in group}
+    shares: dict[tuple[str, int | None], Estimate] = {}
+    for (method, k), values in worth.items():
+        chance, best = worth.get((RANDOM, k), {}), worth.get((OPT, k), {})
+        splits = sorted(values.keys() & chance.keys() & best.keys())
+        gained = np.array([values[split] - chance[split] for split in splits])
+        whole = np.array([best[split] - chance[split] for split in splits])
+        if method not in (RANDOM, OPT) and splits and whole.mean() > 0:
+            mean = float(gained.mean() / whole.mean())
+            ends = bootstrap.intervals({"": (gained, whole)}, resamples=RESAMPLES, seed=seed).get("")
+            low, high = (None, None) if ends is None else (min(ends[0], mean), max(ends[1], mean))
+            shares[method, k] = Estimate(mean, low, high, len(splits))
+    return shares
+
+
 def _difference(
     both: Sequence[tuple[Record, Record]], method: str, reference: str, protocol: Protocol, seed: int
 ) -> Difference:

@@ -56,14 +56,14 @@ def shares(run: RunView) -> Figure | None:
 
     `None` where no random decisions were scored, or they are the best.
     """
-    spans = {k: span for k in run.ks if (span := _span(run, k)) is not None}
-    methods = [method for method in _by_value(run) if method != RANDOM]
-    if not spans or not methods:
+    ks = [k for k in run.ks if any(known == k for _, known in run.ways)]
+    methods = [method for method in _by_value(run) if any((method, k) in run.ways for k in ks)]
+    if not methods:
         return None
-    figure = new_figure(_width(len(spans)), 1.2 + ROW * len(methods))
-    axes = figure.subplots(1, len(spans), squeeze=False).ravel()
-    for i, (axis, (k, span)) in enumerate(zip(axes, spans.items())):
-        rows = [_shared(run, row, span) for m in methods if (row := run.row(m, k)) is not None]
+    figure = new_figure(_width(len(ks)), 1.2 + ROW * len(methods))
+    axes = figure.subplots(1, len(ks), squeeze=False).ravel()
+    for i, (axis, k) in enumerate(zip(axes, ks)):
+        rows = [_shared(run, method, k) for method in methods if (method, k) in run.ways]
         seen = [row for row in rows if row.mean >= SHOWN * max(row.mean for row in rows)] or rows
         ends = [end for row in seen for end in (row.mean, row.low, row.high) if end is not None]
         margin = 0.08 * (max(ends) - min(ends)) or 5.0
@@ -74,8 +74,9 @@ def shares(run: RunView) -> Figure | None:
         axis.set_title("" if k is None else f"k = {k}", fontsize=10)
         axis.set_xlabel("% of the way from random to best", fontsize=9)
     outside = legends.mark("off the scale", color_of("reference"), "<")
-    few = any(line.get_marker() in "<" for axis in axes for line in axis.get_lines())
-    _legend(run, figure, methods, *([outside] if few else []))
+    few = any(line.get_marker() == "<" for axis in axes for line in axis.get_lines())
+    best = any(line.get_linestyle() == "--" for axis in axes for line in axis.get_lines())
+    _legend(run, figure, methods, *([outside] if few else []), best=best)
     return figure
 
 
@@ -114,10 +115,10 @@ def cost(run: RunView) -> Figure | None:
     rows = [row for row in run.rows if row.k == k and row.method not in (OPT, RANDOM) and row.seconds > 0]
     if len(rows) < 2:
         return None
-    span = _span(run, k)
+    shared = all((row.method, k) in run.ways for row in rows)
     figure = new_figure(7.2, 4.2)
     axis = figure.subplots()
-    scaled = [_row(run, row, row.shown(run.scored)) if span is None else _shared(run, row, span) for row in rows]
+    scaled = [_shared(run, row.method, k) if shared else _row(run, row, row.shown(run.scored)) for row in rows]
     for row, shown in zip(rows, scaled):
         color = color_of(shown.role)
         if shown.low is not None and shown.high is not None:
@@ -127,7 +128,7 @@ def cost(run: RunView) -> Figure | None:
     axis.margins(0.16, 0.1)
     tidy(axis, "both")
     axis.set_xlabel("seconds a split, for training and deciding (log scale)", fontsize=9)
-    axis.set_ylabel("value" if span is None else "% of the way from random to best", fontsize=9)
+    axis.set_ylabel("% of the way from random to best" if shared else "value", fontsize=9)
     axis.set_title("" if k is None else f"k = {k}", fontsize=10)
     legends.below(figure, legends.role_marks(row.role for row in scaled))
     name_points(axis, [(row.seconds, shown.mean) for row, shown in zip(rows, scaled)], [row.method for row in rows])
@@ -156,26 +157,14 @@ def _best(run: RunView, k: int | None) -> float | None:
     return None if row is None else row.shown(run.scored).mean
 
 
-def _span(run: RunView, k: int | None) -> tuple[float, float] | None:
-    """What random decisions and the best ones are worth, by the same steps where values are."""
-    random, best = run.row(RANDOM, k), _best(run, k)
-    if random is None or best is None or best <= random.shown(run.scored).mean:
-        return None
-    return random.shown(run.scored).mean, best
+def _shared(run: RunView, method: str, k: int | None) -> Row:
+    share = run.ways[method, k]
+    low, high = (None if end is None else 100 * end for end in (share.low, share.high))
+    return Row(method, 100 * share.mean, low, high, role_of(run, method))
 
 
-def _shared(run: RunView, row: MethodSummary, span: tuple[float, float]) -> Row:
-    shown = row.shown(run.scored)
-
-    def share(value: float) -> float:
-        return 100 * (value - span[0]) / (span[1] - span[0])
-
-    low, high = (None if end is None else share(end) for end in (shown.low, shown.high))
-    return Row(row.method, share(shown.mean), low, high, role_of(run, row.method))
-
-
-def _legend(run: RunView, figure: Figure, methods: Sequence[str], *more: object) -> None:
-    bound = [] if all(run.row(OPT, k) is None for k in run.ks) else [OPT]
+def _legend(run: RunView, figure: Figure, methods: Sequence[str], *more: object, best: bool = True) -> None:
+    bound = [] if not best or all(run.row(OPT, k) is None for k in run.ks) else [OPT]
     entries = legends.role_marks(role_of(run, method) for method in (*methods, *bound))
     for entry in entries:
         if entry.get_label() == legends.WORDS["reference"]:

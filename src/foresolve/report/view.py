@@ -13,7 +13,17 @@ from foresolve._base.checks import fail
 from foresolve.report import published
 from foresolve.report.published import Published
 from foresolve.report.records import Config, DomainInfo, Measure, Protocol, Record
-from foresolve.report.summary import CHOSEN, OPT, RANDOM, Difference, MethodSummary, differences, summary
+from foresolve.report.summary import (
+    CHOSEN,
+    OPT,
+    RANDOM,
+    Difference,
+    Estimate,
+    MethodSummary,
+    differences,
+    summary,
+    ways,
+)
 
 T = TypeVar("T")
 
@@ -69,6 +79,11 @@ class RunView:
         """Paired differences, see `summary.pairs`."""
         config = self.config
         return differences(self.records, config.methods, self.info.heuristics, protocol=self.scored, seed=config.seed)
+
+    @cached_property
+    def ways(self) -> dict[tuple[str, int | None], Estimate]:
+        """Values as shares of the way from random to best decisions, see `summary.ways`."""
+        return ways(self.records, self.config.methods, protocol=self.scored, seed=self.config.seed)
 
     @property
     def name(self) -> str:

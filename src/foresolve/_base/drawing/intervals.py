@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW = 0.3  # inches
+LONGEST = 44  # characters of a name
 Number = Callable[[float], str]
 
 
@@ -83,7 +84,7 @@ def draw_rows(
                 row.text(number), (1.0, height), (6, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points",
                 va="center", fontsize=8, annotation_clip=False,
             )  # fmt: skip
-    ax.set_yticks(range(len(rows)), [shortened(row.name, 34) for row in rows] if names else [])
+    ax.set_yticks(range(len(rows)), [shortened(row.name, LONGEST) for row in rows] if names else [])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(low, high)

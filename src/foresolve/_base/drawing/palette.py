@@ -29,7 +29,7 @@ COLORS: dict[Role, str] = {
     "bound": INK,
 }
 MARKERS: dict[Role, str] = {
-    "decision-focused": "o", "two-stage": "s", "heuristic": "^", "choice": "P", "reference": "v", "bound": "D",
+    "decision-focused": "o", "two-stage": "s", "heuristic": "^", "choice": "p", "reference": "v", "bound": "D",
 }  # fmt: skip
 # Of pictures of one decision: what is chosen, and what the model or the truth says.
 CHOSEN, GIVEN = COLORS["decision-focused"], COLORS["two-stage"]
