@@ -81,12 +81,21 @@ def loss_by_name(name: str, problem: Problem) -> Loss:
 
     Capitals count for nothing, blanks and hyphens for underscores.
     """
-    key = name.lower().replace("-", "_").replace(" ", "_")
-    key = _ALIASES.get(key, key)
+    key = known_name(name)
     if key not in NAMES:
         remedy = checks.did_you_mean(key, [*NAMES, *_ALIASES])
         raise checks.fail("loss", f"a Loss or one of {', '.join(map(repr, NAMES))}", repr(name), remedy)
     return NAMES[key](problem)
+
+
+def known_name(name: str) -> str:
+    """The name in `NAMES` that is meant, or what was given, in small letters.
+
+    >>> known_name("SPO"), known_name("Fenchel-Young"), known_name("my loss")
+    ('spo+', 'fenchel_young', 'my_loss')
+    """
+    key = name.lower().replace("-", "_").replace(" ", "_")
+    return _ALIASES.get(key, key)
 
 
 def as_loss(loss: Any, problem: Problem) -> Loss:

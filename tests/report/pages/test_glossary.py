@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from foresolve.learning.named_losses import NAMES
 from foresolve.learning.study.catalog import REFERENCES
-from foresolve.report.pages.glossary import STUDIED, meaning, studied, terms
+from foresolve.report.pages.glossary import LOSSES, STUDIED, meaning, studied, terms
 from foresolve.report.records import Config
 from foresolve.reproduce.domains.registry import DOMAINS
 from reproduce.fakes import fake_run
@@ -21,14 +22,22 @@ def test_every_method_of_every_domain_is_explained(domain: str, protocol: str) -
 
 def test_every_method_of_a_study_is_explained() -> None:
     assert set(STUDIED) == set(REFERENCES)
-    known = studied({"ridge": "two-stage", "boosted spo+": "decision-focused", "cave": "decision-focused"})
+    names = ("boosted spo+", "fy", "CaVE", "PairwiseRanking", "SPOPlus", "DecisionLoss", "Own")
+    known = studied({"ridge": "two-stage"} | dict.fromkeys(names, "decision-focused"))
     assert known["boosted spo+"] == "boosted trees, trained on SPO+, a convex bound of the regret"
-    assert known["cave"] == "a neural network, trained on the loss cave"
+    assert known["SPOPlus"] == "a neural network, trained on SPO+, a convex bound of the regret"
+    assert known["Own"] == "a neural network, trained on the loss Own"
+    assert [name for name, text in known.items() if "the loss" in text] == ["Own"]
+
+
+def test_every_loss_of_decisions_has_words() -> None:
+    assert set(LOSSES) == set(NAMES) - {"mse", "log_mse", "cross_entropy"}
 
 
 def test_names_that_follow_no_rule_have_no_meaning() -> None:
     assert meaning("NN1-Sorcery") == meaning("Magic") == ""
     assert meaning("NN2-Decision (exact layer)").endswith("; exact layer")
+    assert "trained as NN1-Decision," in meaning("NN1-Annealed")
 
 
 def test_choices_are_explained() -> None:

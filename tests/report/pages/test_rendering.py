@@ -75,6 +75,14 @@ def test_names_are_explained_and_words_left_alone() -> None:
     )
 
 
+def test_names_turn_no_other_text_around() -> None:
+    """Marks that reverse what follows are replaced; numbers behind a name that is written leftward stay there."""
+    card = Card("\u202eevil\x00?", "\u202eevil 5: שלום עולם -1 [\u2066-2, 3]")
+    html = Page("\u202eevil", "", (card,), ()).html()
+    assert not set(html) & {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A)), "\x00"}
+    assert '<p class="answer">\ufffdevil 5: <bdi>שלום עולם</bdi> −1 [\ufffd−2, 3]</p>' in html
+
+
 def test_what_a_name_stands_for_is_said_once_in_the_cards() -> None:
     card = Card("", "", terms=("spo+", "unknown"))
     html = Page("", "", (card, card), (), {"spo+": "a convex bound"}).html()

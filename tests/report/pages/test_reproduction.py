@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from foresolve.report.pages import reproduction
-from foresolve.report.pages.answers import NOT_COMPARABLE
+from foresolve.report.pages.answers import QUICK
 from foresolve.report.pages.reproduction import command, report_html, write_report
 from foresolve.report.tables import table1, table2
 from foresolve.report.view import RunView
@@ -195,7 +195,7 @@ def test_the_page_begins_with_answers_then_differences_the_paper_and_its_claims(
 def test_what_cannot_be_compared_says_so() -> None:
     quick = report_html([fake_run(splits=2, quick=True)])
     assert headings(quick)[0] == "By how much"
-    assert NOT_COMPARABLE in quick
+    assert QUICK in quick
     run = fake_run(splits=2)
     elsewhere = replace(
         run,

@@ -15,9 +15,9 @@ from foresolve.report.summary import Difference as Paired
 from foresolve.report.verdicts import overview
 from foresolve.report.view import RunView
 
-NOT_COMPARABLE = (
-    "Not asked: quick runs have smaller instances or models than the paper, and runs without records have no figures, "
-    "so neither can be compared with what was published. A run without --quick answers this."
+QUICK = (
+    "Not asked: a quick run has smaller instances or models than the paper, so its figures cannot be compared with "
+    "what was published. A run without --quick answers this."
 )
 
 
@@ -26,8 +26,9 @@ def cards(runs: Sequence[RunView]) -> tuple[Card, ...]:
     asked = [_overall(runs)] if len(runs) > 1 else []
     asked += [_single(run, runs) for run in runs]
     if any(run.config.domain in published.DOMAINS for run in runs):
-        said = overview(runs)
-        asked.append(Card("Did it reproduce the paper?", said or NOT_COMPARABLE, "plain" if said else "open"))
+        said, quick = overview(runs), any(run.config.quick and run.rows for run in runs)
+        unknown = QUICK if quick else "Not yet known: no figure that was published is in the records."
+        asked.append(Card("Did it reproduce the paper?", said or unknown, "plain" if said else "open"))
     return tuple(asked)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
+from foresolve._base.numbers import significant
 from foresolve._base.table import Cell, Table
 from foresolve.errors import MissingExtraError
 from foresolve.learning.examples import matters
@@ -207,11 +208,13 @@ def _details(run: RunView) -> Grid:
     for row in run.rows:
         share = row.share(run.scored)
         lines.append(line([
-            Entry(row.method), budget(row.k), Entry("" if share is None else f"{100 * share:.1f} %", value=share),
+            Entry(row.method), *(() if row.k is None else (row.k,)),
+            Entry("" if share is None else f"{100 * share:.1f} %", value=share),
             best_words(row.by_steps(run.scored)), entry(row.value.splits),
-            entry("" if row.method == OPT else f"{row.seconds:.1f}"),
+            Entry("") if row.method == OPT else Entry(significant(row.seconds, 2), value=row.seconds),
         ], role_of(run, row.method), row.method in APART))  # fmt: skip
-    return Grid("", ("method", "k", "share", "of", "splits", "seconds a split"), tuple(lines))
+    budgets = () if run.ks == [None] else ("k",)
+    return Grid("", ("method", *budgets, "share", "of", "splits", "seconds a split"), tuple(lines))
 
 
 def _entry(ours: Estimate, places: int, scale: float, aside: tuple[str, ...]) -> Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from foresolve.learning.named_losses import known_name
 from foresolve.report.pages.document import Role
 from foresolve.report.summary import CHOSEN, OPT, RANDOM
 from foresolve.report.view import RunView
@@ -25,10 +26,10 @@ MODELS = {
 TRAININGS = {
     "Decision": "trained on what its decisions are worth, through a differentiable layer",
     "2Stage": "trained to predict the parameters, without regard to decisions",
-    "Annealed": "trained as -Decision, with a layer that is smoothed less and less",
+    "Annealed": "trained as {base}-Decision, with a layer that is smoothed less and less",
     "SPO+": "trained on SPO+, a convex bound of the regret",
     "FenchelYoung": "trained on a Fenchel-Young loss of the layer",
-    "Started": "trained to predict first, then as -Decision",
+    "Started": "trained to predict first, then as {base}-Decision",
 }
 # Of `foresolve.study`.
 STUDIED = {
@@ -43,7 +44,17 @@ STUDIED = {
 LOSSES = {
     "spo+": "SPO+, a convex bound of the regret",
     "decision": "what the smoothed decision is worth, through a differentiable layer",
-    "fenchel_young": "a Fenchel-Young loss of decisions",
+    "fenchel_young": "a Fenchel-Young loss, the regret of a smoothed problem",
+    "imitation": "the distance of its smoothed decisions to the best ones",
+    "perturbation_gradient": "what decisions are worth, as a slope by finite differences",
+    "score_function": "the regret of predictions with random noise (score-function estimate)",
+    "nce": "noise-contrastive estimation: the best decision against others seen before",
+    "map": "a contrastive loss: the best decision against the best of others seen before",
+    "cave": "the angle to the cone of parameters for which the best decision is optimal (CaVE)",
+    "lodl": "a loss that was learned from the regret around each truth (LODL)",
+    "pointwise": "the predicted worth of decisions seen before, against the true one",
+    "pairwise": "the best decision seen before against each of the others",
+    "listwise": "the predicted order of decisions seen before, against the true one",
 }
 
 
@@ -72,7 +83,7 @@ def meaning(method: str) -> str:
         model = f"a network with {'one layer' if layers[1] == '1' else f'{_count(int(layers[1]))} layers'}"
     if not model or training not in TRAININGS:
         return ""
-    return f"{model}, {TRAININGS[training]}" + (f"; {variant[2]}" if variant else "")
+    return f"{model}, {TRAININGS[training].format(base=base)}" + (f"; {variant[2]}" if variant else "")
 
 
 def studied(methods: Mapping[str, Role]) -> dict[str, str]:
@@ -80,10 +91,17 @@ def studied(methods: Mapping[str, Role]) -> dict[str, str]:
     known: dict[str, str] = {}
     for name, role in methods.items():
         boosted = name.startswith("boosted ") and name != "boosted trees"
-        loss = LOSSES.get(name.removeprefix("boosted "), f"the loss {name.removeprefix('boosted ')}")
+        loss = _loss(name.removeprefix("boosted "))
         model = "boosted trees" if boosted else "a neural network"
         known[name] = f"{model}, trained on {loss}" if role == "decision-focused" else STUDIED.get(name, "")
     return {name: text for name, text in known.items() if text}
+
+
+def _loss(name: str) -> str:
+    """Of a name that `foresolve.study` knows, or of a class: "PairwiseRanking", "SPOPlus"."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).removesuffix("_Loss").removesuffix("_Ranking")
+    known = (LOSSES.get(known_name(text)) for text in (name, words))
+    return next(filter(None, known), f"the loss {name}")
 
 
 def _count(number: int) -> str:

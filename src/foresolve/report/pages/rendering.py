@@ -13,6 +13,11 @@ from foresolve._base.extras import need
 from foresolve.report.pages.document import Block, Folded, Page
 from foresolve.report.pages.picker import Picker
 
+# Characters that HTML has no place for, and those that turn the text behind them around.
+UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+# From right to left: Hebrew, Arabic and their neighbors, with the spaces and signs between two such letters.
+LEFTWARD = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
+LEFTWARD_RUN = re.compile(f"{LEFTWARD}(?:[^\\w<>&]*{LEFTWARD})*")
 JSON_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -28,7 +33,7 @@ def render(page: Page) -> str:
         style=prose.markup(_asset("page.css")), script=prose.markup(_asset("page.js")), safe=prose.markup,
         theme=prose.markup(_asset("theme.js")),
     )  # fmt: skip
-    return re.sub(r"\n\s*\n+", "\n", text)
+    return UNSEEN.sub("\ufffd", re.sub(r"\n\s*\n+", "\n", text))
 
 
 def json_for_script(document: Any) -> str:
@@ -98,8 +103,9 @@ class _Prose:
         return self.markup("").join([*pieces, self.plain(text[end:])])
 
     def plain(self, text: str) -> Any:
-        """A text without names, escaped; a minus sign is one."""
-        return self.markup.escape(re.sub(r"(?<![\w.-])-(?=\d)", "−", text))
+        """A text without names, escaped; a minus sign is one, and numbers do not join what is written leftward."""
+        escaped = self.markup.escape(re.sub(r"(?<![\w.-])-(?=\d)", "−", text))
+        return self.markup(LEFTWARD_RUN.sub(r"<bdi>\g<0></bdi>", str(escaped)))
 
     def term(self, name: str) -> Any:
         """A name, and on demand what it stands for."""

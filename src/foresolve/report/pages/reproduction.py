@@ -83,17 +83,17 @@ def command(run: RunView) -> str:
 
 
 def _lead(runs: Sequence[RunView]) -> str:
-    sizes = {"quick run: small instances, few splits" if run.config.quick else "full size" for run in runs}
+    sizes = {"quick run, on small instances" if run.config.quick else "full size" for run in runs}
     sources = {"generated data" if run.config.data is None else "real data" for run in runs}
     splits = {f"{run.config.splits} split{'s' if run.config.splits != 1 else ''}" for run in runs}
-    return f"{', '.join(dict.fromkeys(run.info.title for run in runs))}: {'; '.join(sorted(sizes))}; " + \
-        f"{' and '.join(sorted(sources))}; {' and '.join(sorted(splits))}."  # fmt: skip
+    told = f"{' and '.join(sorted(sizes))}; {' and '.join(sorted(sources))}; {' and '.join(sorted(splits))}."
+    return f"{', '.join(dict.fromkeys(run.info.title for run in runs))}. {told[0].upper()}{told[1:]}"
 
 
 def _date(runs: Sequence[RunView]) -> str:
     dates = [str(session.get("date", "")) for run in runs for session in run.sessions if session.get("jobs")]
     dates = dates or [str(run.versions.get("date", "")) for run in runs]
-    return max(dates, default="").replace("T", " ").removesuffix("+00:00")
+    return max(dates, default="").replace("T", " ").replace("+00:00", " UTC")
 
 
 def _differences(runs: Sequence[RunView]) -> list[Section]:
