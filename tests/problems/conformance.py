@@ -101,6 +101,19 @@ class ProblemConformance:
         suite = self.suite(seed)
         keep(promise, suite, self.excused(suite.problem))
 
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_objectives_are_those_of_each_pair(self, seed: int) -> None:
+        problem = self.make(seed)
+        if not {"shared", "fixed"} <= problem.traits:
+            return
+        theta = self.draw(problem, (3,), seed)
+        x = problem.solve(self.draw(problem, (3,), seed + 1)).double()
+        each = [torch.full((3,), i) for i in range(3)]
+        expected = torch.stack([problem.select(same).objective(x, theta[same]) for same in each])
+        values = problem.objectives(x, theta)
+        assert values.dtype == torch.float64
+        torch.testing.assert_close(values, expected.double(), rtol=1e-9, atol=1e-9 * float(1 + expected.abs().max()))
+
     def test_repr_names_the_class(self) -> None:
         problem = self.make(7)
         assert repr(problem).startswith(type(problem).__name__ + "(")

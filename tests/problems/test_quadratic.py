@@ -328,6 +328,9 @@ def test_a_predicted_form_counts_in_the_objective() -> None:
     assert value.item() == pytest.approx(7 + 0.25 + 1.5 - (3 * 0.0625 + 5 * 0.5625) / 2)
     (slope,) = torch.autograd.grad(value, theta)
     torch.testing.assert_close(slope, tensor([0.25, 0.75, -0.03125, -0.28125]))
+    several, points = theta.detach() * tensor([[1.0], [2.0], [3.0]]), torch.stack([x, x.flip(-1)])
+    each = torch.stack([torch.stack([problem.objective(point, own) for point in points]) for own in several])
+    torch.testing.assert_close(problem.objectives(points, several), each)
     with pytest.raises(foresolve.ForesolveError, match="depends on theta"):
         _ = problem.Q
     torch.testing.assert_close(problem.at(theta).Q, torch.diag(theta[2:]))

@@ -124,11 +124,7 @@ class PoolLoss(Loss):
 
 def scores(decisions: Tensor, theta: Tensor, problem: Problem) -> Tensor:
     """The objectives `(B, K)` of `K` decisions under each of `B` parameters, in float64."""
-    if problem.linear:
-        return problem.gain(theta).double() @ decisions.T.to(theta.device) + problem.constant(theta).unsqueeze(-1)
-    many, shape = len(decisions), theta.shape[1:]
-    x = decisions.expand(len(theta), *decisions.shape)
-    values = problem.objective(x, theta.unsqueeze(1).expand(-1, many, *shape)).double()
+    values = problem.objectives(decisions, theta)
     if theta.requires_grad and not values.requires_grad and torch.is_grad_enabled():
         remedy = "Write it with torch operations, or train with `ScoreFunction`, which needs values alone"
         raise checks.fail("objective", "differentiable in `theta` for losses that rank decisions", "constants", remedy)

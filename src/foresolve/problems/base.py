@@ -92,6 +92,17 @@ class Problem(Drawing, SharesGraph, ABC):
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
         """The value of decisions `x` under `theta`, `(*batch,)`, to be maximized; differentiable in both."""
 
+    def objectives(self, decisions: Tensor, theta: Tensor) -> Tensor:
+        """The value of each of `decisions` `(K, n)` under each of `theta` `(B, *theta_shape)`, `(B, K)` in float64."""
+        if self.linear:
+            return self._linear_objectives(decisions, theta)
+        x = decisions.expand(len(theta), *decisions.shape)
+        return self.objective(x, theta.unsqueeze(1).expand(-1, len(decisions), *theta.shape[1:])).double()
+
+    def _linear_objectives(self, decisions: Tensor, theta: Tensor) -> Tensor:
+        values = self._coefficients(theta).double() @ decisions.double().T.to(theta.device)
+        return values + self.constant(theta).unsqueeze(-1)
+
     def gain(self, theta: Tensor) -> Tensor:
         """For linear objectives, the coefficients `(*batch, n)` that are maximized.
 

@@ -55,6 +55,16 @@ class CurvedProgram(LinearProgram):
         checks.broadcast_batch({"`x` and `theta`": linear.shape, "`Q`": term.batch_shape})
         return linear - term.value(x).to(linear.dtype)
 
+    def objectives(self, decisions: Tensor, theta: Tensor) -> Tensor:
+        """The value of each of `decisions` `(K, n)` under each of `theta`, `(B, K)` in float64.
+
+        What is quadratic is worked out once for all `theta`, unless it depends on them.
+        """
+        term = self._term_at(theta)
+        if term.batch_shape:
+            return super().objectives(decisions, theta)
+        return self._linear_objectives(decisions, theta) - term.value(decisions.to(theta.device))
+
     def advantage(self, x: Tensor, y: Tensor, theta: Tensor) -> Tensor:
         """`objective(x, theta) - objective(y, theta)`."""
         slope = self.gain(theta) - self._term_at(theta).product((x + y) / 2)
