@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-USUAL = 1e-3  # root mean square of gradients from which on Adam's own `eps` is small
+USUAL = 1e-5  # root mean square of gradients from which on Adam's own `eps` is small
 LEAST = 1e-22  # squares of gradients are 0 in single precision where `eps` would have to be smaller
 
 
