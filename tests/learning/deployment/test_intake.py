@@ -33,6 +33,7 @@ def test_files_and_other_frames(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "tomorrow.csv", index=False)
     for path in (tmp_path / "tomorrow.csv", str(tmp_path / "tomorrow.csv")):
         assert torch.equal(policy(path).x, expected.x)
+    assert torch.equal(policy({name: frame[name].tolist() for name in frame.columns}).x, expected.x)
     arrow = pytest.importorskip("pyarrow")
     assert torch.equal(policy(arrow.Table.from_pandas(frame)).x, expected.x)
     plain = Policy(MLP(2, 4, seed=0), policy.problem, feature_names=["rain", "wind"])  # no training data: names alone
@@ -86,7 +87,7 @@ def test_the_key_is_named() -> None:
 def test_another_width_is_refused() -> None:
     policy = numbers_policy()
     with pytest.raises(
-        InvalidInputError, match=r"`features` must be the 3 features of training; got 2. They are a, b, c"
+        InvalidInputError, match=r"`features` must be the 3 features of training; got 2. They are a, b, c$"
     ):
         policy(torch.zeros(4, 2))
     with pytest.raises(InvalidInputError, match="the 3 features of training; got 4"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,8 @@ def take_in(features: Any, reader: FrameReader | None, names: tuple[str, ...] | 
     """Features by name where they have names: through the reader of training, or in the order of `names`."""
     table: Any = features
     is_path = isinstance(features, str | os.PathLike)
-    named = is_path or hasattr(table, "columns")
+    # A dict of columns is a frame to a reader, which has no other dicts; without one it holds tables of features.
+    named = is_path or hasattr(table, "columns") or (reader is not None and isinstance(features, Mapping))
     if reader is not None and named:
         return Intake(*reader.read(table), named)
     if is_path:
@@ -56,7 +58,8 @@ def check_ranges(features: Any, keys: Keys | None, training: Spread) -> None:
     width = sum(part.shape[-1] for part in columns)
     if width != len(training.names):
         expected = f"the {len(training.names)} features of training"
-        raise checks.fail("features", expected, f"{width}", f"They are {', '.join(training.names[:NAMED])}, ...")
+        rest = ", ..." if len(training.names) > NAMED else ""
+        raise checks.fail("features", expected, f"{width}", f"They are {', '.join(training.names[:NAMED])}{rest}")
     told = _far(columns, keys, training)
     if told:
         more = f", and {len(told) - NAMED} more" if len(told) > NAMED else ""
