@@ -17,7 +17,7 @@ from foresolve.problems.base import Sense
 from foresolve.problems.constraints import Constraints
 from foresolve.problems.drawings.pair_drawing import PairDrawing
 from foresolve.problems.linear import LinearProgram
-from foresolve.problems.naming import LEAST
+from foresolve.problems.naming import taken
 from foresolve.solvers.projection.rows import BipartiteRows
 
 Side = tuple[int, tuple[str, ...] | None]
@@ -101,7 +101,7 @@ class _Pairs(PairDrawing, LinearProgram):
         checks.last_dim("x", x, self.n)
         if x.ndim > 1:
             return [self.pairs(row) for row in x]
-        places = (x.detach().abs() > LEAST).nonzero().flatten().tolist()
+        places = taken(x).nonzero().flatten().tolist()
         left, right = self.left_names or range(self.left), self.right_names or range(self.right)
         return [(left[place // self.right], right[place % self.right]) for place in places]
 

@@ -10,7 +10,20 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.problems.parameters import Parameters
 
-LEAST = 1e-6  # of an entry that is more than a solver's tolerance
+LEAST = 1e-6  # of an entry that is more than a solver's tolerance, as a share of the largest up to 1
+
+
+def taken(x: Tensor) -> Tensor:
+    """Which entries of decisions `(*batch, n)` are not 0 but for rounding, in whatever units.
+
+    >>> import torch
+    >>> taken(torch.tensor([[1.0, 1e-9], [2e-9, 1e-9], [0.0, 0.0]])).tolist()
+    [[True, False], [True, True], [False, False]]
+    """
+    sizes = x.detach().abs()
+    if not sizes.numel():
+        return sizes > 0
+    return sizes > LEAST * sizes.amax(-1, keepdim=True).clamp_max(1.0)
 
 
 class Naming(ABC):
@@ -62,7 +75,7 @@ class Naming(ABC):
             checks.last_dim("x", x, self.n)
         if x.ndim > 1:
             return [self.chosen(row) for row in x]
-        places = (x.detach().abs() > LEAST).nonzero().flatten().tolist()
+        places = taken(x).nonzero().flatten().tolist()
         return places if self.names is None else [self.names[place] for place in places]
 
     def words(self, x: Tensor) -> Any:

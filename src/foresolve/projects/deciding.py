@@ -19,7 +19,7 @@ from foresolve.data.frames.streams import CHUNK, TableWriter, check_writable
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.learning.deployment.decisions import Decisions
 from foresolve.learning.policy import Policy
-from foresolve.problems.naming import LEAST
+from foresolve.problems.naming import taken
 from foresolve.projects.source import Block, Source
 
 Form = Literal["long", "wide"]
@@ -184,7 +184,7 @@ def _table(decisions: Decisions, form: Form, certify: bool) -> Any:
     verified = decisions.verify()
     if not verified:
         raise ForesolveError(f"decisions could not be verified: {'; '.join(verified.failures)}")
-    rows = slice(None) if form == "wide" else np.nonzero(np.abs(decisions.x.cpu().numpy()) > LEAST)[0]
+    rows = slice(None) if form == "wide" else taken(decisions.x).nonzero()[:, 0].cpu().numpy()
     certificate = decisions.certificate
     for name, part in (("bound", certificate.bound), ("gap", certificate.gap), ("proven", certificate.proven)):
         title = name if name not in frame.columns else f"{name} of the decision"

@@ -183,3 +183,13 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         Decisions.load(tmp_path / "text", ROADS)
     with pytest.raises(ForesolveError, match="is not there"):
         Decisions.load(tmp_path / "nowhere", ROADS)
+
+
+def test_decisions_in_small_units_are_told() -> None:
+    problem = LinearProgram([[1.0, 1.0, 1.0]], [3e-9], bounds=(0, [1e-9, 5e-9, 5e-9]), names=["tea", "milk", "rum"])
+    decisions = Policy(lambda features: features, problem)(torch.tensor([[3.0, 2.0, 1.0]], dtype=torch.float64))
+    assert decisions.chosen() == [["tea", "milk"]]
+    assert "tea 1e-09, milk 2e-09" in str(decisions)
+    frame = pytest.importorskip("pandas") and decisions.frame()
+    assert frame["name"].tolist() == ["tea", "milk"]
+    assert frame["amount"].tolist() == pytest.approx([1e-9, 2e-9], rel=1e-9)

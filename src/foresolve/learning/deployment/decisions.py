@@ -25,7 +25,7 @@ from foresolve.learning.deployment.certificate import (
     recertify,
 )
 from foresolve.problems.base import Problem
-from foresolve.problems.naming import LEAST
+from foresolve.problems.naming import LEAST, taken
 
 if TYPE_CHECKING:
     from foresolve.data.frames.keys import Keys
@@ -192,9 +192,9 @@ class Decisions(Tabular):
         keys = self.keys.frame().reset_index(drop=True)
         if form == "wide":
             body = pandas.DataFrame(amounts, columns=names)
-            taken = {*keys.columns, *names}
-            return pandas.concat([keys, body, pandas.Series(objective, name=_free("objective", taken))], axis=1)
-        row, column = np.nonzero(np.abs(amounts) > LEAST)
+            others = {*keys.columns, *names}
+            return pandas.concat([keys, body, pandas.Series(objective, name=_free("objective", others))], axis=1)
+        row, column = taken(self.x).cpu().numpy().nonzero()
         frame = keys.iloc[row].reset_index(drop=True)
         parts = {
             "name": np.array(names, dtype=object)[column],
@@ -214,12 +214,13 @@ class Decisions(Tabular):
     def _told(self, i: int) -> str:
         """One decision in a line: in the problem's words, with amounts where they are not 0 or 1."""
         amounts = self.x[i].detach().cpu().double()
-        plain = bool(((amounts.abs() <= LEAST) | ((amounts - 1).abs() <= LEAST)).all())
+        used = taken(amounts)
+        plain = bool((~used | ((amounts - 1).abs() <= LEAST)).all())
         if plain:
             words = [" and ".join(map(str, word)) if isinstance(word, tuple) else str(word)
                      for word in self.problem.words(self.x[i])]  # fmt: skip
         else:
-            places = (amounts.abs() > LEAST).nonzero().flatten().tolist()
+            places = used.nonzero().flatten().tolist()
             words = [f"{name} {amounts[j]:.4g}" for name, j in zip(self.problem.chosen(self.x[i]), places, strict=True)]
         text = ", ".join(words) or "nothing"
         return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
