@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,7 +18,7 @@ from foresolve.learning.study.folder import Store
 from foresolve.learning.study.running import StudyInterrupted, StudyProgress
 from foresolve.learning.study.trial import Trial, run_trial
 from foresolve.losses.decision import DecisionLoss
-from learning.study.instances import paths, quick
+from learning.study.instances import dated, paths, quick
 
 pytest.importorskip("safetensors")
 MORE: dict[str, Any] = {"methods": ["spo+", "boosted spo+"], "trials": 3, "epochs": 3}
@@ -186,3 +188,13 @@ def test_a_budget_that_is_used_up_leaves_whole_rounds(tmp_path: Path, monkeypatc
     assert again.comparison == told.comparison
     document = json.loads((tmp_path / "study.json").read_text())
     assert document["plan"]["trials"] == 2
+
+
+def test_a_study_of_other_dates_is_another_one(tmp_path: Path) -> None:
+    data = dated(60)
+    assert data.origin is not None
+    assert data.times is not None
+    quick(data, folder=tmp_path)
+    data.origin = replace(data.origin, times=data.times + np.timedelta64(1, "D"))
+    with pytest.raises(InvalidInputError, match="of a study with the same training data"):
+        quick(data, folder=tmp_path, resume=True)

@@ -143,7 +143,8 @@ class _Question:
             ("training data", "validation data", "test data"), (self.parts.train, self.parts.valid, self.parts.test)
         )
         digests = {
-            name: fingerprint(part.features, part.theta, part.problem, part.weights)[:16] for name, part in named
+            name: fingerprint(part.features, part.theta, part.problem, part.weights, _nanoseconds(part))[:16]
+            for name, part in named
         }
         return digests | {
             "methods": [method.name for method in self.methods],
@@ -162,6 +163,11 @@ class _Question:
         train, valid = self.parts.train.solve(), self.parts.valid.solve()
         self.parts.test.solve()
         return Context(train, valid, self.facts, self.seed, epochs, TREES)
+
+
+def _nanoseconds(part: DecisionDataset) -> Any:
+    """When instances are from, as numbers: the last value depends on it."""
+    return None if part.times is None else part.times.astype("int64")
 
 
 def _answered(
@@ -243,7 +249,7 @@ def _cautions(comparison: Contrast, question: _Question, reports: Any) -> list[s
     if comparison.units < LEAST_UNITS:
         what = comparison.blocks or f"{comparison.units} test instances"
         remedy = f"at least {LEAST_UNITS} are needed; use more data, or a larger test share"
-        cautions.append(f"{what} are too few for any claim: {remedy}")
+        cautions.append(f"{what} {'is' if comparison.units == 1 else 'are'} too few for any claim: {remedy}")
     if question.facts.far:
         cautions.append(
             f"parameters are more than {FAR:,.0f} times as large as their deviations, which networks, in single "
