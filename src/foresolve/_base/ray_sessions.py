@@ -43,5 +43,5 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise ForesolveError(
                 f"no Ray cluster at {address!r} ({error}). Start one with `ray start --head`, give its --address, or "
-                "leave --address out for a Ray of this machine"
+                "leave --address out to use Ray on this machine"
             ) from error

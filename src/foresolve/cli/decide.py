@@ -48,13 +48,13 @@ def add_decide(app: "Typer") -> None:
         chunk: Annotated[int, typer.Option(min=1, help="Rows that are read at a time.")] = CHUNK,
         engine: Annotated[EngineName, typer.Option(help="This process, or Ray Data.")] = EngineName.LOCAL,
         address: Annotated[
-            str | None, typer.Option(help="Of a Ray cluster.", show_default="a Ray of this machine")
+            str | None, typer.Option(help="The address of a Ray cluster.", show_default="Ray on this machine")
         ] = None,
         as_json: Annotated[bool, json_option()] = False,
     ) -> None:
         """Decide every instance of a file, and write the decisions.
 
-        The file appears whole or not at all, and is the same whatever the chunks are.
+        The file is written whole or not at all, and does not depend on the size of the chunks.
 
         An instance without a decision is named, nothing is written, and the exit status is 1.
         """

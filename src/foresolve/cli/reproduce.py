@@ -78,7 +78,7 @@ def add_reproduce(app: "Typer") -> None:
             str, typer.Argument(callback=_known, help=f"One of {', '.join(DOMAINS)}; or {ALL}: those of the paper.")
         ],
         splits: Annotated[int | None, typer.Option(min=1, help="Random splits.", show_default="30, quick 3")] = None,
-        k: Annotated[str | None, typer.Option(help="Budgets, as 5,10,20.", show_default=DEFAULT)] = None,
+        k: Annotated[str | None, typer.Option(help="Budgets, such as 5,10,20.", show_default=DEFAULT)] = None,
         data: Annotated[
             Path | None,
             typer.Option(help="Folder of real data.", show_default=f"{DATA}, else generated; quick: generated"),
@@ -88,18 +88,18 @@ def add_reproduce(app: "Typer") -> None:
         ] = Protocol.EXACT,
         quick: Annotated[bool, typer.Option("--quick", help="Small instances, few splits: minutes.")] = False,
         methods: Annotated[
-            str | None, typer.Option(help="Names, as NN1-Decision,Random.", show_default=DEFAULT)
+            str | None, typer.Option(help="Names, such as NN1-Decision,Random.", show_default=DEFAULT)
         ] = None,
         engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or Ray.")] = EngineName.LOCAL,
         address: Annotated[
-            str | None, typer.Option(help="Of a Ray cluster.", show_default="a Ray of this machine")
+            str | None, typer.Option(help="The address of a Ray cluster.", show_default="Ray on this machine")
         ] = None,
         workers: Annotated[
             int | None, typer.Option(min=1, help="Jobs at a time.", show_default="one per processor; cuda: at most 4")
         ] = None,
         device: Annotated[Device, typer.Option(help="Where networks are trained.")] = Device.CPU,
-        seed: Annotated[int, typer.Option(min=0, help="Of data, splits and training.")] = 0,
-        part: Annotated[str, typer.Option(help="As 2/3: the second of three shares of the splits.")] = "1/1",
+        seed: Annotated[int, typer.Option(min=0, help="The seed of data, splits and training.")] = 0,
+        part: Annotated[str, typer.Option(help="Such as 2/3: the second of three shares of the splits.")] = "1/1",
         merge: Annotated[list[Path] | None, typer.Option(exists=True, help="The same run, done elsewhere.")] = None,
         out: Annotated[
             Path | None,

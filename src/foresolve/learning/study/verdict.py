@@ -115,7 +115,7 @@ class _Words:
         better, worse, more = ("saves", "costs", " more") if self.sense == "min" else ("gains", "loses", "")
         pair, improvement = self.row.improvement_interval, self.row.improvement
         if improvement == 0 and pair == (0.0, 0.0):
-            return f"{self.row.name} decides as {self.reference.name} does"
+            return f"{self.row.name} makes the same decisions as {self.reference.name}"
         sign = 1 if improvement >= 0 else -1
         verb = f"{better} {self.amount(improvement)}" if sign > 0 else f"{worse} {self.amount(-improvement)}{more}"
         interval = ""
@@ -139,9 +139,9 @@ class _Words:
 
     def _hope(self, row: ContrastRow) -> str:
         """What another method may be worth, where the one that the sentence is about is out of the question."""
-        verb = "save" if self.sense == "min" else "gain"
         end = math.inf if row.improvement_interval is None else row.improvement_interval[1]
-        return f"; {row.name} may yet {verb} " + (f"up to {self.amount(end)}" if math.isfinite(end) else "something")
+        limit = f" of up to {self.amount(end)}" if math.isfinite(end) else ""
+        return f"; an improvement{limit} by {row.name} is not ruled out"
 
     def too_little(self, comparison: Contrast, least: float, left: list[ContrastRow]) -> str:
         counted = comparison.blocks or f"{comparison.units} test instances"
@@ -154,8 +154,8 @@ class _Words:
         times = ((pair[1] - pair[0]) / 2 / least * _to_find(comparison.confidence, self.methods)) ** 2
         if times <= 1:
             return text + "."
-        often = "To find an improvement of {} in four of five studies takes about {} times as many."
-        return f"{text}. {often.format(self.amount(least), _about(times))}"
+        needed = f"with a power of {POWER:.0%} would take about {_about(times)} times as many instances"
+        return f"{text}. Detecting {self.amount(least)} {needed}."
 
 
 def _to_find(confidence: float, methods: int) -> float:
