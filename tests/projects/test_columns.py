@@ -45,3 +45,11 @@ def test_encodings_are_told_by_their_own_line(tmp_path: Path) -> None:
     line = path.read_text().splitlines().index('weekdy = "category"') + 1
     with pytest.raises(SettingsError, match=rf"line {line}: `encode`: features.csv has no column `weekdy`. Did you"):
         Project.load(folder)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_only_columns_are_looked_for(sense: str, tmp_path: Path) -> None:
+    folder = quick_project(tmp_path, "top-k")
+    path = folder / "foresolve.toml"
+    path.write_text(path.read_text().replace("[data]", f'sense = "{sense}"\n[data]', 1))
+    assert Project.load(folder).data().problem.sense == sense
