@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from foresolve._base.table import Table
 from foresolve.cli.options import about_files, existing, json_option, method_option, opened, usage
-from foresolve.cli.output import console, print_json, print_next, print_table, quoted
+from foresolve.cli.output import console, print_json, print_next, print_table, print_text, quoted
 from foresolve.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ def add_monitor(app: "Typer") -> None:
         if as_json:
             print_json(result.to_dict())
             return
-        out, table = console(), result._table()
+        table = result._table()
         print_table(Table(table.headers, table.rows))  # its title is the sentence that follows
-        out.print(f"{len(result)} decisions: {result.sentence}", style="bold", markup=False)
+        print_text(f"{len(result)} decisions: {result.sentence}", "bold")
         if result.retrain:
             print_next(f"foresolve train {quoted('foresolve.toml')} --out NEW_RUN")
 

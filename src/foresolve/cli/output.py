@@ -49,6 +49,12 @@ def print_table(table: "Table", bold: str = "") -> None:
         out.print(line, style="bold" if chosen else "", markup=False)
 
 
+def print_text(text: str, style: str = "") -> None:
+    """A paragraph, broken between words on a terminal, and not at all elsewhere."""
+    out = console()
+    out.print(text, style=style, markup=False, soft_wrap=not out.is_terminal)
+
+
 def print_next(*commands: str) -> None:
     """What to type next."""
     out = console()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from foresolve.cli.options import json_option, opened
-from foresolve.cli.output import console, print_json, print_table
+from foresolve.cli.output import print_json, print_table, print_text
 from foresolve.cli.program import complain
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def add_report(app: "Typer") -> None:
         if as_csv:
             print(records_table(kept).csv(), end="")
             return
-        out = console()
         for run in kept:
             sentence = run.verdict()["sentence"]
             table = study_table(run)
@@ -53,7 +52,7 @@ def add_report(app: "Typer") -> None:
                 print(f"## {run.folder}\n\n{sentence}\n\n{table.title}\n\n{table.markdown()}\n")
             else:
                 print_table(table, bold=run.method)
-                out.print(f"{sentence} The policy is that of {run.method}.", markup=False)
+                print_text(f"{sentence} The policy is that of {run.method}.")
 
 
 def add_compare(app: "Typer") -> None:
@@ -74,8 +73,7 @@ def add_compare(app: "Typer") -> None:
         if as_json:
             print_json(result.to_dict())
             return
-        out = console()
         print_table(result._table())
         for name, count in result.left_out.items():
             if count:
-                out.print(f"- {count} test instances of {name}, which others lack, are left out", markup=False)
+                print_text(f"- {count} test instances of {name}, which others lack, are left out")

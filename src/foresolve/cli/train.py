@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from foresolve._base.progress import duration, reporting
 from foresolve.cli.options import json_option, usage
-from foresolve.cli.output import console, print_json, print_next, print_table, quoted
+from foresolve.cli.output import console, print_json, print_next, print_table, print_text, quoted
 from foresolve.cli.program import STOPPED, complain
 from foresolve.errors import InvalidInputError
 
@@ -110,8 +110,8 @@ def _show(run: "Run", as_json: bool, page: Path) -> None:
     print_table(study_table(run), bold=run.method)
     for note in (*[f"{name} failed: {why}" for name, why in study["failures"].items()], *study["warnings"], run.note):
         if note:
-            out.print(f"- {note}", markup=False)
-    out.print(study["verdict"]["sentence"], style="bold", markup=False)
+            print_text(f"- {note}")
+    print_text(study["verdict"]["sentence"], "bold")
     out.print(f"The policy is that of {run.method}. It is kept in {run.folder}", markup=False)
     out.print(f"Report: {page}", markup=False)
     print_next(f"foresolve decide {quoted(run.folder)} --data NEW.csv --out decisions.csv")
