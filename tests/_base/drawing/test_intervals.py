@@ -42,7 +42,7 @@ def test_what_has_zero_inside_is_hollow() -> None:
     faces = {line.get_ydata()[0]: line.get_markerfacecolor() for line in axes.get_lines() if line.get_marker() in "os"}
     assert [faces[height] == "white" for height in (0, 1, 2, 3)] == [False, True, True, False]
     assert "hollow: zero is inside" in [mark.get_label() for mark in difference_marks(ROWS)]
-    assert [mark.get_label() for mark in difference_marks([Row("a", 1.0)])] == []
+    assert [mark.get_label() for mark in difference_marks([Row("a", 1.0)])] == ["hollow, alone: no interval"]
 
 
 def test_intervals_lie_over_their_markers_and_have_caps_where_they_end_inside() -> None:

@@ -71,3 +71,13 @@ def test_trainings_side_by_side() -> None:
     assert len(plot_learning({"a": History(train_loss=[1.0])}).axes) == 1
     with pytest.raises(InvalidInputError, match="histories"):
         plot_learning({})
+
+
+def test_a_lone_epoch_is_a_dot_at_a_whole_number() -> None:
+    lone = History(train_loss=[1.0])
+    for axes in (lone.plot(), *plot_learning({"a": lone}).axes):
+        assert [line.get_marker() for line in axes.get_lines()] == ["o"]
+        assert "best" not in axes.get_xlabel()
+        axes.get_figure(root=True).draw_without_rendering()
+        low, high = axes.get_xlim()
+        assert [tick for tick in axes.get_xticks() if low <= tick <= high] == [1.0]

@@ -5,6 +5,8 @@ import torch
 from matplotlib.colors import to_rgb
 
 import foresolve
+from drawn import overlaps
+from foresolve._base.drawing.canvas import new_figure
 from foresolve._base.drawing.palette import CHOSEN
 
 
@@ -37,3 +39,24 @@ def test_what_does_not_fit_goes_beyond_the_line() -> None:
     axes = foresolve.Knapsack([3, 4], 5).draw(torch.tensor([1.0, 1.0]))
     assert axes.get_title() == "not feasible"
     assert axes.get_xlim()[1] > 140
+
+
+def test_names_of_many_items_stay_apart() -> None:
+    problem = foresolve.TopK(500, 40)
+    theta = torch.rand(500, generator=torch.Generator().manual_seed(0))
+    axes = problem.plot(theta)
+    assert len(axes.patches) == len(axes.get_yticklabels()) == 45
+    assert overlaps(axes.get_figure()) == []
+    small = problem.plot(theta, new_figure(3.0, 1.5).subplots())
+    assert len(small.patches) == 45 > len(small.get_yticklabels())
+    assert overlaps(small.get_figure()) == []
+
+
+def test_many_packed_items_have_no_edges_that_hide_them() -> None:
+    weights = torch.full((300,), 1.0)
+    axes = foresolve.Knapsack(weights, 40.0).plot(torch.arange(300.0))
+    assert {bar.get_linewidth() for bar in axes.patches} == {0.0}
+
+
+def test_large_numbers_are_written_out() -> None:
+    assert foresolve.TopK(2, 1).plot(torch.tensor([2.5e6, 1.0])).get_title() == "worth 2,500,000"

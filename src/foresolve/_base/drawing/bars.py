@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 30
+LEAST_TEXT = 6.0  # points, from a name to the next: where rows are lower, not all have one
 
 
 def largest(sizes: np.ndarray, most: int = MOST) -> np.ndarray:
@@ -28,8 +30,12 @@ def largest(sizes: np.ndarray, most: int = MOST) -> np.ndarray:
 def draw_bars(ax: Axes, names: Sequence[str], values: np.ndarray, colors: Sequence[str], label: str) -> None:
     """Horizontal bars from the top down."""
     ax.barh(range(len(values)), values, color=list(colors), height=0.68)
-    ax.set_yticks(range(len(values)), [shortened(name) for name in names])
-    ax.tick_params(axis="y", length=0, labelsize=8)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    room = 72 * figure.get_figheight() * ax.get_position().height / max(len(values), 1)  # points, for a row
+    places = range(0, len(values), math.ceil(LEAST_TEXT / room))
+    ax.set_yticks(places, [shortened(names[i]) for i in places])
+    ax.tick_params(axis="y", length=0, labelsize=min(8.0, max(0.9 * room, LEAST_TEXT - 1)))
     ax.set_ylim(len(values) - 0.4, -0.6)
     ax.axvline(0.0, color=GRAY, linewidth=0.8)
     ax.set_xlabel(label, fontsize=9)

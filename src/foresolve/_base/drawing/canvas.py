@@ -38,6 +38,12 @@ def tidy(ax: Axes, grid: str = "") -> None:
         ax.grid(axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
 
 
+def whole(axis: Any) -> None:
+    """Ticks of an axis of counts at whole numbers alone."""
+    ticker = need("matplotlib.ticker", "a picture", "plot")
+    axis.set_major_locator(ticker.MaxNLocator("auto", integer=True, min_n_ticks=1))
+
+
 def bare(ax: Axes) -> None:
     """Without axes at all, for maps and networks."""
     ax.set_xticks([])

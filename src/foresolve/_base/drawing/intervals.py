@@ -140,6 +140,8 @@ def difference_marks(rows: Sequence[Row], interval: str = "95 % interval") -> li
     if any(row.bounded for row in rows):
         entries.append(interval_mark(interval))
         entries.append(mark("hollow: zero is inside", GRAY, "o", hollow=True))
+    if any(row.low is None or row.high is None for row in rows):
+        entries.append(mark("hollow, alone: no interval", GRAY, "o", hollow=True))
     return entries
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from foresolve._base import checks
 from foresolve._base.drawing import legends
-from foresolve._base.drawing.canvas import as_axes, new_figure, shortened, tidy
+from foresolve._base.drawing.canvas import as_axes, new_figure, shortened, tidy, whole
 from foresolve._base.drawing.palette import CHOSEN, GIVEN, GRAY, INK, SEQUENCE, Role, color_of, marker_of
 from foresolve._base.extras import need
 from foresolve._base.numbers import significant
@@ -41,7 +41,8 @@ def draw_history(history: History, ax: Any) -> Axes:
         ax.set_ylabel("loss", fontsize=9)
     losses = _beside(ax) if shares else ax
     epochs = range(1, len(history) + 1)
-    losses.plot(epochs, history.train_loss, color=GRAY, linewidth=1.2, label="training loss")
+    lone = "o" if len(history) == 1 else ""  # a line of one point is none
+    losses.plot(epochs, history.train_loss, marker=lone, color=GRAY, linewidth=1.2, label="training loss")
     ends = (
         f": {significant(history.train_loss[0], 3)} to {significant(history.train_loss[-1], 3)}"
         if shares and len(history)
@@ -49,7 +50,9 @@ def draw_history(history: History, ax: Any) -> Axes:
     )
     entries.append(legends.mark(f"training loss{ends}", GRAY, "", line="-"))
     if _known(history.valid_loss):
-        losses.plot(*history.curve("valid_loss"), color=CHOSEN, linewidth=2.0, label="validation loss")
+        places, numbers = history.curve("valid_loss")
+        dots = "o" if len(places) == 1 else ""
+        losses.plot(places, numbers, marker=dots, color=CHOSEN, linewidth=2.0, label="validation loss")
         entries.append(legends.mark("validation loss", CHOSEN, "", line="-"))
     if _known(history.valid_mse):
         _draw_error(ax, history)
@@ -58,6 +61,7 @@ def draw_history(history: History, ax: Any) -> Axes:
         ax.axvline(history.best_epoch, color=INK, linestyle=":", linewidth=1.2)
         entries.append(legends.mark("best epoch", INK, "", line=":"))
     ax.set_xlabel("epoch", fontsize=9)
+    whole(ax.xaxis)
     tidy(ax, "y")
     legends.under(ax, entries, 3)
     return ax
@@ -130,7 +134,7 @@ def plot_learning(histories: Mapping[str, History], roles: Mapping[str, Role] | 
             places, numbers = history.curve(column)
             numbers = [100 * number for number in numbers] if column in SHARES else numbers
             style = "-" if i < len(SEQUENCE) or role is not None else "--"
-            axis.plot(places, numbers, style, color=color, linewidth=1.8)
+            axis.plot(places, numbers, style, marker="o" if len(places) == 1 else "", color=color, linewidth=1.8)
             if history.best_epoch is not None and history.best_epoch in places:
                 best = numbers[places.index(history.best_epoch)]
                 axis.plot([history.best_epoch], [best], marker_of(role), color=color, markersize=7)
@@ -139,7 +143,9 @@ def plot_learning(histories: Mapping[str, History], roles: Mapping[str, Role] | 
             on_logs(axis, [history.curve(column)[1] for history in histories.values()])
         words = {"valid_mse": "mean squared error of predictions", "train_loss": "training loss"}
         axis.set_ylabel(SHARES[column][1] if column in SHARES else words.get(column, "validation loss"), fontsize=9)
-        axis.set_xlabel("epoch; the marker is the best one on validation data", fontsize=9)
+        best = any(history.best_epoch is not None for history in histories.values())
+        axis.set_xlabel("epoch" + ("; the marker is the best one on validation data" if best else ""), fontsize=9)
+        whole(axis.xaxis)
         tidy(axis, "y")
     legends.below(figure, list(entries.values()))
     return figure

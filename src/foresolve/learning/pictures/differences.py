@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base.drawing import legends
-from foresolve._base.drawing.canvas import as_axes
+from foresolve._base.drawing.canvas import as_axes, bare
 from foresolve._base.drawing.intervals import ROW, Row, difference_marks, draw_differences, point_to_better
 from foresolve._base.drawing.palette import Role
 
@@ -42,6 +42,7 @@ def draw_forest(rows: list[Row], label: str, level: str, ax: Any, known: bool = 
     """Differences from a reference; `known` is whether more is better."""
     ax = as_axes(ax, (8.0, 1.2 + (ROW + 0.06) * max(len(rows), 1)))
     if not rows:
+        bare(ax)
         ax.text(0.5, 0.5, "nothing to compare with", ha="center", transform=ax.transAxes)
         return ax
     draw_differences(ax, rows, label=label)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.drawing import legends
-from foresolve._base.drawing.canvas import as_axes, tidy
+from foresolve._base.drawing.canvas import as_axes, tidy, whole
 from foresolve._base.drawing.palette import CHOSEN, GRAY, INK
 from foresolve._base.numbers import significant
 
@@ -30,7 +31,8 @@ def draw_report(report: Report, measure: str | None, ax: Any) -> Axes:
     values = report.instances[measure].astype(float)
     there = ~np.isnan(values)
     weight = report.instances.get("weight")
-    ax.hist(values[there], bins=BINS, weights=None if weight is None else weight[there], color=CHOSEN, alpha=0.55)
+    bins = min(BINS, max(5, math.ceil(2 * there.sum() ** 0.5)))
+    ax.hist(values[there], bins=bins, weights=None if weight is None else weight[there], color=CHOSEN, alpha=0.55)
     entries = [legends.patch("instances" + ("" if weight is None else ", weighted"), CHOSEN)]
     mean = report.metrics.get(measure, getattr(report, measure, None))
     if mean is not None:
@@ -45,6 +47,8 @@ def draw_report(report: Report, measure: str | None, ax: Any) -> Axes:
         entries.append(legends.mark(f"the mean's decision {significant(report.mean_regret, 3)}", INK, "", line="--"))
     ax.set_xlabel(measure.replace("_", " ") + " of an instance", fontsize=9)
     ax.set_ylabel("instances" if weight is None else "weight", fontsize=9)
+    if weight is None:
+        whole(ax.yaxis)
     tidy(ax, "y")
     legends.under(ax, entries)
     return ax

@@ -15,6 +15,7 @@ from foresolve._base.drawing import legends
 from foresolve._base.drawing.bars import MOST, draw_bars, largest, mark_bars
 from foresolve._base.drawing.canvas import as_axes
 from foresolve._base.drawing.palette import CHOSEN, GIVEN
+from foresolve._base.numbers import significant
 from foresolve.problems.feasibility import Feasibility
 from foresolve.problems.naming import Naming
 
@@ -76,11 +77,15 @@ class Drawing(Naming):
             checks.last_dim("x", x, self.n)
         theta = None if theta is None else self._one_instance("theta", self.check_theta(theta).detach())
         title = self._picture_title(x, theta)
-        ax = as_axes(ax, self._picture_size)
+        ax = as_axes(ax, self._new_size(x.cpu().numpy()))
         dense = None if theta is None else theta if theta.layout == torch.strided else theta.to_dense()
         self._draw(ax, x.cpu().double().numpy(), None if dense is None else dense.cpu().double(), **options)
         ax.set_title(title, fontsize=10)
         return ax
+
+    def _new_size(self, x: np.ndarray) -> tuple[float, float]:
+        """Of the picture of a decision, on axes of its own."""
+        return self._picture_size
 
     def _draw(self, ax: Axes, x: np.ndarray, theta: Tensor | None) -> None:
         """By default a bar for each variable, and its coefficient beside it; of many, the largest."""
@@ -110,7 +115,7 @@ class Drawing(Naming):
         words = []
         if theta is not None:
             value = float(self.signed(self.objective(x.to(theta), theta)).reshape(()))
-            words.append(f"{'costs' if self.sense == 'min' else 'worth'} {0.0 + round(value, 12):.5g}")
+            words.append(f"{'costs' if self.sense == 'min' else 'worth'} {significant(round(value, 12), 5)}")
         problem = self if theta is None or self.fixed else self.at(theta)
         if (theta is not None or self.fixed) and not bool(problem.check(x, relaxed=True).feasible.all()):
             words.append("not feasible")

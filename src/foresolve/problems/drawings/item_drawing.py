@@ -11,17 +11,23 @@ from foresolve._base.drawing import legends
 from foresolve._base.drawing.bars import MOST, draw_bars
 from foresolve._base.drawing.canvas import shortened, tidy
 from foresolve._base.drawing.palette import CHOSEN, GRAY, INK
+from foresolve._base.numbers import significant
 from foresolve.problems.drawings.drawing import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+ROW = 0.15  # inches
 FEW = 12  # items whose names are written above where they do not fit inside
 
 
 class ChoiceDrawing(Drawing):
     """Items by what they are worth, the chosen ones in color: a mistake is a colored bar below a gray one."""
+
+    def _new_size(self, x: np.ndarray) -> tuple[float, float]:
+        width, height = self._picture_size
+        return width, max(height, 1.2 + ROW * _rows(x))
 
     def _draw(self, ax: Axes, x: np.ndarray, theta: Tensor | None) -> None:
         names = [str(i) if self.names is None else str(self.names[i]) for i in range(len(x))]
@@ -33,14 +39,18 @@ class ChoiceDrawing(Drawing):
         shown = order
         if len(x) > MOST:  # what is chosen, and the best of what is not
             left = [i for i in order if x[i] <= 1e-6]
-            room = max(MOST - int((x > 1e-6).sum()), 5)
-            kept = {*np.flatnonzero(x > 1e-6).tolist(), *left[:room]}
+            kept = {*np.flatnonzero(x > 1e-6).tolist(), *left[: _rows(x) - int((x > 1e-6).sum())]}
             shown = np.array([i for i in order if i in kept])
         label = "worth theta" + (f", {len(shown)} of {len(x)} items" if len(shown) < len(x) else "")
         draw_bars(ax, [names[i] for i in shown], worth[shown], [CHOSEN if x[i] > 1e-6 else GRAY for i in shown], label)
         for bar, i in zip(ax.patches, shown):
             bar.set_alpha(float(0.3 + 0.7 * min(x[i], 1.0)) if x[i] > 1e-6 else 0.45)
         legends.under(ax, [legends.patch("chosen", CHOSEN), legends.patch("left out", GRAY)])
+
+
+def _rows(x: np.ndarray) -> int:
+    """How many items are shown: those that are chosen, and at least five others."""
+    return min(len(x), max(MOST, int((x > 1e-6).sum()) + 5))
 
 
 class PackingDrawing(Drawing):
@@ -81,10 +91,10 @@ def _stack(
     worth: np.ndarray | None, width: float,
 ) -> None:  # fmt: skip
     """Segments from the left, what is worth most for its weight first; names where they fit."""
-    left = 0.0
+    left, edge = 0.0, 1.2 if len(chosen) <= MOST else 0.0  # between many items, edges would hide them
     for i in chosen:
-        ax.barh(height, sizes[i], left=left, height=0.62, color=color, edgecolor="white", linewidth=1.2)
-        text = shortened(names[i], 14) + ("" if worth is None else f"\n{worth[i]:.3g}")
+        ax.barh(height, sizes[i], left=left, height=0.62, color=color, edgecolor="white", linewidth=edge)
+        text = shortened(names[i], 14) + ("" if worth is None else f"\n{significant(worth[i], 3)}")
         if sizes[i] / width > 0.017 * max(map(len, text.split("\n"))):
             ax.text(left + sizes[i] / 2, height, text, ha="center", va="center", color="#ffffff", fontsize=8)
         elif len(chosen) <= FEW:

@@ -14,6 +14,7 @@ from foresolve._base.drawing.networks import Network, draw_network
 from foresolve._base.drawing.palette import CHOSEN, GIVEN, MAP, shades
 from foresolve._base.extras import need
 from foresolve._base.graphs import Graph
+from foresolve._base.numbers import significant
 from foresolve.problems.drawings.drawing import Drawing
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class NetworkDrawing(Drawing):
 
     def _arc_labels(self, x: np.ndarray, theta: Tensor | None) -> list[str]:
         """What stands beside each arc: what it costs."""
-        return [] if theta is None or theta.shape != x.shape else [f"{cost:.3g}" for cost in theta.tolist()]
+        return [] if theta is None or theta.shape != x.shape else [significant(cost, 3) for cost in theta.tolist()]
 
     def _special(self, theta: Tensor | None) -> dict[int, tuple[str, str]]:
         """Nodes that are marked."""
@@ -159,7 +160,8 @@ class FlowDrawing(NetworkDrawing):
     def _arc_labels(self, x: np.ndarray, theta: Tensor | None) -> list[str]:
         upper: Any = self.upper  # type: ignore[attr-defined]
         limits = upper.detach().cpu().double().reshape(-1).tolist()
-        return [f"{flow:.3g}" + (f"/{limit:.3g}" if np.isfinite(limit) else "") for flow, limit in zip(x, limits)]
+        bounds = [f"/{significant(limit, 3)}" if np.isfinite(limit) else "" for limit in limits]
+        return [significant(flow, 3) + bound for flow, bound in zip(x, bounds)]
 
 
 class TerminalFlowDrawing(FlowDrawing):

@@ -11,6 +11,7 @@ from foresolve._base.drawing import legends
 from foresolve._base.drawing.canvas import bare, shortened
 from foresolve._base.drawing.palette import CHOSEN, GRAY, MAP
 from foresolve._base.extras import need
+from foresolve._base.numbers import significant
 from foresolve.problems.drawings.drawing import Drawing
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def _draw_lines(ax: Axes, made: np.ndarray, weights: np.ndarray | None, sides: l
             ax.plot([0, 1], ends, color=CHOSEN, linewidth=2.6, alpha=0.25 + 0.75 * share, zorder=3)
             if weights is not None and len(sides[0]) <= MOST_NUMBERED:
                 ax.annotate(
-                    f"{weights[i, j]:.3g}", (0.12, 0.88 * ends[0] + 0.12 * ends[1]), (0, 5), color=CHOSEN, fontsize=7,
-                    textcoords="offset points", ha="center", zorder=5,
+                    significant(weights[i, j], 3), (0.12, 0.88 * ends[0] + 0.12 * ends[1]), (0, 5), color=CHOSEN,
+                    fontsize=7, textcoords="offset points", ha="center", zorder=5,
                 )  # fmt: skip
         elif weights is not None and weights[i, j] > 0:
             ax.plot([0, 1], ends, color=GRAY, linewidth=0.9, alpha=float(0.08 + 0.6 * weights[i, j] / top), zorder=1)
