@@ -115,5 +115,5 @@ def __getattr__(name: str) -> Any:
 
         return DecisionEstimator
     rooms = (data, layers, learning, losses, models, problems, schedules, sets)
-    found = next((f". It is in {room.__name__}" for room in rooms if name in room.__all__), "")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{found}")
+    place = next((f". It is in {room.__name__}" for room in rooms if name in room.__all__), "")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{place}")

@@ -36,7 +36,8 @@ def add_train(app: "Typer") -> None:
         out: Annotated[Path | None, typer.Option(help="Folder of the run.", show_default="run, beside FILE")] = None,
         resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
         budget: Annotated[
-            str | None, typer.Option(help='Total time, such as "10 min" or 600 (seconds).', show_default="that of the settings")
+            str | None,
+            typer.Option(help='Total time, such as "10 min" or 600 (seconds).', show_default="that of the settings"),
         ] = None,
         keep: Annotated[
             list[str] | None, typer.Option(help="A method whose policy is kept too; or all.", metavar="METHOD")

@@ -64,7 +64,7 @@ def _draw_lines(ax: Axes, made: np.ndarray, weights: np.ndarray | None, sides: l
             ax.plot([0, 1], ends, color=CHOSEN, linewidth=2.6, alpha=0.25 + 0.75 * share, zorder=3)
             if weights is not None and len(sides[0]) <= MOST_NUMBERED:
                 ax.annotate(
-                    significant(weights[i, j], 3), (0.12, 0.88 * ends[0] + 0.12 * ends[1]), (0, 5), color=CHOSEN,
+                    significant(float(weights[i, j]), 3), (0.12, 0.88 * ends[0] + 0.12 * ends[1]), (0, 5), color=CHOSEN,
                     fontsize=7, textcoords="offset points", ha="center", zorder=5,
                 )  # fmt: skip
         elif weights is not None and weights[i, j] > 0:
