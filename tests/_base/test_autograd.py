@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
-from foresolve._base.autograd import apply, sliceable
+import foresolve
+from foresolve import layers
+from foresolve._base.autograd import apply, first_order, sliceable
+from foresolve.errors import ForesolveError
 
 
 class Scaled(torch.autograd.Function):
@@ -53,3 +57,53 @@ def test_a_sliceable_backward_answers_batches_of_gradients() -> None:
     assert torch.equal(several, 2 * weights)
     nested = torch.vmap(torch.vmap(lambda g: torch.autograd.grad(out, x, g, retain_graph=True)[0]))
     assert torch.equal(nested(torch.stack([weights, -weights])), torch.stack([2 * weights, -2 * weights]))
+
+
+class Cubed(torch.autograd.Function):
+    """With a derivative that looks constant from behind."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.slope = 3 * x.detach() ** 2
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    @first_order
+    @sliceable
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return ctx.slope * grads[0]
+
+
+def test_a_part_of_a_second_derivative_is_never_given_for_the_whole() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    for value in (apply(Cubed, x) + x**2, apply(Cubed, x).square()):
+        (gradient,) = torch.autograd.grad(value.sum(), x, create_graph=True)
+        assert gradient.requires_grad
+        with pytest.raises(ForesolveError, match="differentiated again, which it cannot be"):
+            torch.autograd.grad(gradient.sum(), x)
+    (gradient,) = torch.autograd.grad(apply(Cubed, x).sum(), x)
+    assert gradient.tolist() == [3.0, 12.0]
+    assert not gradient.requires_grad
+    (rows,) = torch.autograd.grad(apply(Cubed, x), x, torch.eye(2), is_grads_batched=True, create_graph=True)
+    assert rows.tolist() == [[3.0, 0.0], [0.0, 12.0]]
+
+
+FIRST_ORDER = [
+    layers.RegularizedFrankWolfe(), layers.WilderQuadratic(), layers.BlackboxInterpolation(), layers.IMLE(),
+    layers.PerturbedAdditive(4), layers.MultilinearRelaxation(), layers.WilderMultilinear(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", FIRST_ORDER, ids=lambda layer: type(layer).__name__)
+def test_layers_of_first_order_say_so_whatever_else_theta_leads_to(layer: layers.Layer) -> None:
+    problem: foresolve.Problem = foresolve.TopK(5, 2)
+    if "Multilinear" in type(layer).__name__:
+        problem = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(5, 2))
+        theta = torch.rand(3, 5, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    else:
+        theta = torch.randn(3, 5, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    value = layer(theta, problem).sum() + theta.square().sum()
+    (gradient,) = torch.autograd.grad(value, theta, create_graph=True)
+    with pytest.raises(ForesolveError, match="differentiated again, which it cannot be"):
+        torch.autograd.grad(gradient.square().sum(), theta)

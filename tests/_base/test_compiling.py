@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ import foresolve
 from foresolve._base.compiling import uncompiled
 from foresolve.layers import BlackboxInterpolation, PerturbedAdditive
 from foresolve.losses import FenchelYoung, Loss, SPOPlus
+from foresolve.problems import Feasibility, Portfolio, Problem
 
 # Dynamo looks at `.grad` of tensors on its way, and torch warns of that.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
@@ -138,3 +140,45 @@ def test_inductor_gives_the_same_gradients() -> None:
     again = gradients(network, torch.compile(lambda f: loss(network(f), data).mean()))
     for before, after in zip(plain[1], again[1]):
         torch.testing.assert_close(before, after)
+
+
+class Cheapest(foresolve.Problem):
+    """A problem of a user's, solved on numbers."""
+
+    n, exact, theta_shape = 3, True, (3,)
+
+    def objective(self, x: Tensor, theta: Tensor) -> Tensor:
+        return (x * theta).sum(-1)
+
+    def solve(self, theta: Tensor) -> Tensor:
+        return torch.from_numpy(np.eye(3, dtype=np.float32)[theta.numpy().argmax(-1)])
+
+    def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
+        return Feasibility(torch.ones(x.shape[:-1], dtype=torch.bool), torch.zeros(x.shape[:-1]))
+
+
+PROBLEMS = [
+    PROBLEM, Portfolio(torch.eye(5, dtype=torch.float64)), Cheapest(),
+    foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(5, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: type(problem).__name__)
+def test_what_problems_do_is_not_compiled(problem: Problem) -> None:
+    torch._dynamo.reset()
+    shape = [size or 4 for size in problem.theta_shape]  # coverage takes any number of targets
+    theta = torch.rand(3, *shape, generator=torch.Generator().manual_seed(0))
+
+    def step(theta: Tensor) -> Tensor:
+        theta = theta * 0.5
+        decided, _ = problem.decide(theta)
+        return problem.objective(problem.solve(theta), theta) + problem.objective(decided, theta)
+
+    frames: list[int] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: object) -> object:
+        frames.append(len(graph.graph.nodes))
+        return graph.forward
+
+    assert torch.equal(step(theta), torch.compile(step, backend=backend)(theta))
+    assert sum(frames) < 20, f"{problem} was traced: graphs of {frames} nodes"

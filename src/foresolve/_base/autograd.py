@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from foresolve._base import functorch
 from foresolve.errors import ForesolveError
@@ -50,6 +51,51 @@ def sliceable(backward: Backward) -> Backward:
         return _per_slice(lambda *each: backward(ctx, *each), grads)
 
     return of_slices
+
+
+NO_SECOND = (
+    "the gradient of a layer or set function was to be differentiated again, which it cannot be. QuadraticRelaxation, "
+    "IdentityProjection and NegativeIdentity have second derivatives; with others, leave `create_graph=True` out"
+)
+
+
+def first_order(backward: Backward) -> Backward:
+    """A `backward` that is an error to differentiate again, with respect to what `ctx` has saved too.
+
+    `once_differentiable` of torch cuts the graph there: `torch.autograd.grad` follows the other paths to a tensor, and
+    gives a part of the derivative for the whole.
+    """
+    cut = once_differentiable(backward)
+
+    @functools.wraps(backward)
+    def once(ctx: Any, *grads: Tensor | None) -> Any:
+        if not torch.is_grad_enabled() or functorch.active() or functorch.in_old_vmap():
+            return cut(ctx, *grads)
+        with torch.no_grad():
+            results = backward(ctx, *grads)
+        behind = [t for t in (*ctx.saved_tensors, *grads) if t is not None and t.requires_grad]
+        form = _Form()
+        tensors = _flat(results, form)
+        return _shaped(_End.apply(len(tensors), *tensors, *behind) if behind else tensors, form)
+
+    return once
+
+
+class _End(Function):
+    """Tensors that depend on those after them, in a way that nobody knows."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: Tensor) -> Tensors:
+        return tuple(tensor.detach() for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        raise ForesolveError(NO_SECOND)
+
+
+def ended(node: Any) -> bool:
+    """Whether a node of the graph is one that nothing passes, `_End` or that of `once_differentiable`."""
+    return type(node).__name__ in {f"{_End.__name__}Backward", "Error"}
 
 
 def _per_slice(function: Backward, grads: Grads) -> Any:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function, forward_ad
 
-from foresolve._base.autograd import stacked
+from foresolve._base.autograd import ended, stacked
 from foresolve.errors import ForesolveError
 
 Tensors = tuple[Tensor, ...]
@@ -106,8 +106,8 @@ class _Derived(Computation):
         return (*graph[0], *leaves), products
 
     def _refuse_ends(self, products: Tensors) -> None:
-        """Where a graph was cut by `once_differentiable`, autograd would take what lies behind for zero."""
-        if any(type(node).__name__ == "Error" for product in products for node in nodes(product)):
+        """Nothing passes there, and where autograd has cut its graph it would take what lies behind for zero."""
+        if any(ended(node) for product in products for node in nodes(product)):
             raise ForesolveError(NO_SUCH_ORDER.format(name=self.name))
 
     def _split(self, tensors: Sequence[Any]) -> tuple[Any, Any]:

@@ -6,10 +6,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, sliceable
+from foresolve._base.autograd import apply, first_order, sliceable
 from foresolve.layers.base import Layer, gains
 from foresolve.problems.base import Problem
 
@@ -87,7 +86,7 @@ class _Interpolated(torch.autograd.Function):
         return x
 
     @staticmethod
-    @once_differentiable
+    @first_order
     @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
         c, x = ctx.saved_tensors

@@ -20,10 +20,9 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, sliceable
+from foresolve._base.autograd import apply, first_order, sliceable
 from foresolve.errors import ConvergenceWarning
 from foresolve.layers.base import expanded
 from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma
@@ -272,10 +271,11 @@ class _Attached(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, c: Tensor, gamma: Tensor, search: _VertexSearch) -> Tensor:
         ctx.search = search
+        ctx.save_for_backward(c, gamma)
         return search.x
 
     @staticmethod
-    @once_differentiable
+    @first_order
     @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
         search: _VertexSearch = ctx.search

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, sliceable
+from foresolve._base.autograd import apply, first_order, sliceable
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.layers.base import Layer, expanded
 from foresolve.problems.base import Problem
@@ -237,7 +236,7 @@ class _Difference(torch.autograd.Function):
         return x.clone()
 
     @staticmethod
-    @once_differentiable
+    @first_order
     @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
         (c, perturbed, x), (g,), layer, problem = ctx.saved_tensors, grads, ctx.layer, ctx.problem

@@ -7,10 +7,9 @@ from typing import Any, Literal, cast, get_args
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, sliceable
+from foresolve._base.autograd import apply, first_order, sliceable
 from foresolve.errors import ConvergenceWarning, SolverError
 from foresolve.layers.base import Layer, Shortfall
 from foresolve.layers.gamma_rules import CalibratedGamma, RelativeGamma
@@ -252,10 +251,11 @@ class _Maximizer(torch.autograd.Function):
         ctx: Any, theta: Tensor, gamma: Tensor, parts: list[Optimum], groups: Groups, batch: torch.Size
     ) -> Tensor:
         ctx.parts, ctx.groups, ctx.shape, ctx.batch = parts, groups, theta.shape, batch
+        ctx.save_for_backward(theta, gamma)
         return torch.cat([part.x for part in parts])  # a copy: the node must not hold its own output
 
     @staticmethod
-    @once_differentiable
+    @first_order
     @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         (v,) = grads

@@ -8,10 +8,9 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, sliceable
+from foresolve._base.autograd import apply, first_order, sliceable
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.layers.base import Layer, Shortfall
 from foresolve.problems.base import Problem
@@ -259,7 +258,7 @@ class _Mean(torch.autograd.Function):
         return x[control:].mean(0)
 
     @staticmethod
-    @once_differentiable
+    @first_order
     @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
         theta, z, x = ctx.saved_tensors

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, sliceable
+from foresolve._base.autograd import apply, first_order, sliceable
 from foresolve.layers.base import Layer
 from foresolve.problems.base import Problem
 from foresolve.problems.submodular import SubmodularProblem
@@ -168,10 +167,11 @@ class _Recipe(torch.autograd.Function):
     def forward(ctx: Any, theta: Tensor, layer: WilderMultilinear, function: SetFunction, matroid: Matroid) -> Tensor:
         ascent = layer._ascend(theta, function, matroid)
         ctx.layer, ctx.ascent, ctx.local = layer, ascent, function.local(ascent.x, theta)
+        ctx.save_for_backward(theta)
         return ascent.x.clone()  # a copy: the node must not hold its own output
 
     @staticmethod
-    @once_differentiable
+    @first_order
     @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
         return ctx.local.cross(ctx.layer._adjoint(ctx.ascent, ctx.local, grads[0])), None, None, None

@@ -6,10 +6,9 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, sliceable
+from foresolve._base.autograd import apply, first_order, sliceable
 from foresolve.layers.base import Layer, gains
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.problems.base import Problem
@@ -129,10 +128,11 @@ class _SoftBackward(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, gain: Tensor, x: Tensor, response: _SoftResponse) -> Tensor:
         ctx.response = response
+        ctx.save_for_backward(gain)
         return x.clone()  # a copy: a function must not hand its own input on
 
     @staticmethod
-    @once_differentiable
+    @first_order
     @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
         return ctx.response(grads[0]), None, None

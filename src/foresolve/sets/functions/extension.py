@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, sliceable
+from foresolve._base.autograd import apply, first_order, sliceable
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.solvers.threads import one_torch_thread
 
@@ -190,15 +189,15 @@ class ExtensionGradient(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, theta: Tensor, function: SetFunction) -> Tensor:
         with one_torch_thread(theta.numel()):
             ctx.local = function.local(x, theta)
-        ctx.save_for_backward(theta)
+        ctx.save_for_backward(theta, x)
         return ctx.local.gradient.clone()
 
     @staticmethod
-    @once_differentiable
+    @first_order
     @sliceable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         (v,) = grads
-        (theta,) = ctx.saved_tensors
+        theta, _ = ctx.saved_tensors
         with one_torch_thread(theta.numel()):
             by_x = ctx.local.product(v) if ctx.needs_input_grad[0] else None
             by_theta = _fit(ctx.local.cross(v), theta) if ctx.needs_input_grad[1] else None
