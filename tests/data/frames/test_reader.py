@@ -117,3 +117,26 @@ def test_settings_that_do_not_belong_together_are_refused() -> None:
     config = reader(missing="mean").config()
     with pytest.raises(ValueError, match="`fill` must have"):
         FrameReader.from_config(config | {"fill": [1.0]})
+
+
+def test_missing_entries_of_the_long_form_are_the_users_own() -> None:
+    """Cells of the table and its columns, not the numbers they become; rows that are not there by their variables."""
+    rows = [
+        (day, hour, sky, 1.0, 2.0)
+        for day in range(4)
+        for hour, sky in (("h1", "clear"), ("h2", "rain"), ("h3", "snow"))
+    ]
+    table = pd.DataFrame(rows, columns=["day", "hour", "sky", "heat", "rides"])
+    problem = foresolve.TopK.from_frame(table, 1, name="hour")
+    form = {"problem": problem, "key": "day", "variable": "hour", "value": "rides"}
+    holes = table.astype({"sky": object})
+    holes.loc[[0, 1, 5], "sky"] = None
+    with pytest.raises(InvalidInputError, match="got 3 missing entries in 2 instances: 'sky' of '0', '1'"):
+        DecisionDataset.from_frames(holes, missing={"theta": "drop"}, **form)
+    fewer = table.drop([1, 4, 8])
+    with pytest.raises(InvalidInputError, match="got 3 missing rows in 3 instances: 'h2', 'h3' of '0', '1', '2'"):
+        DecisionDataset.from_frames(fewer, missing={"theta": "drop"}, **form)
+    data = DecisionDataset.from_frames(table, **form)
+    assert data.reader is not None
+    with pytest.raises(InvalidInputError, match="got 1 missing rows in 1 instances: 'h1' of '0'"):
+        data.reader.read(table.drop(0))

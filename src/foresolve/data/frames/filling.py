@@ -34,18 +34,14 @@ def count_missing(table: np.ndarray, encoding: Encoding) -> int:
 
 
 def kept_instances(
-    table: np.ndarray,
-    wanted: np.ndarray,
-    keys: Keys,
-    rules: tuple[Any, Any],
-    reader: FrameReader,
+    table: np.ndarray, wanted: np.ndarray, keys: Keys, rules: tuple[Any, Any], reader: FrameReader,
     names: tuple[str, ...],
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Which instances stay; an error where missing entries are refused."""
     keep = np.ones(len(table), dtype=bool)
     holes = flattened(np.isnan(table)), np.isnan(wanted).reshape(len(wanted), -1)
     if rules[0] == "refuse" and holes[0].any():
-        reader.refuse(holes[0], keys)
+        reader.refuse(np.isnan(table), keys)
     if rules[1] == "refuse" and holes[1].any():
         refuse("theta", holes[1], keys, names)
     for part, rule in zip(holes, rules):

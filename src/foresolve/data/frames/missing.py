@@ -57,12 +57,15 @@ def as_rules(missing: Any) -> tuple[Rule, Rule]:
     return tuple(checks.one_of("missing", rule, get_args(Rule)) for rule in given)  # type: ignore[return-value]
 
 
-def refuse(name: str, holes: np.ndarray, keys: Keys, columns: tuple[str, ...], remedy: str = RULES) -> None:
-    """An error that names the columns and instances with missing entries `(N, columns)`."""
-    rows, places = holes.any(1), holes.any(0)
+def refuse(
+    name: str, holes: np.ndarray, keys: Keys, columns: tuple[str, ...], remedy: str = RULES, what: str = "entries"
+) -> None:
+    """An error that names the columns and instances with missing entries `(N, ..., columns)`."""
+    flat = holes.reshape(len(holes), -1, holes.shape[-1])
+    rows, places = flat.any((1, 2)), flat.any((0, 1))
     which = ", ".join(repr(columns[place]) for place in np.flatnonzero(places)[:5])
-    more = f" and {int(places.sum()) - 5} more columns" if places.sum() > 5 else ""
-    got = f"{int(holes.sum())} missing entries in {int(rows.sum())} instances: {which}{more} of "
+    more = f" and {int(places.sum()) - 5} more" if places.sum() > 5 else ""
+    got = f"{int(holes.sum())} missing {what} in {int(rows.sum())} instances: {which}{more} of "
     raise checks.fail(name, "complete", got + keys_listed(keys, np.flatnonzero(rows), 3), remedy)
 
 

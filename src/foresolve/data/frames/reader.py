@@ -13,6 +13,7 @@ from torch import Tensor
 
 from foresolve._base import checks, configs, frames
 from foresolve.data.frames.encoding import Encoding
+from foresolve.data.frames.forms import joined
 from foresolve.data.frames.keys import Keys, keys_listed
 from foresolve.data.frames.missing import STATISTICS, Rule, previous, refuse
 from foresolve.data.frames.pivot import Axes, pivot
@@ -85,6 +86,15 @@ class FrameReader:
         if np.isnan(filled).any():
             self.refuse(np.isnan(filled), raw.keys)
         return FrameInput(as_features(filled), raw.keys)
+
+    def refuse(self, holes: np.ndarray, keys: Keys) -> None:
+        """An error that names columns of the user's, or, where the long form lacks whole rows, their variables."""
+        starts = {column.title: part.start for part, column in self.encoding.groups()}
+        cells = holes[..., list(starts.values())]
+        absent = cells.all(-1).reshape(len(cells), -1)
+        if cells.ndim > 2 and len(starts) > 1 and absent.any():
+            refuse("features", absent, keys, joined(self.axes), what="rows")
+        refuse("features", cells, keys, tuple(starts))
 
     def carried(self, raw: RawTable) -> np.ndarray:
         """The table with the last known before each missing entry: in time where keys are dated, whatever the rows."""
