@@ -50,7 +50,7 @@ def test_what_is_wrong_is_named() -> None:
         reader().read(pd.concat([features, features[:1]]))
     with pytest.raises(InvalidInputError, match="1 missing entries in 1 instances: 'rain' of '2023-01-02'"):
         reader().read(features.assign(rain=features["rain"].where(features.index != 1)))
-    with pytest.raises(InvalidInputError, match="finite in the column 'rain'; got inf in row 2"):
+    with pytest.raises(InvalidInputError, match="finite numbers in the column 'rain'; got inf in row 2"):
         reader().read(features.assign(rain=features["rain"].where(features.index != 2, float("inf"))))
     weekday = features["weekday"].where(features.index != 1)
     with pytest.raises(InvalidInputError, match="1 missing entries in 1 instances: 'weekday' of '2023-01-02'"):

@@ -173,14 +173,6 @@ class Encoding:
         """`(N, len(names))`, float64; NaN where entries are missing."""
         return np.concatenate([column.numbers(frame[column.title]) for column in self.columns], 1)
 
-    def by_title(self, entries: np.ndarray) -> np.ndarray:
-        """Truth values of numbers `(N, len(names))` as those of the frame's columns `(N, len(titles))`."""
-        titles = self.titles
-        table = np.zeros((len(entries), len(titles)), dtype=bool)
-        for part, column in self.groups():
-            table[:, titles.index(column.title)] |= entries[:, part].any(1)
-        return table
-
     def __str__(self) -> str:
         return ", ".join(f"{column.title}: {column.kind}" for column in self.columns)
 

@@ -117,10 +117,6 @@ class FrameReader:
         checks.warn(f"{int((~keep).sum())} instances have missing features and are left out: {told}", ForesolveWarning)
         return FrameInput(as_features(raw.table[keep]), raw.keys.select(keep))
 
-    def refuse(self, holes: np.ndarray, keys: Keys) -> None:
-        """An error that names the columns and instances with missing entries `(N, ..., d)`."""
-        refuse("features", self.encoding.by_title(flattened(holes)), keys, self.encoding.titles)
-
     def raw(self, name: str, frame: Any) -> RawTable:
         """Encoded columns, NaN where entries are missing; each key once."""
         absent = [title for title in self.columns if not frames.has(frame, title)]
