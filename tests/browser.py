@@ -19,7 +19,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
          "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
          "--hide-scrollbars", "--remote-debugging-pipe")  # fmt: skip
-PATIENCE = 60.0  # seconds, for an answer that never comes
+PATIENCE = 300.0  # seconds, for an answer that never comes: a busy machine may well take one
 
 
 def program() -> str | None:
