@@ -17,4 +17,5 @@ def test_large_numbers_are_written_out(value: float, text: str) -> None:
 
 
 def test_signs() -> None:
+    assert [signed(v, 6) for v in (500_000.0, 12_345.6, 9_999.0)] == ["+500,000", "+12,345.6", "+9999"]
     assert [signed(v) for v in (3.0, -643_127.0, 0.0, 1e6)] == ["+3", "-643,000", "0", "+1,000,000"]

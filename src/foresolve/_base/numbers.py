@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+GROUPED = 1e4  # numbers from here on are in groups of three digits
 WRITTEN_OUT = 1e15  # numbers from here on keep their power of ten
 
 
@@ -17,7 +18,8 @@ def significant(value: float, digits: int = 4, *, sign: bool = False) -> str:
     """
     plus = "+" if sign and value else ""
     text = f"{value + 0.0:{plus}.{digits}g}"
-    return f"{float(text):{plus},.0f}" if "e+" in text and abs(value) < WRITTEN_OUT else text
+    rounded = float(text)
+    return f"{rounded:{plus},.15g}" if GROUPED <= abs(rounded) < WRITTEN_OUT else text
 
 
 def signed(value: float, digits: int = 3) -> str:
