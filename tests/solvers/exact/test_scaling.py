@@ -74,6 +74,15 @@ def test_units_are_those_of_the_bounds_or_else_of_the_rows() -> None:
     assert np.isnan(units[3])
 
 
+def test_a_right_hand_side_that_is_rounding_tells_no_unit() -> None:
+    matrix = scipy.sparse.csr_array(np.array([[-0.0006, -0.0002], [0.0008, -0.0007]]))
+    lower, upper = np.array([-0.001, -np.inf]), np.array([0.0013, 0.0021])
+    units = units_of(matrix, np.array([5e-23, 6.4e-5]), lower, upper)
+    np.testing.assert_allclose(units, [0.0013, 6.4e-5 / 0.0007])
+    exact = units_of(matrix, np.array([0.0, 6.4e-5]), lower, upper)
+    np.testing.assert_array_equal(exact, units)
+
+
 def test_variables_in_small_units_come_near_one_and_ordinary_ones_stay() -> None:
     matrix = scipy.sparse.csr_array(np.array([[1.0, 2.0, 1.0]]))
     scaling = equilibrate(matrix, 3, units=np.array([1e-11, 5.0, np.nan]))

@@ -15,6 +15,7 @@ import scipy.sparse
 # Rows and columns whose entries lie between 2^-10 and 2^10 are left as they are.
 ORDINARY = 10
 PASSES = 3
+ROUNDING = 1e-14  # of a sum, as a share of its terms
 # HiGHS judges reduced costs on an absolute scale (1e-7); costs are brought to this one, whatever their units.
 COST_SCALE = 8192.0
 
@@ -59,12 +60,15 @@ class Scaling(NamedTuple):
 def units_of(matrix: scipy.sparse.csr_array, rhs: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """The sizes `(n,)` that the variables have, as far as their bounds tell, or else the rows; NaN where nothing does.
 
-    A bound far beyond the reach `|rhs_i / C_ij|` of every row is a number for "no limit".
+    A bound far beyond the reach `|rhs_i / C_ij|` of every row is a number for "no limit". A right-hand side that is
+    rounding beside the terms of its row is 0, and tells nothing.
     """
     largest = np.maximum(np.abs(lower), np.abs(upper))
     m, n = len(matrix.indptr) - 1, lower.shape[-1]
-    side = np.abs(rhs)[np.repeat(np.arange(m), np.diff(matrix.indptr))]
-    sizes = np.abs(matrix.data)
+    row, sizes = np.repeat(np.arange(m), np.diff(matrix.indptr)), np.abs(matrix.data)
+    limits = np.where(largest <= 2.0 ** (2 * ORDINARY), largest, 0.0)
+    terms = np.bincount(row, sizes * limits[matrix.indices], minlength=m)
+    side = np.where(np.abs(rhs) > ROUNDING * terms, np.abs(rhs), 0.0)[row]
     telling = (side > 0) & (sizes > 0)
     reach = np.full(n, np.inf)
     np.minimum.at(reach, matrix.indices[telling], side[telling] / sizes[telling])
