@@ -67,5 +67,5 @@ def test_flows_say_how_full_arcs_are() -> None:
     assert {"1/2", "1/1", "4"} <= texts
     cheap = MinCostFlow(pipes, {"a": 2.0, "c": -2.0})
     axes = cheap.plot(torch.tensor([1.0, 1.0, 3.0]))
-    assert labels(axes.get_legend()) == ["flow, as wide as it is much", "no flow", "supply", "demand"]
+    assert labels(axes.get_legend()) == ["flow: wider where there is more", "no flow", "supply", "demand"]
     assert taken(axes) == 2

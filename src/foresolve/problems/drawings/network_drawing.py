@@ -24,10 +24,10 @@ FROM, TO = ">", "s"
 
 
 class NetworkDrawing(Drawing):
-    """Nodes where the user says they are, or where the graph puts them; what flows is as wide as it is much."""
+    """Nodes where the user says they are, or where the graph puts them; what flows is wider where there is more."""
 
     _graph: Graph
-    _taken = "flow, as wide as it is much"
+    _taken = "flow: wider where there is more"
     _left = "no flow"
 
     def draw(self, x: Any, theta: Any = None, ax: Any = None, *, positions: Any = None) -> Axes:

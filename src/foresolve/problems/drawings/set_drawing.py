@@ -127,4 +127,4 @@ def _draw_seeds(ax: Axes, spread: InfluenceSpread, x: np.ndarray, theta: np.ndar
     seeds = {int(node): ("*", "chosen as a seed") for node in np.flatnonzero(x > 1e-6)}
     flow = np.where(x[tails] > 1e-6, theta, 0.0)
     network = Network(tails, heads, layouts.by_arcs(tails, heads, spread.n), names, flow, special=seeds)
-    draw_network(ax, network, taken="reached from a seed, as wide as likely", left="other ties")
+    draw_network(ax, network, taken="reached from a seed: wider where likelier", left="other ties")
