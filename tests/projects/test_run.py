@@ -44,6 +44,19 @@ def test_evaluation_tells_costs_as_costs(run: Run) -> None:
     assert own.regret == gains.regret == pytest.approx(own.value - own.optimum)
 
 
+def test_instances_that_are_left_out_are_told(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    features, truth = (run.folder.parent / name for name in ("later.csv", "later_actuals.csv"))
+    table = pd.read_csv(truth)
+    table.iloc[:3, -1] = None
+    table.to_csv(tmp_path / "gaps.csv", index=False)
+    monkeypatch.setitem(run.settings.values["data"]["missing"], "parameters", "drop")
+    with pytest.warns(ForesolveWarning, match="^3 instances without their whole truth are left out$"):
+        report = run.evaluate(features, tmp_path / "gaps.csv")
+    assert len(report) == len(table) - 3
+    monitoring = run.monitor(features, tmp_path / "gaps.csv")
+    assert monitoring.headline.startswith(f"{len(report)} decisions (3 more without their whole truth are left out): ")
+
+
 def test_policies_that_were_kept(tmp_path: Path) -> None:
     quick_project(tmp_path, "top-k")
     run = Project.load(tmp_path).study(tmp_path / "run", keep=["spo+"], progress=False)

@@ -83,7 +83,7 @@ def add_monitor(app: "Typer") -> None:
             return
         table = result._table()
         print_table(Table(table.headers, table.rows))  # its title is the sentence that follows
-        print_text(f"{len(result)} decisions: {result.sentence}", "bold")
+        print_text(result.headline, "bold")
         if result.retrain:
             print_next(f"foresolve train {quoted('foresolve.toml')} --out NEW_RUN")
 

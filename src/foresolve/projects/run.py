@@ -160,10 +160,13 @@ class Run:
     ) -> Report:
         """The policy's score on instances whose truth is known, values in the user's own sense: a cost is a cost.
 
-        `data`, `actuals` and `missing` as for `monitor`.
+        `data`, `actuals` and `missing` as for `monitor`; a warning says how many instances are left out.
         """
         policy = self.policy(method)
-        report = self._monitoring(policy, data, actuals, missing).report
+        monitoring = self._monitoring(policy, data, actuals, missing)
+        report = monitoring.report
+        if monitoring.left_out:
+            checks.warn(f"{monitoring.left_out} instances without their whole truth are left out", ForesolveWarning)
         return report if policy.problem.sense == "max" else _as_costs(report)
 
     def monitor(

@@ -87,6 +87,12 @@ class Monitoring(Tabular):
         columns = list(Shift.__dataclass_fields__)
         return pandas.DataFrame([shift.to_dict() for shift in self.shifts], columns=[*columns, "drifted"])
 
+    @property
+    def headline(self) -> str:
+        """The sentence, with how many decisions it is about and how many are left out."""
+        without = f" ({self.left_out} more without their whole truth are left out)" if self.left_out else ""
+        return f"{len(self)} decisions{without}: {self.sentence}"
+
     def _table(self) -> Table:
         span = "" if self.interval is None else f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
         rows = [
@@ -98,9 +104,7 @@ class Monitoring(Tabular):
                 rows.append((f"{shift.kind} {shift.name!r}", f"{shift.now:.4g}", "drifted", f"{shift.before:.4g}"))
         if len(self.drifted) > SHOWN:
             rows.append((f"... {len(self.drifted) - SHOWN} more have drifted", "", "", ""))
-        without = f" ({self.left_out} more without their whole truth are left out)" if self.left_out else ""
-        title = f"{len(self)} decisions{without}: {self.sentence}"
-        return Table(("", "now", "", "at training"), rows, title)
+        return Table(("", "now", "", "at training"), rows, self.headline)
 
 
 def monitor(
