@@ -42,3 +42,12 @@ def uncompiled(function: Function) -> Function:
         return _DISABLED[function](*arguments, **keywords)
 
     return call  # type: ignore[return-value]
+
+
+class OnNumbers:
+    """What problems do by these names is done on numbers, in every subclass: they are `uncompiled`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in {"objective", "solve", "decide", "maximizer", "argmax", "check"} & vars(cls).keys():
+            setattr(cls, name, uncompiled(vars(cls)[name]))

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, devices
-from foresolve._base.compiling import uncompiled
+from foresolve._base.compiling import OnNumbers
 from foresolve._base.copies import SharesGraph
 from foresolve.errors import ForesolveError
 from foresolve.problems.affine import Affine
@@ -22,11 +22,8 @@ from foresolve.problems.parameters import Parameters
 
 Sense = Literal["max", "min"]
 
-# What checks and solves on numbers, in every subclass.
-_ON_NUMBERS = {"objective", "solve", "decide", "maximizer", "argmax", "check"}
 
-
-class Problem(Drawing, SharesGraph, ABC):
+class Problem(Drawing, SharesGraph, OnNumbers, ABC):
     """`max_x objective(x, theta)` over a feasible set: immutable data, every tensor `(*batch, ...)`.
 
     A problem of your own gives `n`, `exact`, `objective`, `solve` and `check`; where its objective is linear in `x`,
@@ -68,11 +65,6 @@ class Problem(Drawing, SharesGraph, ABC):
     batch_shape: torch.Size = torch.Size()
     device: torch.device = torch.device("cpu")
     theta_bounds: tuple[float, float] = (-math.inf, math.inf)
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in _ON_NUMBERS & vars(cls).keys():
-            setattr(cls, name, uncompiled(vars(cls)[name]))
 
     @property
     def definite(self) -> bool:
@@ -149,7 +141,6 @@ class Problem(Drawing, SharesGraph, ABC):
         """
         raise ForesolveError(f"{type(self).__name__} has no linear objective to maximize: it gives no `argmax`")
 
-    @uncompiled
     def maximizer(self, theta: Tensor) -> Tensor:
         """The best decision over the feasible set that layers and losses see, for whatever `theta` a model predicts.
 
@@ -162,12 +153,10 @@ class Problem(Drawing, SharesGraph, ABC):
         self.batch_for(theta)  # so that an error names what the caller gave
         return self.at(theta).argmax(self.gain(theta)).to(theta)
 
-    @uncompiled
     def solve(self, theta: Tensor) -> Tensor:
         """The best discrete decision for each instance, in the dtype and on the device of `theta`; no gradient."""
         return self.maximizer(theta)
 
-    @uncompiled
     def decide(self, theta: Tensor, *, warn: bool = False) -> tuple[Tensor, Tensor]:
         """What is decided where `theta` is a prediction: by `evaluate`, in validation and by a `Policy`.
 
