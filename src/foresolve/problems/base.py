@@ -101,7 +101,7 @@ class Problem(Drawing, SharesGraph, OnNumbers, ABC):
         return self.objective(x, theta.unsqueeze(1).expand(-1, len(decisions), *theta.shape[1:])).double()
 
     def _linear_objectives(self, decisions: Tensor, theta: Tensor) -> Tensor:
-        values = self._coefficients(theta).double() @ decisions.double().T.to(theta.device)
+        values = self.gain(theta).double() @ decisions.double().T.to(theta.device)
         return values + self.constant(theta).unsqueeze(-1)
 
     def gain(self, theta: Tensor) -> Tensor:
