@@ -201,6 +201,16 @@ def test_a_constant_proves_nothing() -> None:
     assert decide(problem, theta).certificate.proven.all()
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1.0, 1e6])
+def test_what_is_worth_more_than_the_bound_is_never_proven(unit: float) -> None:
+    plan = LinearProgram([[1.0, 2.0, 3.0]], [unit], bounds=(0, unit))
+    decisions = decide(plan, torch.tensor([[1.0, 2.0, 1.0]], dtype=torch.float64))
+    assert decisions.verify()
+    assert decisions.certificate.proven.tolist() == [True]
+    more = Decisions(plan, 1.5 * decisions.x, decisions.theta)
+    assert more.certificate.proven.tolist() == [False]  # it breaks a row, if by less than the tolerance of all rows
+
+
 def test_parts() -> None:
     certificate = decide(TopK(3, 1), torch.rand(4, 3)).certificate
     part = certificate[torch.tensor([2, 0])]

@@ -146,7 +146,8 @@ def _from_duals(problem: Problem, x: Tensor, theta: Tensor, feasible: Tensor, cl
     bounds = bounds_of(problem, theta, duals)
     gap = bounds.value - problem.objective(x, theta).cpu()
     terms = (problem.gain(theta) * x).abs().sum(-1).cpu()  # without the constant, beside which any gap looks small
-    close = gap <= TOLERANCE * terms + ROUNDING * bounds.reach
+    # A decision that is worth more than the bound has broken a row: it is no better than one that is worth less.
+    close = gap.abs() <= TOLERANCE * terms + ROUNDING * bounds.reach
     return Certificate("duals", problem.signed(bounds.value), gap, feasible.cpu() & close, claim, duals)
 
 
