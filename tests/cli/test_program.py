@@ -48,6 +48,7 @@ def test_a_folder_without_a_run(command: str, sample: Path, tmp_path: Path) -> N
     assert f"{tmp_path} holds no run. `foresolve train` makes one" in refused(2, command, tmp_path, *others)
 
 
+@pytest.mark.filterwarnings("ignore:.* has no column 'date':foresolve.ForesolveWarning")
 def test_where_an_error_came_from_is_shown_on_demand(sample: Path, run: Path) -> None:
     words = ["decide", str(run), "--data", str(sample / "roads.csv"), "--out", "x.csv"]
     assert "Traceback" not in invoke(*words).stderr

@@ -18,12 +18,13 @@ from foresolve.errors import ForesolveError
 from foresolve.problems.affine import Affine
 from foresolve.problems.drawings.drawing import Drawing
 from foresolve.problems.feasibility import Feasibility
+from foresolve.problems.objectives import Objectives
 from foresolve.problems.parameters import Parameters
 
 Sense = Literal["max", "min"]
 
 
-class Problem(Drawing, SharesGraph, OnNumbers, ABC):
+class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
     """`max_x objective(x, theta)` over a feasible set: immutable data, every tensor `(*batch, ...)`.
 
     A problem of your own gives `n`, `exact`, `objective`, `solve` and `check`; where its objective is linear in `x`,
@@ -93,17 +94,6 @@ class Problem(Drawing, SharesGraph, OnNumbers, ABC):
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
         """The value of decisions `x` under `theta`, `(*batch,)`, to be maximized; differentiable in both."""
 
-    def objectives(self, decisions: Tensor, theta: Tensor) -> Tensor:
-        """The value of each of `decisions` `(K, n)` under each of `theta` `(B, *theta_shape)`, `(B, K)` in float64."""
-        if self.linear:
-            return self._linear_objectives(decisions, theta)
-        x = decisions.expand(len(theta), *decisions.shape)
-        return self.objective(x, theta.unsqueeze(1).expand(-1, len(decisions), *theta.shape[1:])).double()
-
-    def _linear_objectives(self, decisions: Tensor, theta: Tensor) -> Tensor:
-        values = self.gain(theta).double() @ decisions.double().T.to(theta.device)
-        return values + self.constant(theta).unsqueeze(-1)
-
     def gain(self, theta: Tensor) -> Tensor:
         """For linear objectives, the coefficients `(*batch, n)` that are maximized.
 
@@ -127,10 +117,6 @@ class Problem(Drawing, SharesGraph, OnNumbers, ABC):
     def signed(self, values: Tensor) -> Tensor:
         """Values in the problem's sense as values to be maximized, and back: a change of sign, or none."""
         return values if self.sense == "max" else -values
-
-    def advantage(self, x: Tensor, y: Tensor, theta: Tensor) -> Tensor:
-        """`objective(x, theta) - objective(y, theta)`, `(*batch,)`, of linear and quadratic problems."""
-        return (self.gain(theta) * (x - y)).sum(-1)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 

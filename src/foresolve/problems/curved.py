@@ -15,6 +15,7 @@ from foresolve.problems.constraints import Constraints
 from foresolve.problems.convexity import definite_on_null_space_of
 from foresolve.problems.incumbent import Incumbent
 from foresolve.problems.linear import LinearProgram, SmoothedProgram
+from foresolve.problems.objectives import linear_objectives
 from foresolve.problems.quadratic_term import QuadraticTerm
 from foresolve.solvers.exact.outcome import Limits
 from foresolve.solvers.exact.quadratic import QuadraticPool
@@ -63,7 +64,7 @@ class CurvedProgram(LinearProgram):
         term = self._term_at(theta)
         if term.batch_shape:
             return super().objectives(decisions, theta)
-        return self._linear_objectives(decisions, theta) - term.value(decisions.to(theta.device))
+        return linear_objectives(self, decisions, theta) - term.value(decisions.to(theta.device))
 
     def advantage(self, x: Tensor, y: Tensor, theta: Tensor) -> Tensor:
         """`objective(x, theta) - objective(y, theta)`."""

@@ -237,7 +237,7 @@ class Assignment(_Pairs):
         >>> pairs = pandas.DataFrame({"who": ["ann", "ann", "bob", "bob"], "job": ["dig", "cook", "dig", "cook"]})
         >>> problem = foresolve.problems.Assignment.from_frame(pairs, left="who", right="job", sense="min")
         >>> problem.pairs(problem.solve(torch.tensor([3.0, 1.0, 3.0, 2.0])))
-        [('ann', 'cook'), ('bob', 'dig')]
+        [('ann', 'dig'), ('bob', 'cook')]
         """
         return cls(*cls._sides(pairs, left, right), sense=sense)
 
