@@ -8,6 +8,7 @@ from matplotlib.colors import to_rgba
 
 from drawn import labels, overlaps
 from foresolve._base.drawing.palette import COLORS, Role
+from foresolve._base.drawing.rendering import to_svg
 from foresolve.errors import InvalidInputError
 from foresolve.report.prediction_figures import blocks, heat_maps, out_weights, trend
 from reproduce.fakes import picture
@@ -41,6 +42,13 @@ def test_maps_have_one_scale_one_bar_and_numbers_on_their_axes(pictures: dict[st
     assert bar.ax.get_ylabel() == "theta (scale of roots)"
     assert len(maps[0].get_xticks()) > 2
     assert len(maps[0].get_yticks()) > 2
+
+
+def test_what_is_beyond_the_scale_is_dark_on_every_page() -> None:
+    theta, large = np.eye(40), np.eye(40)
+    large[0, 0] = 9.0
+    svg = to_svg(heat_maps({"A": {"theta": theta, "theta_hat": large}}, rows="a", columns="b"))
+    assert "fill: #010101" in svg
 
 
 @pytest.mark.parametrize("shape", [(50, 50), (50, 100), (30, 31)])

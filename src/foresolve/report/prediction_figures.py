@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 160  # a side of a heat map: more would be finer than a page shows, and single entries invisible
 BINS = 10
+BEYOND = "#010101"
 NO_ORDER = 0.05  # of r²: below it a prediction says nothing of the order
 
 
@@ -49,10 +50,12 @@ def heat_maps(pictures: Mapping[str, Picture], *, rows: str, columns: str) -> Fi
     extent = (0.5, truth.shape[1] + 0.5, truth.shape[0] + 0.5, 0.5)
     colors: Any = need("matplotlib.colors", "a picture", "plot")
     norm = colors.PowerNorm(0.5, least, most)
+    # Black in an SVG becomes the color of the page's text: what is beyond the scale stays nearly black.
+    shade = need("matplotlib", "a picture", "plot").colormaps[MAP].with_extremes(over=BEYOND)
     image: Any = None
     for i, (axis, (method, numbers)) in enumerate(zip(axes, maps.items())):
         image = axis.imshow(
-            blocks(numbers[order]), cmap=MAP, aspect="auto" if wide else "equal", interpolation="none", norm=norm,
+            blocks(numbers[order]), cmap=shade, aspect="auto" if wide else "equal", interpolation="none", norm=norm,
             extent=extent,
         )  # fmt: skip
         axis.set_title(method, fontsize=10)
