@@ -99,7 +99,7 @@ SETTINGS = (
     setting("portfolio 20", "20 assets, degree 8", portfolios(20)),
     setting("portfolio 100", "100 assets, degree 8", portfolios(100)),
     setting("budget 16x50", "2 of 16 channels", budgets(16, 50), COVERAGE),
-    setting("budget 48x150", "6 of 48 channels", budgets(48, 150), COVERAGE),
+    setting("budget 24x75", "3 of 24 channels", budgets(24, 75), COVERAGE),
     setting("facilities 10x30", "2 of 10 sites", facilities(10, 30), SITES),
-    setting("facilities 30x90", "6 of 30 sites", facilities(30, 90), SITES),
+    setting("facilities 20x60", "4 of 20 sites", facilities(20, 60), SITES),
 )

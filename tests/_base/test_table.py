@@ -25,6 +25,17 @@ def test_text_is_aligned() -> None:
     assert Table(("a",), []).text().splitlines() == ["a", "-"]
 
 
+def test_text_fits_a_terminal() -> None:
+    """Intervals go below their figures, and titles on, where lines would have more than 80 characters."""
+    row = ("x", Cell("1.5", "1 to 2"), Cell("2.5"))
+    short = Table(("", "mean", "value"), [row])
+    assert short.text().splitlines()[2] == "x  1.5 1 to 2    2.5"
+    long = Table(("", "mean", "v" * 70), [row], "word " * 30).text().splitlines()
+    assert max(map(len, long)) <= 86  # headers cannot be broken
+    assert [line.split() for line in long[-2:]] == [["x", "1.5", "2.5"], ["1", "to", "2"]]
+    assert long[:2] == ["word " * 15 + "word", " ".join(["word"] * 14)]
+
+
 def test_html_escapes_and_keeps_the_rest_aside() -> None:
     html = TABLE.html("figures")
     assert html.startswith('<table class="figures">\n<caption>a [title]</caption>\n<thead><tr><th>method</th>')

@@ -62,9 +62,11 @@ def test_instances_without_a_number_are_left_out() -> None:
 
 def test_it_is_shown() -> None:
     lines = str(compare({"good": GOOD, "bad": BAD})).splitlines()
-    assert lines[0] == "paired Wilcoxon test against good"
+    assert lines[0] == "difference from good, paired Wilcoxon test; 95% intervals"
     assert lines[1].split()[:2] == ["normalized", "regret"]
-    assert [line.split()[0] for line in lines[3:]] == ["good", "bad"]
+    assert [line.split()[0] for line in lines[3:] if line[0] != " "] == ["good", "bad"]
+    long = compare({"decision-focused, SPO+": GOOD, "two-stage network": BAD})
+    assert max(map(len, str(long).splitlines())) <= 80
 
 
 def test_bad_input() -> None:

@@ -232,7 +232,7 @@ def test_compare() -> None:
         low, high = comparison["bad"].difference_interval  # type: ignore[misc]
         assert 0 < low < comparison["bad"].difference < high
         assert comparison["noisy"].p_value == 1.0
-    assert "less noisy" in str(comparison)
+    assert "difference from noisy" in str(comparison)
     assert "<td>bad</td>" in comparison._repr_html_()
     assert compare(reports)["noisy"].difference > 0
     pytest.importorskip("pandas")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from html import escape
 from typing import Any
 
 from foresolve._base.extras import need
+
+WIDTH = 80  # of a terminal
 
 
 @dataclass(frozen=True)
@@ -74,16 +77,16 @@ class Table:
         return [[entry if isinstance(entry, Cell) else Cell(str(entry)) for entry in row] for row in self.rows]
 
     def text(self) -> str:
-        """Columns under each other."""
-        rows = [list(self.headers), *([cell.text for cell in row] for row in self._cells())]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(self.headers))]
-
-        def line(row: Sequence[str]) -> str:
-            first, *rest = zip(row, widths)
-            return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]).rstrip()
-
-        rule = "  ".join("-" * width for width in widths)
-        return "\n".join([*filter(None, [self.title]), line(rows[0]), rule, *map(line, rows[1:])])
+        """Columns under each other; intervals stand below their figures where lines would be too long otherwise."""
+        cells = self._cells()
+        lines = _columns(self.headers, [[cell.text for cell in row] for row in cells])
+        if max(map(len, lines)) > WIDTH:
+            parts = [
+                part for row in cells for part in ([c.figure for c in row], [c.interval for c in row]) if any(part)
+            ]
+            lines = _columns(self.headers, parts)
+        title = textwrap.wrap(self.title, WIDTH, break_long_words=False, break_on_hyphens=False)
+        return "\n".join([*title, *lines])
 
     def rich(self, *, light: bool = False) -> Any:
         """For rich's console; `light` leaves out frame and title, for a table among text.
@@ -152,6 +155,17 @@ class Tabular(ABC):
 
     def _repr_html_(self) -> str:
         return self._table().html()
+
+
+def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines: the headers, a rule, and the rows."""
+    widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
+
+    def line(row: Sequence[str]) -> str:
+        first, *rest = zip(row, widths)
+        return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]).rstrip()
+
+    return [line(headers), "  ".join("-" * width for width in widths), *map(line, rows)]
 
 
 def _html(cell: Cell) -> str:

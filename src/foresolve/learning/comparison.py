@@ -16,7 +16,7 @@ from foresolve._base.drawing.rendering import with_picture
 from foresolve._base.extras import need
 from foresolve._base.numbers import signed, significant
 from foresolve._base.randomness import Seed, as_seed
-from foresolve._base.table import Table, Tabular
+from foresolve._base.table import Cell, Table, Tabular
 from foresolve.errors import WeakReferenceWarning
 from foresolve.learning.blocks import Blocks, as_block, block_means, counted, described
 from foresolve.learning.pictures.differences import draw_comparison
@@ -92,26 +92,25 @@ class Comparison(Tabular):
 
     def _table(self) -> Table:
         level = f"{self.confidence:.0%}"
-        headers = ("", "normalized regret", level, self.measure, f"less {self.reference}", level, "p")
+        headers = ("", "normalized regret", self.measure.replace("_", " "), "difference", "p")
         cells, regret = self._cells(), any(row.normalized_regret is not None for row in self.rows)
         if not regret:
-            headers, cells = (headers[0], *headers[3:]), [(row[0], *row[3:]) for row in cells]
-        blocks = f", on the means of {self.blocks}" if self.blocks else ""
-        return Table(headers, cells, f"paired {self.test} test against {self.reference}{blocks}")
+            headers, cells = (headers[0], *headers[2:]), [(row[0], *row[2:]) for row in cells]
+        blocks = f" on the means of {self.blocks}" if self.blocks else ""
+        title = f"difference from {self.reference}, paired {self.test} test{blocks}; {level} intervals"
+        return Table(headers, cells, title)
 
-    def _cells(self) -> list[tuple[str, ...]]:
+    def _cells(self) -> list[tuple[str | Cell, ...]]:
         cells = []
         for row in self.rows:
             itself = row.name == self.reference
-            difference = "" if itself else signed(row.difference, 4)
-            p = "" if itself else f"{row.p_value:.2g}"
             pair = None if itself else row.difference_interval
+            difference = "" if itself else signed(row.difference, 4)
             share = "" if row.normalized_regret is None else f"{row.normalized_regret:.2%}"
-            normalized = _pair(row.normalized_interval, "{:.2%}".format)
-            cells.append(
-                (row.name, share, normalized, significant(row.mean), difference,
-                 _pair(pair, lambda end: signed(end, 4)), p)
-            )  # fmt: skip
+            cells.append((
+                row.name, Cell(share, _pair(row.normalized_interval, "{:.2%}".format)), significant(row.mean),
+                Cell(difference, _pair(pair, lambda end: signed(end, 4))), "" if itself else f"{row.p_value:.2g}",
+            ))  # fmt: skip
         return cells
 
 

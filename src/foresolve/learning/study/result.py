@@ -165,12 +165,7 @@ class Study(Tabular):
         notes = [f"- {line}" for line in (*failed, *self.warnings)]
         wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in notes]
         head = [textwrap.fill(self.verdict.sentence, WIDTH), "", textwrap.fill(chosen, WIDTH), ""]
-        return "\n".join([*head, _fitting(self.comparison._table()), *([""] if wrapped else []), *wrapped])
+        return "\n".join([*head, self.comparison._table().text(), *([""] if wrapped else []), *wrapped])
 
     def _table(self) -> Table:
         return self.comparison._table()
-
-
-def _fitting(table: Table) -> str:
-    """The table with its title in lines of at most 80 characters."""
-    return f"{textwrap.fill(table.title, WIDTH)}\n{Table(table.headers, table.rows).text()}"
