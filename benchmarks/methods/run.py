@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.stats
 import torch
 
 import foresolve
@@ -86,31 +87,49 @@ def work(place: int, seed: int, name: str, deadline: float) -> dict[str, Any] | 
 
 def write(records: list[dict[str, Any]], page: Path | None) -> None:
     """Means over seeds: the tables of regrets and of seconds."""
-    cells: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    cells: dict[tuple[str, str, str], dict[int, float]] = defaultdict(dict)
     for record in records:
         for column in ("regret", "seconds"):
             if column in record:
-                cells[column, record["method"], record["setting"]].append(record[column])
+                cells[column, record["method"], record["setting"]][record["seed"]] = record[column]
     names = [s.name for s in SETTINGS if ("regret", TWO_STAGE, s.name) in cells]
-    least = {name: min(np.mean(cells[key]) for key in cells if key[0] == "regret" and key[2] == name) for name in names}
+    methods = (TWO_STAGE, *METHODS)
+    least = {
+        name: min((cells["regret", method, name] for method in methods if ("regret", method, name) in cells), key=mean)
+        for name in names
+    }
 
     def shown(column: str, method: str, name: str) -> str:
         values = cells.get((column, method, name))
         if not values:
             return "-"
-        mean = float(np.mean(values))
         if column == "seconds":
-            return f"{mean:.1f}"
-        return f"**{mean:.1%}**" if mean <= least[name] + 1e-12 else f"{mean:.1%}"
+            return f"{mean(values):.1f}"
+        return f"**{mean(values):.1%}**" if alike(values, least[name]) else f"{mean(values):.1%}"
 
     text = "" if page is None else page.read_text(encoding="utf-8")
     for column in ("regret", "seconds"):
-        lines = [[method, *(shown(column, method, name) for name in names)] for method in (TWO_STAGE, *METHODS)]
+        lines = [[method, *(shown(column, method, name) for name in names)] for method in methods]
         table = Table(("", *names), lines, "").markdown()
         print(f"\n{table}")
         text = filled(text, column, table) if page is not None else text
     if page is not None:
         page.write_text(text, encoding="utf-8")
+
+
+def mean(values: dict[int, float]) -> float:
+    return float(np.mean(list(values.values())))
+
+
+def alike(values: dict[int, float], least: dict[int, float]) -> bool:
+    """Whether the seeds do not show that the mean is larger: a paired t test at 95 %."""
+    differences = np.array([values[seed] - least[seed] for seed in values.keys() & least.keys()])
+    if not differences.any():
+        return True
+    if len(differences) < 2:
+        return False
+    error = differences.std(ddof=1) / np.sqrt(len(differences))
+    return bool(differences.mean() <= scipy.stats.t.ppf(0.95, len(differences) - 1) * error)
 
 
 if __name__ == "__main__":
