@@ -15,6 +15,20 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 LONGEST_SECONDS = 5.0
 
+# Harnesses that need what Windows has not: pipes by number, signals, limits of a process.
+POSIX_ONLY = [
+    "browser.py",
+    "fuzz",
+    "kill",
+    "soak",
+    "test_benchmarks.py",
+    "test_fuzz.py",
+    "test_kill.py",
+    "test_pages_in_browser.py",
+    "test_soak.py",
+]
+collect_ignore = POSIX_ONLY if os.name == "nt" else []
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ from tests.fuzz.worker import Bench
 
 pytest.importorskip("safetensors")
 pytest.importorskip("pandas")
-if os.name == "nt":
-    pytest.skip("limits of memory and pipes are POSIX's", allow_module_level=True)
 
 FEW = 15
 

@@ -23,7 +23,7 @@ def sparse(path: Path) -> None:
     ("make", "message"),
     [
         (lambda path: path.symlink_to("/dev/zero"), "is a device, not a file"),
-        (os.mkfifo, "is a pipe, not a file"),
+        (lambda path: os.mkfifo(path), "is a pipe, not a file"),
         (Path.mkdir, "is a folder, not a file"),
         (lambda path: path.symlink_to(path.name), "cannot be read: Too many levels"),
         (sparse, "it says that it has 8,589,934,592 bytes, and 0 are on the disk"),
