@@ -225,6 +225,10 @@ def test_both_stages_choose_for_themselves() -> None:
         ({"batch_size": "auto", "optimizer": torch.optim.SGD([torch.zeros(1)], lr=1.0)}, "`optimizer` must be a class"),
         ({"gamma": "auto"}, "`gamma` must be left out for a loss without a smoothed layer; got SPOPlus"),
         ({"gamma": "auto", "loss": decision(), "anneal": geometric(1, 0.1)}, "`gamma` must be None where `anneal`"),
+        (
+            {"gamma": "auto", "loss": decision(), "monitor": "loss"},
+            "`gamma` must be left out where validation is by the loss",
+        ),
         ({"gamma": 0.1}, r"`gamma` must be None or .auto.; got 0\.1\. A number goes to the layer"),
         ({"lr": "best"}, "`lr` must be a finite number > 0; got 'best'"),
     ],

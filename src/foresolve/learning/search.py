@@ -43,6 +43,9 @@ def check_search(options: Options, loss: Loss) -> None:
     if any(layer.learned for layer in layers):
         remedy = "Give the layer a number for the search, or leave `gamma` out and it is trained"
         raise checks.fail("gamma", "left out where the layer's is trained", "an nn.Parameter in the layer", remedy)
+    if options.monitor == "loss":
+        remedy = "Smoother decisions have another loss: give the layer a number, or a `repair` to the loss"
+        raise checks.fail("gamma", "left out where validation is by the loss", repr(options.gamma), remedy)
     if smoothing_of(layers[0]) == 0:
         raise checks.fail("gamma", 'left out where a layer does not smooth, or "auto" where it does', "a gamma of 0")
 
