@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterable
 
 import pytest
@@ -71,6 +72,9 @@ class LongTests:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell lets what it starts in the background ignore Ctrl-C, which some tests press; what they start inherits it.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # With xdist the reports of all workers come together in the process that started them.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(LongTests(bool(config.getoption("--fail-long"))), "long-tests")
