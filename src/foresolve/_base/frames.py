@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.extras import need
+from foresolve._base.lookalikes import HOW, first_alike, told_apart
 from foresolve._base.table_files import read_table
 
 JOINT = " | "  # between the names of a pair, where one column names both
@@ -130,6 +131,14 @@ def texts(name: str, frame: Any, title: str, argument: str) -> list[str]:
 def as_texts(values: Sequence[Any]) -> list[str]:
     """Names as text."""
     return [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value) for value in values]
+
+
+def check_looks(name: str, names: Iterable[Any]) -> None:
+    """Refuse names of which two look the same: whoever reads a decision could not tell them apart."""
+    alike = first_alike(names)
+    if alike is not None:
+        remedy = f"{HOW}: clean them first, `.str.strip()`, `.str.normalize('NFC')`"
+        raise checks.fail(name, "names that do not look the same", told_apart(*alike), remedy)
 
 
 def listed(titles: Any, most: int = 8) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from foresolve._base import checks, frames
 from foresolve._base.extras import need
+from foresolve._base.lookalikes import HOW, first_alike, told_apart
 from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates
 from foresolve.data.frames.numbers import as_numbers
 from foresolve.errors import ForesolveWarning
@@ -244,6 +245,10 @@ def _learned(title: str, kind: Kind, series: Any) -> Column:
             got = f"{len(categories)} in {title!r}, such as {frames.listed(categories, 3)}"
             remedy = f'Leave it out, `encode={{{title!r}: "ignore"}}`, or group its categories first'
             raise checks.fail("features", f"columns of at most {MOST_CATEGORIES} categories", got, remedy)
+        alike = first_alike(categories)
+        if alike is not None:
+            told = f"{title!r} has categories that look the same, {told_apart(*alike)}"
+            checks.warn(f"the column {told}. {HOW}, and count as different ones", ForesolveWarning)
         if not categories:
             remedy = f'Leave it out, `encode={{{title!r}: "ignore"}}`'
             raise checks.fail("features", "columns with some entries", f"{title!r}, which has none", remedy)
