@@ -24,6 +24,11 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 _QUOTED = re.compile(r'"[^"]*"')
 MOST_HEADER = 2**24  # bytes of a first line
 MOST_COLUMNS = 100_000  # pandas makes each of them for itself
+# What pandas takes for a missing entry, but for "None", which is a word among words: an event, a promotion.
+MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "n/a", "nan", "null",
+)  # fmt: skip
 SEPARATORS = {".csv": None, ".tsv": "\t", ".txt": None}
 
 
@@ -130,7 +135,7 @@ def text_options(path: Path) -> dict[str, Any]:
     unnamed = [place for place, name in enumerate(names) if not name and place > 0]
     if unnamed:
         raise ForesolveError(f"{path} has a column without a name, number {unnamed[0] + 1}")
-    options |= {"header": 0, "names": names, "index_col": False}
+    options |= {"header": 0, "names": names, "index_col": False, "keep_default_na": False, "na_values": list(MISSING)}
     if separator == ";":  # where decimal commas may stand
         check_marks(path, options)
     padded = padded_columns(path, options)

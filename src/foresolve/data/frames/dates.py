@@ -40,8 +40,10 @@ def as_dates(series: Any) -> Dates | None:
     elif isinstance(series.dtype, pandas.PeriodDtype):
         dates, zoned = series.dt.to_timestamp(), False
     elif _is_text(series) or (series.dtype == object and len(series) and all(map(_is_date, series.to_list()))):
-        if _is_text(series) and not _looks_dated(series):
-            return None
+        if _is_text(series):
+            series = series.mask(series == "None")
+            if not _looks_dated(series):
+                return None
         try:
             dates = pandas.to_datetime(series, format="ISO8601", utc=True)
         except (ValueError, TypeError):

@@ -10,6 +10,7 @@ import numpy as np
 
 from foresolve._base import checks, frames
 from foresolve._base.extras import need
+from foresolve._base.leading_zeros import PADDED, WHOLE
 from foresolve._base.lookalikes import HOW, first_alike, told_apart
 from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates
 from foresolve.data.frames.numbers import as_numbers
@@ -224,12 +225,14 @@ def _natural(title: str, series: Any) -> Kind:
         return "number"
     if as_dates(series) is not None:
         return "date"
-    parsed = pandas.to_numeric(series, errors="coerce")
-    known = int(series.notna().sum())
-    if known and int(parsed.notna().sum()) > known / 2:
+    entries = series.dropna().astype(str).str.strip()
+    if len(entries) and entries.str.fullmatch(WHOLE).all() and entries.str.fullmatch(PADDED).any():
+        return "category"  # "00114" is a name
+    counted = series.dropna()[entries != "None"]
+    parsed = pandas.to_numeric(counted, errors="coerce")
+    if len(counted) and int(parsed.notna().sum()) > len(counted) / 2:
         as_numbers("features", series)  # numbers, but for some entries, which are named
         return "number"
-    entries = series.dropna().astype(str).str.strip()
     if len(entries) and entries.str.fullmatch(WRITTEN_OTHERWISE).all():
         remedy = f'Numbers are written 1234.5. Mend them, or, where they are names: `encode={{{title!r}: "category"}}`'
         raise checks.fail("features", f"numbers in the column {title!r}", repr(entries.iloc[0]), remedy)

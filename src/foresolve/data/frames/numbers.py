@@ -32,6 +32,7 @@ def _as_floats(name: str, series: Any) -> np.ndarray:
     try:
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
+        series = series.mask(series == "None")  # a word in other columns, and no number in this one
         values = pandas.to_numeric(series, errors="coerce")
     wrong = (values.isna() & series.notna()).to_numpy()
     if wrong.any():
