@@ -67,3 +67,13 @@ def test_a_data_set_tells() -> None:
     assert data.times is None
     assert read(features, minutes, dates=False).times is None
     assert np.isfinite(data.theta.numpy()).all()
+
+
+def test_dates_of_other_countries_as_features() -> None:
+    features, minutes = days()
+    ordered = features.assign(ordered=pd.to_datetime(features["date"]).dt.strftime("%d.%m.%Y"))
+    with pytest.warns(ForesolveWarning, match=r"the column 'ordered' looks like dates \('01\.01\.2023'\)"):
+        read(ordered, minutes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(ordered, minutes, encode={"ordered": "category"})

@@ -13,6 +13,7 @@ from foresolve._base.extras import need
 from foresolve._base.leading_zeros import PADDED, WHOLE
 from foresolve._base.lookalikes import HOW, first_alike, told_apart
 from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates
+from foresolve.data.frames.foreign_dates import warn_of_foreign_categories
 from foresolve.data.frames.numbers import as_numbers
 from foresolve.errors import ForesolveWarning
 
@@ -161,6 +162,8 @@ class Encoding:
             for kind in stated.get(title) or (_natural(title, series),):
                 if kind != "ignore":
                     columns.append(_learned(title, kind, series))
+                    if title not in stated and kind == "category":
+                        warn_of_foreign_categories(title, columns[-1].categories)
         if not columns:
             raise checks.fail("features", "a frame with at least one column to predict from", "none")
         return cls(tuple(columns))

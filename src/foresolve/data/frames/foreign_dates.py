@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
@@ -41,6 +42,17 @@ def warn_of_foreign_dates(keys: Keys) -> None:
                 "undated, and are split at random. Write dates that way, or pass `dates=False` if they are only names",
                 ForesolveWarning,
             )
+
+
+def warn_of_foreign_categories(title: str, categories: Sequence[str]) -> None:
+    """Say so where a feature looks like dates and is taken for categories: each day of tomorrow is a new one."""
+    dated = [category for category in categories[:LOOKED_AT] if _looks_dated(category, whole=False)]
+    if len(categories) > 1 and 2 * len(dated) > len(categories[:LOOKED_AT]):
+        checks.warn(
+            f"the column {title!r} looks like dates ({dated[0]!r}), but dates are written 2024-05-27: they count as "
+            f'categories. Write dates that way, or say so: `encode={{{title!r}: "category"}}`',
+            ForesolveWarning,
+        )
 
 
 def _looks_dated(entry: str, *, whole: bool) -> bool:
