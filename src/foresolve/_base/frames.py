@@ -96,6 +96,9 @@ def column(name: str, frame: Any, title: str, argument: str) -> Any:
     if title not in frame.columns:
         guess = checks.did_you_mean(title, frame.columns) or f"It has {listed(frame.columns)}"
         raise checks.fail(argument, f"the name of a column of `{name}`", repr(title), guess)
+    if title in frame.index.names and list(frame.index.get_level_values(title)) != frame[title].to_list():
+        got = "two, a column and the index, which differ"
+        raise checks.fail(name, f"a frame with one {title!r}", got, "Drop one: `.reset_index(drop=True)`")
     return frame[title]
 
 

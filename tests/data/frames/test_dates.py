@@ -172,3 +172,12 @@ def test_columns_of_several_lengths_are_refused() -> None:
     minutes = days(3)[1]
     with pytest.raises(InvalidInputError, match="`features` must be a dict of columns of one length"):
         read({"date": [1, 2, 3], "rain": [1.0]}, minutes)
+
+
+def test_a_key_that_is_a_column_and_another_index_is_refused() -> None:
+    """Which of them was meant was a guess."""
+    features, minutes = days(3)
+    same = features.set_index("date", drop=False)
+    assert len(read(same, minutes)) == 3
+    with pytest.raises(InvalidInputError, match="a frame with one 'date'; got two"):
+        read(same.set_axis(same.index[::-1].rename("date"), axis=0), minutes)
