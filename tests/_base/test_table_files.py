@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,44 @@ def test_text_in_another_encoding(encoding: str, read: Any, tmp_path: Path) -> N
     (tmp_path / "t.csv").write_text("road,stra\u00dfe\nr1,1\n", encoding=encoding)
     with pytest.raises(ForesolveError, match=r"t\.csv cannot be read: it is no text in UTF-8 .*Save it as UTF-8"):
         read(tmp_path / "t.csv")
+
+
+GROUPS = [
+    ("day;units;weight\n1;1.234;3,5\n2;987;4,25\n", "'1.234' in the column 'units', and '3,5' in 'weight'"),
+    ("day;units;weight\n1;1.234;1.234,50\n2;987;987,10\n", "'1.234' in the column 'units', and '1.234,50' in 'weight'"),
+    ("day;units;weight\n1;1,234;3.5\n2;987;4.25\n", "'1,234' in the column 'units', and '3.5' in 'weight'"),
+    ("day;units\n1;12.500\n2;987\n", "'12.500' in the column 'units': '.' may stand between thousands"),
+    ("day;units\n1;12,500\n2;987\n", "'12,500' in the column 'units': ',' may stand between thousands"),
+]
+
+
+@pytest.mark.parametrize("reader", [read_table, lambda path: list(table_chunks(path, 1))])
+@pytest.mark.parametrize(("text", "message"), GROUPS)
+def test_marks_that_may_stand_between_thousands(tmp_path: Path, text: str, message: str, reader: Any) -> None:
+    """They were read as decimals, a thousandth of what they are."""
+    with pytest.raises(ForesolveError, match=re.escape(message)):
+        reader(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("day;weight\n27.05.2024;1,250\n28.05.2024;2,500\n", [1.25, 2.5]),  # dates have points
+        ("day;weight\n1;1.250\n2;2.500\n", [1.25, 2.5]),  # all have three decimals
+        ("day;weight\n1;1,234\n2;7\n", [1.234, 7.0]),  # a seven needs no decimals
+        ("day;weight\n1;0,500\n2;7\n", [0.5, 7.0]),  # no thousand begins with a zero
+        ("day,weight\n1,12.500\n2,987\n", [12.5, 987.0]),  # no decimal commas where commas separate
+    ],
+)
+def test_marks_that_stand_before_decimals(tmp_path: Path, text: str, expected: list[float]) -> None:
+    assert read_table(write(tmp_path, text))["weight"].tolist() == expected
+
+
+def test_archives_with_a_column_twice(tmp_path: Path) -> None:
+    """The later one took the place of the first."""
+    table = np.array([[1, 2], [3, 4]])
+    arrays: list[dict[str, Any]] = [{"x_names": np.array(["p", "p"])}, {"x_names": np.array(["p", "q"]), "p": table[0]}]
+    for others in arrays:
+        np.savez(tmp_path / "table.npz", x=table, **others)
+        with pytest.raises(ForesolveError, match="has two columns 'p'"):
+            read_table(tmp_path / "table.npz")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.extras import need
+from foresolve._base.lookalikes import HOW, first_alike, told_apart
 from foresolve._base.table_files import read_table
 
 JOINT = " | "  # between the names of a pair, where one column names both
@@ -24,22 +27,59 @@ def as_frame(name: str, table: Any) -> Any:
     elif isinstance(table, pandas.DataFrame):
         frame = table
     elif isinstance(table, Mapping):
-        frame = pandas.DataFrame(dict(table))
+        frame = _from_columns(name, table)
     elif hasattr(table, "to_dict") and hasattr(table, "schema") and hasattr(table, "columns"):  # polars
         frame = pandas.DataFrame({column: table[column].to_list() for column in table.columns})
     elif hasattr(table, "to_pandas"):  # Arrow
         frame = table.to_pandas()
     else:
         raise checks.fail(name, "a frame, or the path of a file that holds one", type(table).__name__)
-    titles = [str(column) for column in frame.columns]
-    if titles != list(frame.columns):
+    titles = label_texts(frame.columns)
+    if list(titles) != list(frame.columns):
         frame = frame.set_axis(titles, axis=1)
     twice = (
         next((title for title in titles if titles.count(title) > 1), None) if len(set(titles)) < len(titles) else None
     )
     if twice is not None:
         raise checks.fail(name, "a frame with different names of its columns", f"{twice!r} more than once")
+    if any(isinstance(dtype, pandas.ArrowDtype) for dtype in frame.dtypes):
+        frame = frame.apply(_without_arrow)
     return frame
+
+
+def _from_columns(name: str, table: Mapping[Any, Any]) -> Any:
+    pandas = need("pandas", "a frame", "learn")
+    try:
+        return pandas.DataFrame(dict(table))
+    except ValueError as error:
+        raise checks.fail(name, "a dict of columns of one length", str(error)) from error
+
+
+def label_texts(labels: Any) -> tuple[str, ...]:
+    """Names of columns as text; of several levels, joined as the pairs of a matching are."""
+    return tuple(
+        JOINT.join(part for part in as_texts(label) if part) if isinstance(label, tuple) else as_texts([label])[0]
+        for label in labels
+    )
+
+
+def plain(series: Any) -> Any:
+    """A column as NumPy has it: without Arrow, and a categorical as its categories are."""
+    pandas = need("pandas", "a frame", "learn")
+    series = _without_arrow(series)
+    if isinstance(series.dtype, pandas.CategoricalDtype):
+        return pandas.Series(np.asarray(series), index=series.index, name=series.name)
+    return series
+
+
+def _without_arrow(series: Any) -> Any:
+    """A column of pandas' Arrow types as one of an Arrow file: in the former NaN counts as known, and methods lack."""
+    pandas = need("pandas", "a frame", "learn")
+    if not isinstance(series.dtype, pandas.ArrowDtype):
+        return series
+    arrow = need("pyarrow", "a frame of Arrow columns", "parquet")
+    column = arrow.chunked_array(series.array.__arrow_array__()).to_pandas()
+    return column.set_axis(series.index).rename(series.name)
 
 
 def has(frame: Any, title: str) -> bool:
@@ -56,6 +96,9 @@ def column(name: str, frame: Any, title: str, argument: str) -> Any:
     if title not in frame.columns:
         guess = checks.did_you_mean(title, frame.columns) or f"It has {listed(frame.columns)}"
         raise checks.fail(argument, f"the name of a column of `{name}`", repr(title), guess)
+    if title in frame.index.names and list(frame.index.get_level_values(title)) != frame[title].to_list():
+        got = "two, a column and the index, which differ"
+        raise checks.fail(name, f"a frame with one {title!r}", got, "Drop one: `.reset_index(drop=True)`")
     return frame[title]
 
 
@@ -91,6 +134,14 @@ def texts(name: str, frame: Any, title: str, argument: str) -> list[str]:
 def as_texts(values: Sequence[Any]) -> list[str]:
     """Names as text."""
     return [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value) for value in values]
+
+
+def check_looks(name: str, names: Iterable[Any]) -> None:
+    """Refuse names of which two look the same: whoever reads a decision could not tell them apart."""
+    alike = first_alike(names)
+    if alike is not None:
+        remedy = f"{HOW}: clean them first, `.str.strip()`, `.str.normalize('NFC')`"
+        raise checks.fail(name, "names that do not look the same", told_apart(*alike), remedy)
 
 
 def listed(titles: Any, most: int = 8) -> str:

@@ -13,6 +13,7 @@ from foresolve._base.extras import need
 
 BYTES, ROWS = 2**22, 50_000
 WHOLE, PADDED = r"[+-]?\d+", r"[+-]?0\d+"
+_SUSPICIOUS = re.compile(rb'[,;\t"\r\n][ +-]*0\d')  # an entry that begins with a zero and another digit
 
 
 def padded_columns(path: Path, options: Mapping[str, Any]) -> list[str]:
@@ -25,13 +26,13 @@ def padded_columns(path: Path, options: Mapping[str, Any]) -> list[str]:
     ['road']
     """
     with reading.opened_table(path) as stream:
-        if not _suspicious(stream):
+        if not any_entry(stream, _SUSPICIOUS):
             return []
     whole: dict[str, bool] = {}
     padded: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong with rows is told when they are read
-        for frame in _texts(path, options):
+        for frame in text_frames(path, options):
             for name in frame.columns:
                 texts = frame[name].dropna().str.strip().str
                 whole[name] = whole.get(name, True) and bool(texts.fullmatch(WHOLE).all())
@@ -40,7 +41,8 @@ def padded_columns(path: Path, options: Mapping[str, Any]) -> list[str]:
     return [name for name, sound in whole.items() if sound and name in padded]
 
 
-def _texts(path: Path, options: Mapping[str, Any]) -> Iterator[Any]:
+def text_frames(path: Path, options: Mapping[str, Any]) -> Iterator[Any]:
+    """The rows of a file in frames of text, whatever the entries look like."""
     pandas = need("pandas", "reading tables", "learn")
     with (
         reading.opened_table(path) as stream,
@@ -49,11 +51,11 @@ def _texts(path: Path, options: Mapping[str, Any]) -> Iterator[Any]:
         yield from reader
 
 
-def _suspicious(stream: IO[bytes]) -> bool:
-    """Whether any entry begins with a zero and another digit: most files have none, and are not read twice."""
-    pattern, rest = re.compile(rb'[,;\t"\r\n][ +-]*0\d'), b"\n"
+def any_entry(stream: IO[bytes], pattern: re.Pattern[bytes]) -> bool:
+    """Whether a short pattern is anywhere in a file: most files lack it, and are not read twice."""
+    rest = b"\n"
     while block := stream.read(BYTES):
         if pattern.search(rest + block):
             return True
-        rest = (rest + block)[-8:]
-    return False
+        rest = (rest + block)[-16:]
+    return pattern.search(rest + b"\n") is not None

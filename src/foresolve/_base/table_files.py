@@ -16,6 +16,7 @@ import numpy as np
 from foresolve._base import checks, reading
 from foresolve._base.arrays import read_arrays
 from foresolve._base.extras import need
+from foresolve._base.grouped_numbers import check_marks
 from foresolve._base.leading_zeros import padded_columns
 from foresolve.errors import ForesolveError
 
@@ -23,6 +24,11 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 _QUOTED = re.compile(r'"[^"]*"')
 MOST_HEADER = 2**24  # bytes of a first line
 MOST_COLUMNS = 100_000  # pandas makes each of them for itself
+# What pandas takes for a missing entry, but for "None", which is a word among words: an event, a promotion.
+MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "n/a", "nan", "null",
+)  # fmt: skip
 SEPARATORS = {".csv": None, ".tsv": "\t", ".txt": None}
 
 
@@ -89,6 +95,12 @@ def _reader(path: Path) -> Callable[[Path], Any]:
     raise checks.fail("path", expected, repr(path.name))
 
 
+def _check_different(path: Path, names: list[str]) -> None:
+    twice = next((name for name, count in Counter(names).items() if name and count > 1), None)
+    if twice is not None:
+        raise ForesolveError(f"{path} has two columns {twice!r}")
+
+
 def _check_columns(path: Path, count: int) -> None:
     if count > MOST_COLUMNS:
         raise ForesolveError(f"{path} has {count:,} columns; tables of at most {MOST_COLUMNS:,} are read")
@@ -119,13 +131,13 @@ def text_options(path: Path) -> dict[str, Any]:
     with reading.opened_table(path) as stream:
         header = pandas.read_csv(stream, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
     names = [str(name).strip() for name in header]
-    twice = next((name for name, count in Counter(names).items() if name and count > 1), None)
-    if twice is not None:
-        raise ForesolveError(f"{path} has two columns {twice!r}")
+    _check_different(path, names)
     unnamed = [place for place, name in enumerate(names) if not name and place > 0]
     if unnamed:
         raise ForesolveError(f"{path} has a column without a name, number {unnamed[0] + 1}")
-    options |= {"header": 0, "names": names, "index_col": False}
+    options |= {"header": 0, "names": names, "index_col": False, "keep_default_na": False, "na_values": list(MISSING)}
+    if separator == ";":  # where decimal commas may stand
+        check_marks(path, options)
     padded = padded_columns(path, options)
     return {**options, "dtype": dict.fromkeys(padded, str)} if padded else options
 
@@ -211,16 +223,20 @@ def _read_archive(path: Path) -> Any:
     _check_columns(path, sum(array.shape[1] if array.ndim == 2 else 1 for array in arrays.values()))
     names = {name: arrays.pop(f"{name}_names") for name in list(arrays) if f"{name}_names" in arrays}
     columns: dict[str, Any] = {}
+    titled: list[str] = []
     for name, array in arrays.items():
         if array.ndim not in (1, 2):
             raise ForesolveError(f"{path} holds {name!r} of shape {array.shape}; a table has arrays (N,) and (N, p)")
         if array.ndim == 1:
             columns[name] = array
+            titled.append(name)
             continue
         titles = names.get(name, [f"{name} {place}" for place in range(array.shape[1])])
         if len(titles) != array.shape[1]:
             raise ForesolveError(f"{path} holds {len(titles)} names for the {array.shape[1]} columns of {name!r}")
         columns |= {str(title): array[:, place] for place, title in enumerate(titles)}
+        titled += map(str, titles)
+    _check_different(path, titled)
     sizes = {len(column) for column in columns.values()}
     if len(sizes) != 1:
         raise ForesolveError(f"{path} must hold arrays of one length; their lengths are {sorted(sizes)}")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve._base.frames import JOINT, as_texts
+from foresolve._base.frames import label_texts
 from foresolve.data.precision import warn_of_lost_digits
 
 FRAMES = "`DecisionDataset.from_frames(..., {}=...)` reads such tables"
@@ -78,11 +78,6 @@ def column_names(table: Any) -> tuple[str, ...] | None:
     if type(labels).__name__ == "RangeIndex" and labels[0] == 0:
         return None
     return label_texts(labels)
-
-
-def label_texts(labels: Any) -> tuple[str, ...]:
-    """Names of columns as text; of several levels, joined as the pairs of a matching are."""
-    return tuple(JOINT.join(as_texts(label)) if isinstance(label, tuple) else as_texts([label])[0] for label in labels)
 
 
 def _labels(table: Any) -> Any:

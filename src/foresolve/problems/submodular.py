@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.items import as_side
 from foresolve._base.randomness import Seed, as_generator
 from foresolve.problems.base import Problem
 from foresolve.problems.blocks import as_names
@@ -97,7 +98,7 @@ class SubmodularProblem(SetDrawing, Problem):
         self.batch_shape = self.function.batch_shape
         self.theta_bounds = self.function.theta_bounds
         self.names = as_names(names, self.n)
-        self.targets = None if targets is None else tuple(map(str, targets))
+        self.targets = None if targets is None else as_side("targets", list(targets))[1]
 
     @property
     def n(self) -> int:

@@ -45,6 +45,13 @@ def test_other_keys(entries: tuple[Any, ...]) -> None:
         warn_of_foreign_dates(keys(*entries))
 
 
+@pytest.mark.parametrize("odd", ["Total", "2024-02-30", "n. a."])
+def test_one_row_that_is_no_date_makes_none_of_them_one(odd: str) -> None:
+    """The total below a table, or a slip, would have shuffled the days."""
+    with pytest.warns(ForesolveWarning, match=rf"looks like dates .*{odd}"):
+        warn_of_foreign_dates(keys("2024-02-28", "2024-02-29", odd))
+
+
 def test_the_entry_that_is_otherwise_is_shown() -> None:
     with pytest.warns(ForesolveWarning, match=r"looks like dates \('29.05.2024'\)"):
         warn_of_foreign_dates(keys("2024-05-27", "2024-05-28", "29.05.2024"))
@@ -60,3 +67,13 @@ def test_a_data_set_tells() -> None:
     assert data.times is None
     assert read(features, minutes, dates=False).times is None
     assert np.isfinite(data.theta.numpy()).all()
+
+
+def test_dates_of_other_countries_as_features() -> None:
+    features, minutes = days()
+    ordered = features.assign(ordered=pd.to_datetime(features["date"]).dt.strftime("%d.%m.%Y"))
+    with pytest.warns(ForesolveWarning, match=r"the column 'ordered' looks like dates \('01\.01\.2023'\)"):
+        read(ordered, minutes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(ordered, minutes, encode={"ordered": "category"})

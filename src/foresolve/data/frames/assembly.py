@@ -13,7 +13,7 @@ from foresolve.data.frames.columns import feature_reader, instance_times, parame
 from foresolve.data.frames.forms import Form, as_theta, joined, named_axes
 from foresolve.data.frames.keys import Keys
 from foresolve.data.frames.leaks import check_leaks
-from foresolve.data.frames.missing import Missing, Rule, as_rules
+from foresolve.data.frames.missing import Missing, Rule, as_rules, warn_of_same_times
 from foresolve.data.frames.origin import Origin
 from foresolve.data.frames.reader import FrameReader, RawTable, as_features
 from foresolve.data.precision import warn_of_lost_digits
@@ -93,6 +93,9 @@ def _tables(
     if "previous" in missing.rules and matched.times is None and (holes[0].any() or holes[1].any()):
         remedy = "Say which column is the date, `dates=...`, or choose another rule"
         raise checks.fail("missing", "another rule where rows have no dates", "'previous'", remedy)
+    for part, rule in zip((matched.features, matched.theta), missing.rules, strict=True):
+        if rule == "previous":
+            warn_of_same_times(part, matched.keys, matched.times)
     table, reader = filling.fill_features(matched.features, holes[0], reader, matched.keys)
     wanted = filling.fill_theta(matched.theta, holes[1], missing.rules[1], matched.keys, names)
     origin = Origin(

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from foresolve._base import checks, frames
-from foresolve.data.frames.encoding import Encoding, as_numbers
+from foresolve.data.frames.dates import as_dates
+from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.foreign_dates import warn_of_foreign_dates
 from foresolve.data.frames.forms import Form, joined
-from foresolve.data.frames.keys import Keys, as_dates
+from foresolve.data.frames.keys import Keys
 from foresolve.data.frames.leaks import check_dates_agree
+from foresolve.data.frames.numbers import as_numbers
 from foresolve.data.frames.pivot import Axes, constant_in, pivot
 from foresolve.data.frames.reader import FrameReader, RawTable
 from foresolve.problems.base import Problem
@@ -86,10 +88,11 @@ def instance_times(frame: Any, raw: RawTable, form: Form, reader: FrameReader) -
         if raw.keys.times is None:
             warn_of_foreign_dates(raw.keys)
         return raw.keys.times
-    dates = as_dates(frames.complete("features", frame, str(form.dates), "dates"))
-    if dates is None:
+    given = as_dates(frames.complete("features", frame, str(form.dates), "dates"))
+    if given is None:
         got = repr(frame[form.dates].iloc[0])
         raise checks.fail("dates", "a column of dates", f"{form.dates!r}, with {got}", "Dates are written 2021-01-31")
+    dates = given.values
     if not reader.variable:
         return dates
     first = raw.keys.places(Keys.of("features", frame, form.key))

@@ -10,7 +10,11 @@ import numpy as np
 
 from foresolve._base import checks, frames
 from foresolve._base.extras import need
-from foresolve.data.frames.keys import as_dates
+from foresolve._base.leading_zeros import PADDED, WHOLE
+from foresolve._base.lookalikes import HOW, first_alike, told_apart
+from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates
+from foresolve.data.frames.foreign_dates import warn_of_foreign_categories
+from foresolve.data.frames.numbers import as_numbers
 from foresolve.errors import ForesolveWarning
 
 Kind = Literal["number", "category", "date", "trend", "ignore"]
@@ -31,6 +35,7 @@ class Column:
     categories: of a "category", in the order of the numbers they become.
     hours: whether a "date" has times of day.
     start: of a "trend", the date that counts as 0.
+    zoned: whether a "date" or a "trend" has a time zone; `None` where nobody knows.
     """
 
     title: str
@@ -38,6 +43,7 @@ class Column:
     categories: tuple[str, ...] = ()
     hours: bool = False
     start: str = ""
+    zoned: bool | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,7 +69,8 @@ class Column:
             if dates is None:
                 remedy = "Dates are written 2021-01-31, or 2021-01-31 08:30"
                 raise checks.fail("features", f"dates in their column {self.title!r}", _example(series), remedy)
-            return self._calendar(dates) if self.kind == "date" else self._days(dates)
+            self._check_zone(dates)
+            return self._calendar(dates.values) if self.kind == "date" else self._days(dates.values)
         return as_numbers("features", series)[:, None]
 
     def _indicators(self, series: Any) -> np.ndarray:
@@ -93,6 +100,13 @@ class Column:
         alike = [category for category in self.categories if _means(category, value)]
         return alike[0] if len(alike) == 1 else None
 
+    def _check_zone(self, dates: Dates) -> None:
+        """Refuse dates that have a time zone where those of training had none, or the other way around."""
+        if self.zoned is not None and dates.zoned != self.zoned:
+            words = {True: "with a time zone", False: "without one"}
+            expected = f"dates {words[self.zoned]} in their column {self.title!r}, as in training"
+            raise checks.fail("features", expected, words[dates.zoned], ONE_WAY)
+
     def _calendar(self, dates: np.ndarray) -> np.ndarray:
         missing = np.isnat(dates)
         filled = np.where(missing, np.datetime64("2000-01-01", "ns"), dates)
@@ -115,7 +129,7 @@ class Column:
         """Fit for JSON."""
         return {
             "title": self.title, "kind": self.kind, "categories": list(self.categories), "hours": self.hours,
-            "start": self.start,
+            "start": self.start, "zoned": self.zoned,
         }  # fmt: skip
 
 
@@ -148,6 +162,8 @@ class Encoding:
             for kind in stated.get(title) or (_natural(title, series),):
                 if kind != "ignore":
                     columns.append(_learned(title, kind, series))
+                    if title not in stated and kind == "category":
+                        warn_of_foreign_categories(title, columns[-1].categories)
         if not columns:
             raise checks.fail("features", "a frame with at least one column to predict from", "none")
         return cls(tuple(columns))
@@ -187,50 +203,14 @@ class Encoding:
         for entry in config:
             kind = checks.one_of("kind", entry["kind"], get_args(Kind))
             categories = tuple(str(category) for category in entry["categories"])
-            columns.append(Column(str(entry["title"]), kind, categories, bool(entry["hours"]), str(entry["start"])))
+            zoned = entry.get("zoned")  # versions before asked for none
+            columns.append(
+                Column(
+                    str(entry["title"]), kind, categories, bool(entry["hours"]), str(entry["start"]),
+                    None if zoned is None else bool(zoned),
+                )
+            )  # fmt: skip
         return cls(tuple(columns))
-
-
-def as_numbers(name: str, series: Any) -> np.ndarray:
-    """A column as float64, NaN where it is missing; text that is no number, and what is not finite, is named."""
-    numbers = _as_floats(name, series)
-    endless = np.isinf(numbers)
-    if endless.any():
-        got = f"{numbers[endless][0]:g} {_where(series, endless)}"
-        raise checks.fail(name, f"finite in the column {str(series.name)!r}", got)
-    return numbers
-
-
-def _as_floats(name: str, series: Any) -> np.ndarray:
-    pandas = need("pandas", "a frame", "learn")
-    if pandas.api.types.is_timedelta64_dtype(series.dtype):
-        remedy = "Say in which unit: `.dt.total_seconds()`"
-        raise checks.fail(name, f"numbers in the column {str(series.name)!r}", "lengths of time", remedy)
-    if pandas.api.types.is_datetime64_any_dtype(series.dtype) or pandas.api.types.is_complex_dtype(series.dtype):
-        raise checks.fail(name, f"numbers in the column {str(series.name)!r}", repr(series.iloc[0]))
-    try:
-        return _finite(name, series, series.to_numpy(dtype=np.float64, na_value=np.nan))
-    except (TypeError, ValueError):
-        values = pandas.to_numeric(series, errors="coerce")
-    wrong = (values.isna() & series.notna()).to_numpy()
-    if not wrong.any():
-        return _finite(name, series, values.to_numpy(dtype=np.float64, na_value=np.nan))
-    first = series.to_list()[int(wrong.argmax())]
-    raise checks.fail(name, f"numbers in the column {str(series.name)!r}", f"{first!r} {_where(series, wrong)}")
-
-
-def _where(series: Any, wrong: np.ndarray) -> str:
-    """The first entry that is wrong, by what its row is called: of a file that is read in parts, its number there."""
-    return f"in row {series.index[int(wrong.argmax())]} ({int(wrong.sum())} such entries)"
-
-
-def _finite(name: str, series: Any, numbers: np.ndarray) -> np.ndarray:
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        row = int(infinite.argmax())
-        got = f"{numbers[row]} in row {row} ({int(infinite.sum())} such entries)"
-        raise checks.fail(name, f"finite numbers in the column {str(series.name)!r}", got)
-    return numbers
 
 
 def _kinds(title: str, kind: Any) -> tuple[Kind, ...]:
@@ -248,12 +228,14 @@ def _natural(title: str, series: Any) -> Kind:
         return "number"
     if as_dates(series) is not None:
         return "date"
-    parsed = pandas.to_numeric(series, errors="coerce")
-    known = int(series.notna().sum())
-    if known and int(parsed.notna().sum()) > known / 2:
+    entries = series.dropna().astype(str).str.strip()
+    if len(entries) and entries.str.fullmatch(WHOLE).all() and entries.str.fullmatch(PADDED).any():
+        return "category"  # "00114" is a name
+    counted = series.dropna()[entries != "None"]
+    parsed = pandas.to_numeric(counted, errors="coerce")
+    if len(counted) and int(parsed.notna().sum()) > len(counted) / 2:
         as_numbers("features", series)  # numbers, but for some entries, which are named
         return "number"
-    entries = series.dropna().astype(str).str.strip()
     if len(entries) and entries.str.fullmatch(WRITTEN_OTHERWISE).all():
         remedy = f'Numbers are written 1234.5. Mend them, or, where they are names: `encode={{{title!r}: "category"}}`'
         raise checks.fail("features", f"numbers in the column {title!r}", repr(entries.iloc[0]), remedy)
@@ -269,6 +251,10 @@ def _learned(title: str, kind: Kind, series: Any) -> Column:
             got = f"{len(categories)} in {title!r}, such as {frames.listed(categories, 3)}"
             remedy = f'Leave it out, `encode={{{title!r}: "ignore"}}`, or group its categories first'
             raise checks.fail("features", f"columns of at most {MOST_CATEGORIES} categories", got, remedy)
+        alike = first_alike(categories)
+        if alike is not None:
+            told = f"{title!r} has categories that look the same, {told_apart(*alike)}"
+            checks.warn(f"the column {told}. {HOW}, and count as different ones", ForesolveWarning)
         if not categories:
             remedy = f'Leave it out, `encode={{{title!r}: "ignore"}}`'
             raise checks.fail("features", "columns with some entries", f"{title!r}, which has none", remedy)
@@ -277,12 +263,12 @@ def _learned(title: str, kind: Kind, series: Any) -> Column:
         as_numbers("features", series)
         return Column(title, kind)
     dates = as_dates(series)
-    if dates is None or np.isnat(dates).all():
+    if dates is None or np.isnat(dates.values).all():
         remedy = "Dates are written 2021-01-31, or 2021-01-31 08:30"
         raise checks.fail("features", f"dates in their column {title!r}", _example(series), remedy)
-    known = dates[~np.isnat(dates)]
+    known = dates.values[~np.isnat(dates.values)]
     hours = bool((known != known.astype("datetime64[D]").astype(known.dtype)).any())
-    return Column(title, kind, hours=hours, start=str(known.min().astype("datetime64[s]")))
+    return Column(title, kind, hours=hours, start=str(known.min().astype("datetime64[s]")), zoned=dates.zoned)
 
 
 def _means(text: str, value: bool | float) -> bool:

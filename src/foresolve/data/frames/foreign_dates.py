@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import datetime
 
 import numpy as np
 
@@ -29,13 +31,38 @@ def warn_of_foreign_dates(keys: Keys) -> None:
     for name, column in zip(keys.names, keys.columns, strict=True):
         if column.dtype.kind == "M":
             continue
-        pattern = _COMPACT if column.dtype.kind in "iu" else _TEXT
         few = [str(entry) for entry in column[:LOOKED_AT]]
-        compact = column.dtype == object and all(_COMPACT.fullmatch(entry) for entry in few)
-        if len(np.unique(column)) > 1 and (compact or all(pattern.fullmatch(entry) for entry in few)):
-            example = next((entry for entry in few if not _ISO.fullmatch(entry)), few[0])
+        dated = np.array([_looks_dated(entry, whole=column.dtype.kind in "iu") for entry in few])
+        if len(np.unique(column)) > 1 and 2 * dated.sum() > len(few):  # a few others may be a total, or a slip
+            strange = [entry for entry, looks in zip(few, dated, strict=True) if not looks]
+            others = [entry for entry in few if not _is_read(entry)]
+            example = f"but for {strange[0]!r}" if strange else f"({(others or few)[0]!r})"
             checks.warn(
-                f"the key {name!r} looks like dates ({example!r}), but dates are written 2024-05-27: rows count as "
+                f"the key {name!r} looks like dates {example}, but dates are written 2024-05-27: rows count as "
                 "undated, and are split at random. Write dates that way, or pass `dates=False` if they are only names",
                 ForesolveWarning,
             )
+
+
+def warn_of_foreign_categories(title: str, categories: Sequence[str]) -> None:
+    """Say so where a feature looks like dates and is taken for categories: each day of tomorrow is a new one."""
+    dated = [category for category in categories[:LOOKED_AT] if _looks_dated(category, whole=False)]
+    if len(categories) > 1 and 2 * len(dated) > len(categories[:LOOKED_AT]):
+        checks.warn(
+            f"the column {title!r} looks like dates ({dated[0]!r}), but dates are written 2024-05-27: they count as "
+            f'categories. Write dates that way, or say so: `encode={{{title!r}: "category"}}`',
+            ForesolveWarning,
+        )
+
+
+def _looks_dated(entry: str, *, whole: bool) -> bool:
+    return _COMPACT.fullmatch(entry) is not None or (not whole and _TEXT.fullmatch(entry) is not None)
+
+
+def _is_read(entry: str) -> bool:
+    """Whether it is a date that would have been read: 2024-02-30 is none."""
+    try:
+        datetime.fromisoformat(entry)
+    except ValueError:
+        return False
+    return _ISO.fullmatch(entry) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from foresolve._base import checks, frames
 from foresolve._base.extras import need
+from foresolve.data.frames.dates import ONE_WAY, as_dates, date_text
 
 ROW = "row"  # what rows without a key are called by
 
@@ -23,16 +24,17 @@ class Keys:
     ----------
     names: of the columns that hold them.
     columns: for each of these, `(N,)`: dates (`datetime64`), whole numbers, or text.
+    zoned: which of these are dates with a time zone; their entries are in UTC.
     """
 
     names: tuple[str, ...]
     columns: tuple[np.ndarray, ...]
+    zoned: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, name: str, frame: Any, titles: Sequence[str]) -> Self:
         """From columns of `frame`, which is the argument `name`; none of them may have missing entries."""
-        parts = tuple(_canonical(frames.complete(name, frame, title, "key")) for title in titles)
-        return cls(tuple(titles), parts)
+        return cls._of(titles, [frames.complete(name, frame, title, "key") for title in titles])
 
     @classmethod
     def of_index(cls, index: Any) -> Self:
@@ -41,7 +43,13 @@ class Keys:
         names = [str(level.name) if level.name is not None else ROW for level in levels]
         if len(set(names)) < len(names):
             names = [f"{name} {place}" for place, name in enumerate(names)]
-        return cls(tuple(names), tuple(_canonical(level.to_series()) for level in levels))
+        return cls._of(names, [level.to_series() for level in levels])
+
+    @classmethod
+    def _of(cls, names: Sequence[str], columns: Sequence[Any]) -> Self:
+        parts = [_canonical(column) for column in columns]
+        zoned = frozenset(name for name, (_, zoned) in zip(names, parts, strict=True) if zoned)
+        return cls(tuple(names), tuple(part for part, _ in parts), zoned)
 
     @classmethod
     def numbered(cls, count: int) -> Self:
@@ -53,13 +61,16 @@ class Keys:
 
     def __getitem__(self, place: int) -> str | tuple[str, ...]:
         """The key of one instance as text; a tuple where there are several columns."""
-        parts = tuple(_text(column[place], column) for column in self.columns)
+        parts = tuple(self._text(name, column[place]) for name, column in zip(self.names, self.columns, strict=True))
         return parts[0] if len(parts) == 1 else parts
+
+    def _text(self, name: str, value: Any) -> str:
+        return date_text(value, zoned=name in self.zoned) if isinstance(value, np.datetime64) else str(value)
 
     def select(self, index: Tensor | np.ndarray | slice) -> Keys:
         """Those of some instances."""
         places = index.detach().cpu().numpy() if isinstance(index, Tensor) else index
-        return Keys(self.names, tuple(column[places] for column in self.columns))
+        return replace(self, columns=tuple(column[places] for column in self.columns))
 
     @property
     def times(self) -> np.ndarray | None:
@@ -69,12 +80,16 @@ class Keys:
     def frame(self) -> Any:
         """A pandas DataFrame of the key columns."""
         pandas = need("pandas", "a frame of keys", "learn")
-        return pandas.DataFrame(dict(zip(self.names, self.columns, strict=True)))
+        table = pandas.DataFrame(dict(zip(self.names, self.columns, strict=True)))
+        return table.assign(**{name: table[name].dt.tz_localize("UTC") for name in self.zoned})
 
     def index(self, *, text: bool = False) -> Any:
         """A pandas Index, to look rows up in; with `text`, of text, whatever the columns hold."""
         pandas = need("pandas", "a frame of keys", "learn")
-        columns = [np.array([_text(v, c) for v in c], dtype=object) if text else c for c in self.columns]
+        columns: list[Any] = list(self.columns)
+        if text:
+            parts = zip(self.names, self.columns, strict=True)
+            columns = [np.array([self._text(name, value) for value in column], dtype=object) for name, column in parts]
         if len(columns) == 1:
             return pandas.Index(columns[0], name=self.names[0])
         return pandas.MultiIndex.from_arrays(columns, names=self.names)
@@ -92,8 +107,17 @@ class Keys:
 
     def places(self, other: Keys) -> np.ndarray:
         """Where each key of `other` stands among these; -1 where it does not."""
+        self._check_zones(other)
         same = [a.dtype.kind == b.dtype.kind for a, b in zip(self.columns, other.columns, strict=True)]
         return self.index(text=not all(same)).get_indexer(other.index(text=not all(same)))
+
+    def _check_zones(self, other: Keys) -> None:
+        """Refuse to compare dates that have a time zone with dates that have none: they would match hours apart."""
+        for name, title, own, others in zip(self.names, other.names, self.columns, other.columns, strict=True):
+            differ = (name in self.zoned) != (title in other.zoned)
+            if differ and own.dtype.kind == "M" == others.dtype.kind and len(own) and len(others):
+                got = f"{self._text(name, own[0])!r} in one and {other._text(title, others[0])!r} in another"
+                raise checks.fail("key", f"dates {name!r} with a time zone in all tables, or in none", got, ONE_WAY)
 
     def check_different(self, name: str) -> None:
         """Refuse a key that stands twice, naming it."""
@@ -115,68 +139,29 @@ def keys_listed(keys: Keys, places: np.ndarray, most: int = 5) -> str:
     return shown + (f" and {len(places) - most} more" if len(places) > most else "")
 
 
-def _canonical(series: Any) -> np.ndarray:
-    """Dates as `datetime64[ns]`, whole numbers as `int64`, anything else as text: the same in every file."""
+def _canonical(series: Any) -> tuple[np.ndarray, bool]:
+    """Dates as `datetime64[ns]`, whole numbers as `int64`, anything else as text: the same in every file.
+
+    With it, whether dates have a time zone.
+    """
     pandas = need("pandas", "a frame of keys", "learn")
+    series = frames.plain(series)
     dates = as_dates(series)
     if dates is not None:
         return dates
-    array = series.to_numpy()
-    if array.dtype.kind in "iu":
-        return array.astype(np.int64)
-    if array.dtype.kind == "f" and np.array_equal(array, np.round(array)) and np.abs(array).max(initial=0) < 2**53:
-        return array.astype(np.int64)
-    if pandas.api.types.is_integer_dtype(series.dtype):  # pandas' own integers, which may be missing
-        return series.to_numpy(dtype=np.int64)
-    return np.array([str(value) for value in series.to_list()], dtype=object)
+    integers = pandas.api.types.is_integer_dtype(series.dtype)  # pandas' own too, which may be missing
+    whole = _whole(series.to_numpy(dtype=f"{series.dtype.kind}8") if integers else series.to_numpy())
+    if whole is not None:
+        return whole, False
+    return np.array(frames.as_texts(series.to_list()), dtype=object), False
 
 
-def as_dates(series: Any) -> np.ndarray | None:
-    """`datetime64[ns]` of a column of dates, or of text that is all ISO dates; in UTC where they have a zone.
-
-    `None` for any other column. Entries that are missing are NaT.
-    """
-    pandas = need("pandas", "a column of dates", "learn")
-    values = series.to_list() if series.dtype == object else None
-    text = pandas.api.types.is_string_dtype(series.dtype) and not pandas.api.types.is_numeric_dtype(series.dtype)
-    if pandas.api.types.is_datetime64_any_dtype(series.dtype):
-        dates = series if series.dt.tz is None else series.dt.tz_convert(None)
-    elif isinstance(series.dtype, pandas.PeriodDtype):
-        dates = series.dt.to_timestamp()
-    elif text or (values is not None and len(values) and all(_is_date(value) for value in values)):
-        if text and not _looks_dated(series):
-            return None
-        try:
-            dates = pandas.to_datetime(series, format="ISO8601", utc=True)
-        except (ValueError, TypeError):
-            return None
-        dates = dates.dt.tz_convert(None)
-    else:
+def _whole(array: np.ndarray) -> np.ndarray | None:
+    """`int64`, where these are whole numbers that it can hold."""
+    if array.dtype.kind == "u" and array.max(initial=0) > np.iinfo(np.int64).max:
         return None
-    given = dates.to_numpy()
-    nanoseconds = np.asarray(given, dtype="datetime64[ns]")
-    far = (nanoseconds.astype(given.dtype) != given) & ~np.isnat(given)
-    if far.any():
-        got = f"{np.datetime_as_string(given[far][0], unit='D')} in the column {series.name!r}"
-        raise checks.fail("dates", "from 1678 to 2261", got, "Leave such entries out, or the column")
-    return nanoseconds
-
-
-def _is_date(value: Any) -> bool:
-    return hasattr(value, "isoformat") or value is None or value != value
-
-
-def _looks_dated(series: Any) -> bool:
-    """Whether the text begins as ISO dates do: "2021-01-31"; "2021" and "0715" are names and numbers."""
-    known = series.dropna().astype(str)
-    return bool(len(known)) and bool(known.str.match(r"\d{4}-\d{2}-\d{2}([T ]|$)").all())
-
-
-def _text(value: Any, column: np.ndarray) -> str:
-    if column.dtype.kind != "M":
-        return str(value)
-    whole = np.array_equal(value.astype("datetime64[D]").astype(value.dtype), value)
-    return str(value.astype("datetime64[D]" if whole else "datetime64[s]"))
+    whole = array.dtype.kind == "f" and np.array_equal(array, np.round(array)) and np.abs(array).max(initial=0) < 2**53
+    return array.astype(np.int64) if whole or array.dtype.kind in "iu" else None
 
 
 def _sortable(column: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from foresolve._base import checks
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.keys import Keys, keys_listed
+from foresolve.errors import ForesolveWarning
 
 Rule = Literal["refuse", "drop", "mean", "median", "previous"]
 STATISTICS = ("mean", "median")
@@ -75,6 +76,26 @@ def previous(table: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
     last = np.maximum.accumulate(rows, axis=0)
     filled = np.take_along_axis(table, np.maximum(last, 0), axis=0)
     return filled if start is None else np.where(last < 0, start, filled)
+
+
+def warn_of_same_times(table: np.ndarray, keys: Keys, times: np.ndarray | None) -> None:
+    """Say so where "previous" goes through several instances of one time: a depot would have another one's stock.
+
+    Rows `(N, ...)` are in the order in which they are filled; missing entries are NaN.
+    """
+    if times is None or len(np.unique(times)) == len(times):
+        return
+    flat = table.reshape(len(table), -1)
+    known = np.where(np.isnan(flat), -1, np.arange(len(flat))[:, None])
+    source = np.maximum.accumulate(known, axis=0)
+    rows, places = np.nonzero(np.isnan(flat) & (source >= 0))
+    if len(rows):
+        into, taken = keys[int(rows[0])], keys[int(source[rows[0], places[0]])]
+        checks.warn(
+            f'several instances are of the same time, and "previous" takes the last one by time and key: what {into!r} '
+            f"lacks is taken from {taken!r}, and so on. Where these are of different things, fill the tables before",
+            ForesolveWarning,
+        )
 
 
 def statistic(table: np.ndarray, holes: np.ndarray, rule: Rule, encoding: Encoding | None = None) -> np.ndarray:

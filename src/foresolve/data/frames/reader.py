@@ -15,7 +15,7 @@ from foresolve._base import checks, configs, frames
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.forms import joined
 from foresolve.data.frames.keys import Keys, keys_listed
-from foresolve.data.frames.missing import STATISTICS, Rule, previous, refuse
+from foresolve.data.frames.missing import STATISTICS, Rule, previous, refuse, warn_of_same_times
 from foresolve.data.frames.pivot import Axes, pivot
 from foresolve.errors import ForesolveWarning
 
@@ -82,6 +82,9 @@ class FrameReader:
             self.refuse(holes, raw.keys)
         if self.missing == "drop":
             return self._without(raw, holes)
+        if self.missing == "previous":
+            order = raw.keys.order_in_time()
+            warn_of_same_times(raw.table[order], raw.keys.select(order), raw.keys.times)
         filled = self.carried(raw) if self.missing == "previous" else np.where(holes, self._start(raw), raw.table)
         if np.isnan(filled).any():
             self.refuse(np.isnan(filled), raw.keys)

@@ -23,6 +23,7 @@ from foresolve._base.table_files import (
     suffix_of,
     text_options,
 )
+from foresolve.data.frames.dates import clock_texts
 from foresolve.errors import ForesolveError
 
 CHUNK = 50_000  # rows
@@ -226,4 +227,5 @@ def _uniform(series: Any, kind: str, *, text: bool) -> Any:
     dates = pandas.to_datetime(series)
     if not text:
         return dates
-    return dates.dt.strftime("%Y-%m-%d" if kind == "date" else "%Y-%m-%d %H:%M:%S")
+    day = kind == "date" and dates.dt.tz is None
+    return dates.dt.strftime("%Y-%m-%d") if day else clock_texts(dates)

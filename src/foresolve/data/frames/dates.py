@@ -1,0 +1,118 @@
+"""Dates in users' tables: of any type, or text as ISO 8601 writes it; and whether they have a time zone."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foresolve._base import checks
+from foresolve._base.extras import need
+from foresolve._base.frames import plain
+
+ZONE = r"(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+TIMED_ZONE = rf"[T ]\d{{2}}.*{ZONE}"  # "2024-05-27" ends like an offset, and is none
+FRACTIONS = ("ms", "us", "ns")
+ONE_WAY = "Write all of them with their zone, or all without"
+
+
+class Dates(NamedTuple):
+    """A column of dates.
+
+    Attributes
+    ----------
+    values: `(N,)`, `datetime64[ns]`, in UTC where they have a zone; entries that are missing are NaT.
+    zoned: whether they have a time zone. Those that have one and those that have none cannot be compared: 8:00 on a
+        clock on some wall is no point in time.
+    """
+
+    values: np.ndarray
+    zoned: bool
+
+
+def as_dates(series: Any) -> Dates | None:
+    """A column of dates, or of text that is all ISO dates; `None` for any other column."""
+    pandas = need("pandas", "a column of dates", "learn")
+    series = plain(series)
+    if pandas.api.types.is_datetime64_any_dtype(series.dtype):
+        zoned = series.dt.tz is not None
+        dates = series.dt.tz_convert(None) if zoned else series
+    elif isinstance(series.dtype, pandas.PeriodDtype):
+        dates, zoned = series.dt.to_timestamp(), False
+    elif _is_text(series) or (series.dtype == object and len(series) and all(map(_is_date, series.to_list()))):
+        if _is_text(series):
+            series = series.mask(series == "None")
+            if not _looks_dated(series):
+                return None
+        try:
+            dates = pandas.to_datetime(series, format="ISO8601", utc=True)
+        except (ValueError, TypeError):
+            return None
+        zoned, dates = _zoned(series), dates.dt.tz_convert(None)
+    else:
+        return None
+    return Dates(_in_nanoseconds(dates), zoned)
+
+
+def _in_nanoseconds(dates: Any) -> np.ndarray:
+    given = dates.to_numpy()
+    nanoseconds = np.asarray(given, dtype="datetime64[ns]")
+    far = (nanoseconds.astype(given.dtype) != given) & ~np.isnat(given)
+    if far.any():
+        got = f"{np.datetime_as_string(given[far][0], unit='D')} in the column {dates.name!r}"
+        raise checks.fail("dates", "from 1678 to 2261", got, "Leave such entries out, or the column")
+    return nanoseconds
+
+
+def _zoned(series: Any) -> bool:
+    """Whether text, or Python's own dates, have a zone; an error where some have and some have not."""
+    known = series.dropna()
+    if _is_text(series):
+        zones = known.astype(str).str.contains(TIMED_ZONE, regex=True).to_numpy(dtype=bool)
+    else:
+        zones = np.array([getattr(value, "tzinfo", None) is not None for value in known], dtype=bool)
+    if zones.any() and not zones.all():
+        got = f"{str(known.iloc[int(zones.argmax())])!r} and {str(known.iloc[int(zones.argmin())])!r}"
+        expected = f"all with a time zone, or all without, in the column {str(series.name)!r}"
+        raise checks.fail("dates", expected, got, ONE_WAY)
+    return bool(zones.any())
+
+
+def _is_text(series: Any) -> bool:
+    pandas = need("pandas", "a column of dates", "learn")
+    return pandas.api.types.is_string_dtype(series.dtype) and not pandas.api.types.is_numeric_dtype(series.dtype)
+
+
+def _is_date(value: Any) -> bool:
+    return hasattr(value, "isoformat") or value is None or value != value
+
+
+def _looks_dated(series: Any) -> bool:
+    """Whether the text begins as ISO dates do: "2021-01-31"; "2021" and "0715" are names and numbers."""
+    known = series.dropna().astype(str)
+    return bool(len(known)) and bool(known.str.match(r"\d{4}-\d{2}-\d{2}([T ]|$)").all())
+
+
+def date_text(value: np.datetime64, *, zoned: bool = False) -> str:
+    """As ISO 8601 has it, no more exactly than needed; those with a zone end in Z, which says UTC.
+
+    >>> date_text(np.datetime64("2024-05-27", "ns")), date_text(np.datetime64("2024-05-27T08:00:00.250", "ns"))
+    ('2024-05-27', '2024-05-27T08:00:00.250')
+    >>> date_text(np.datetime64("2024-05-27", "ns"), zoned=True)
+    '2024-05-27T00:00:00Z'
+    """
+    unit = _unit(np.array([value]), ("s", *FRACTIONS) if zoned else ("D", "s", *FRACTIONS))
+    return str(np.datetime_as_string(value, unit=unit)) + ("Z" if zoned else "")
+
+
+def _unit(values: np.ndarray, units: tuple[Any, ...]) -> Any:
+    """The first unit that loses nothing of any date."""
+    return next(unit for unit in units if (values.astype(f"datetime64[{unit}]").astype(values.dtype) == values).all())
+
+
+def clock_texts(series: Any) -> Any:
+    """A column of points in time, all written alike: "2024-05-27 08:00:00", with a Z where they have a zone."""
+    zoned = series.dt.tz is not None
+    values = (series.dt.tz_convert(None) if zoned else series).to_numpy().astype("datetime64[ns]")
+    texts = np.char.replace(np.datetime_as_string(values, unit=_unit(values, ("s", *FRACTIONS))), "T", " ")
+    return np.char.add(texts, "Z") if zoned else texts
