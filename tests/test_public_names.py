@@ -148,7 +148,7 @@ def test_what_users_read_has_public_addresses_only() -> None:
     assert {place: wrong for place, text in texts() if (wrong := private_addresses(text))} == {}
 
 
-def test_private_addresses_are_told_apart() -> None:
+def test_private_addresses_are_spelled_out() -> None:
     text = "from foresolve.problems import TopK\n>>> from foresolve.problems.top_k import TopK\nforesolve.TopK(1, 1)\n"
     assert private_addresses(text + "foresolve.layers.IMLE\nforesolve.IMLE\nforesolve.layers.imle.IMLE") == [
         "foresolve.problems.top_k.TopK",

@@ -29,7 +29,7 @@ def test_entries_too_many_and_too_few_are_named(value: Config | Record) -> None:
         type(value).from_dict(document)
 
 
-def test_records_of_a_run_are_told_apart_by_split_method_and_budget() -> None:
+def test_records_of_a_run_are_spelled_out_by_split_method_and_budget() -> None:
     assert RECORD.key == (2, "NN1", None)
     assert Record.from_dict(RECORD.to_dict() | {"value": 9.0}).key == RECORD.key
     assert Record.from_dict(RECORD.to_dict() | {"k": 5}).key != RECORD.key

@@ -10,7 +10,7 @@ import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.extras import need
-from foresolve._base.lookalikes import HOW, first_alike, told_apart
+from foresolve._base.lookalikes import HOW, first_alike, spelled_out
 from foresolve._base.table_files import read_table
 
 JOINT = " | "  # between the names of a pair, where one column names both
@@ -141,7 +141,7 @@ def check_looks(name: str, names: Iterable[Any]) -> None:
     alike = first_alike(names)
     if alike is not None:
         remedy = f"{HOW}: clean them first, `.str.strip()`, `.str.normalize('NFC')`"
-        raise checks.fail(name, "names that do not look the same", told_apart(*alike), remedy)
+        raise checks.fail(name, "names that do not look the same", spelled_out(*alike), remedy)
 
 
 def listed(titles: Any, most: int = 8) -> str:

@@ -40,6 +40,6 @@ def twin(value: Any, options: Iterable[Any]) -> str | None:
     return next((o for o in options if isinstance(o, str) and o != value and look(o) == seen), None)
 
 
-def told_apart(a: str, b: str) -> str:
+def spelled_out(a: str, b: str) -> str:
     """Both, so that one sees where they differ."""
     return f"{a!a} and {b!a}"

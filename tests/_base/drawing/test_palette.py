@@ -35,7 +35,7 @@ def test_colors_stand_out_from_white_and_from_a_dark_page(color: str) -> None:
 
 
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)
-def test_roles_can_be_told_apart_by_the_color_blind(deficiency: str) -> None:
+def test_roles_can_be_spelled_out_by_the_color_blind(deficiency: str) -> None:
     seen = {
         role: np.clip(np.array(DEFICIENCIES[deficiency]) @ linear(COLORS[role]), 0, 1) ** (1 / 2.2) for role in ROLES
     }

@@ -11,7 +11,7 @@ import numpy as np
 from foresolve._base import checks, frames
 from foresolve._base.extras import need
 from foresolve._base.leading_zeros import PADDED, WHOLE
-from foresolve._base.lookalikes import HOW, first_alike, told_apart
+from foresolve._base.lookalikes import HOW, first_alike, spelled_out
 from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates
 from foresolve.data.frames.foreign_dates import warn_of_foreign_categories
 from foresolve.data.frames.numbers import as_numbers
@@ -253,7 +253,7 @@ def _learned(title: str, kind: Kind, series: Any) -> Column:
             raise checks.fail("features", f"columns of at most {MOST_CATEGORIES} categories", got, remedy)
         alike = first_alike(categories)
         if alike is not None:
-            told = f"{title!r} has categories that look the same, {told_apart(*alike)}"
+            told = f"{title!r} has categories that look the same, {spelled_out(*alike)}"
             checks.warn(f"the column {told}. {HOW}, and count as different ones", ForesolveWarning)
         if not categories:
             remedy = f'Leave it out, `encode={{{title!r}: "ignore"}}`'
