@@ -14,12 +14,17 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.study import studying
+from foresolve.learning.study.facts import Facts
+from foresolve.learning.study.methods import Boosted, Context
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.running import StudyProgress
 from foresolve.learning.study.studying import study
 from foresolve.learning.study.verdict import judge
+from foresolve.losses.base import Loss
 from foresolve.losses.cave import CaVE
+from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
+from foresolve.models.boosting import BoostedTrees
 from foresolve.models.mlp import MLP
 from foresolve.problems.top_k import TopK
 from learning.study.instances import dated, noise, paths, quick
@@ -86,6 +91,40 @@ def test_methods_go_on_from_the_network_of_the_same_settings() -> None:
     assert told.trial("spo+").settings == told.trial("network").settings
     alone = quick(paths(), references=["mean"], methods=["spo+"], epochs=1)
     assert alone.trial("spo+").regret == told.trial("spo+").regret
+
+
+class Disguised(Loss):
+    """Squared errors under the name of a loss of decisions."""
+
+    lr = MSE.lr
+
+    def forward(self, theta_hat: Any, batch: Any) -> Any:
+        return (theta_hat - batch.theta).square().flatten(1).mean(1)
+
+
+@pytest.mark.parametrize("references", ["network", ["mean", "network"]])
+def test_a_second_training_alone_is_no_advantage(references: Any) -> None:
+    """Far from trained to the end, networks gain by more epochs: those with the same loss have had the same."""
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(160, 5, generator=generator)
+    theta = torch.tanh(features @ torch.randn(5, 8, generator=generator))
+    data = DecisionDataset(features, theta, TopK(8, 3))
+    told = quick(data, references=references, methods=[Disguised()], hidden=(16,), trials=2, epochs=4)
+    assert told.reference == "network"
+    assert np.array_equal(told.reports["Disguised"].instances["regret"], told.reports["network"].instances["regret"])
+    assert told.verdict.answer != "pays"
+
+
+def test_trees_of_a_loss_are_no_more_than_those_of_the_reference() -> None:
+    train, valid = paths(60).split(40, 20)
+    context = Context(train.solve(), valid.solve(), Facts.of(train), 0, 1, trees=4)
+    made = [
+        method.train(method.settings(context.facts)[0], 0, context)
+        for method in (Boosted(), Boosted("boosted spo+", SPOPlus()))
+    ]
+    trees = [model.config()["trees"] for model in made if isinstance(model, BoostedTrees)]
+    counts = [count * stages for count, stages in zip(trees, (1, 2), strict=True)]
+    assert counts == [8, 8]  # with a loss there are as many of squares, and as many of the loss
 
 
 def test_losses_and_names_of_losses() -> None:

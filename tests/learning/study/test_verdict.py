@@ -64,6 +64,19 @@ def test_claims_after_hardly_any_training_say_so() -> None:
     assert verdict(not_told, hurried="3 of 100 epochs").sentence == verdict(not_told).sentence
 
 
+@pytest.mark.parametrize("regret", [0.0, -3.0, 0.5])
+def test_regret_against_a_heuristic_has_no_shares(regret: float) -> None:
+    """Decisions may be better than those that a heuristic makes under the truth."""
+    pays = verdict(row("spo+", -1.31, (-1.8, -0.84), 0.001, 0.002), regret=regret)
+    assert pays.answer == "pays"
+    assert str(pays).endswith("spo+ saves 1.31 minutes [0.84, 1.8] an instance against ridge.")
+    if regret < 0:
+        told = verdict(row("spo+", 1.31, (0.84, 1.8), 0.001, 0.002), regret=regret)
+        words = "spo+ costs 1.31 minutes more [0.84, 1.8] an instance against ridge; an improvement is ruled out."
+        assert (told.answer, told.worthwhile) == ("does not pay", 0.0)
+        assert str(told) == f"Training on decisions does not pay: {words}"
+
+
 def test_too_little_data() -> None:
     told = verdict(row("spo+", -0.1, (-2.1, 1.9), 0.5, 0.5))
     assert told.answer == "too little data"

@@ -67,9 +67,10 @@ def study(
     Parameters
     ----------
     data: with true parameters, of a problem whose feasible set they do not move.
-    methods: decision-focused ones: names of losses ("spo+", "decision", "fenchel_young", ...) or losses, which start
-        from the two-stage network of the same settings; "boosted spo+" and the like for boosted trees. By default
-        "spo+", "decision" and "boosted spo+" for linear problems, "decision" and "boosted decision" for others.
+    methods: decision-focused ones: names of losses ("spo+", "decision", "fenchel_young", ...) or losses, which start,
+        as the two-stage network does, from one that has learned to predict; "boosted spo+" and the like for boosted
+        trees. By default "spo+", "decision" and "boosted spo+" for linear problems, "decision" and "boosted decision"
+        for others.
     references: of "mean", "last value" (dated rows), "ridge", "log ridge" (positive parameters), "forest", "boosted
         trees" and "network"; by default all that suit the data.
     split: shares or counts of training, validation and test data, in the order of time where rows are dated, at random
@@ -79,7 +80,8 @@ def study(
     budget: seconds for everything, or `None`. Short trainings are timed first; epochs (and trees), then trials are
         reduced for all methods alike until the rest fits, and `study.plan` says so. Given the plan, results depend on
         `seed` alone.
-    epochs: of a network; forests and boosted trees have 100 trees, or fewer where the budget reduces epochs.
+    epochs: of a network, until it predicts, and as many again with its own loss; forests have 100 trees, boosted trees
+        twice as many, or fewer where the budget reduces epochs.
     hidden: the hidden layers of networks; by default none and one of 64 are tried.
     head: the range of their predictions; by default what the training parameters have in common.
     units: of the objective, for sentences: "minutes".
@@ -250,6 +252,11 @@ def _cautions(comparison: Contrast, question: _Question, reports: Any) -> list[s
         what = comparison.blocks or f"{comparison.units} test instances"
         remedy = f"at least {LEAST_UNITS} are needed; use more data, or a larger test share"
         cautions.append(f"{what} {'is' if comparison.units == 1 else 'are'} too few for any claim: {remedy}")
+    if not question.parts.test.problem.exact:
+        cautions.append(
+            "the solver is a heuristic: regret is against its decisions under the truth, and below zero where others "
+            "are better"
+        )
     if question.facts.far:
         cautions.append(
             f"parameters are more than {FAR:,.0f} times as large as their deviations, which networks, in single "
