@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ import foresolve
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.evaluation import evaluate
+from foresolve.learning.report import Report
 from foresolve.learning.study import studying
+from foresolve.learning.study.cautions import cautions
+from foresolve.learning.study.contrast import Contrast, ContrastRow
 from foresolve.learning.study.facts import Facts
 from foresolve.learning.study.methods import Boosted, Context
+from foresolve.learning.study.parts import Parts
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.running import StudyProgress
 from foresolve.learning.study.studying import study
@@ -113,6 +118,31 @@ def test_a_second_training_alone_is_no_advantage(references: Any) -> None:
     assert told.reference == "network"
     assert np.array_equal(told.reports["Disguised"].instances["regret"], told.reports["network"].instances["regret"])
     assert told.verdict.answer != "pays"
+
+
+def test_what_pays_is_compared_with_the_same_model_and_with_all_references() -> None:
+    """The mean validates better by an unlucky draw, and trees of squared errors are not there to compare with."""
+
+    def report(name: str, shift: float) -> Report:
+        regret = np.linspace(0.5, 1.5, 60) + shift
+        return SimpleNamespace(instances={"regret": regret + 0.01 * draws[name]}, block=None)  # type: ignore[return-value]
+
+    draws = {name: np.random.default_rng(i).normal(size=60) for i, name in enumerate(("mean", "ridge", "boosted spo+"))}
+    reports = {"mean": report("mean", 1.0), "ridge": report("ridge", 0.0), "boosted spo+": report("boosted spo+", 0.1)}
+    rows = (
+        ContrastRow("mean", "reference", 2.0, 2.0, 0.0, None, None, None),
+        ContrastRow("ridge", "reference", 1.0, 1.0, -1.0, (-1.1, -0.9), 0.0, None),
+        ContrastRow("boosted spo+", "decision-focused", 1.1, 1.1, -0.9, (-1.0, -0.8), 0.001, 0.001),
+    )
+    compared = Contrast("mean", 0.95, 60, 60, "", rows)
+    said = judge(compared, {"boosted spo+": 1.0}, worthwhile=0.05, units="", sense="min")
+    parts = Parts.of(paths(60), (0.6, 0.2, 0.2), None, 0)
+    told = cautions(compared, said, parts, Facts.of(parts.train), reports)
+    assert said.answer == "pays"
+    assert any(line.startswith("boosted spo+ is not shown to be better than ridge, two-stage too") for line in told)
+    assert any(line.startswith('"boosted trees" is not among the references') for line in told)
+    better = {**reports, "boosted spo+": report("boosted spo+", -0.1), "boosted trees": report("ridge", 0.5)}
+    assert len(told) - len(cautions(compared, said, parts, Facts.of(parts.train), better)) == 2
 
 
 def test_trees_of_a_loss_are_no_more_than_those_of_the_reference() -> None:

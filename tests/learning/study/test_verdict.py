@@ -115,7 +115,7 @@ def test_a_difference_that_is_worse_never_pays() -> None:
 def test_equal_decisions() -> None:
     told = verdict(row("spo+", 0.0, (0.0, 0.0), 1.0, 1.0))
     assert told.answer == "does not pay"
-    assert "spo+ makes the same decisions as ridge" in told.sentence
+    assert "spo+ decides exactly as well as ridge" in told.sentence
 
 
 def test_a_reference_without_regret() -> None:
@@ -128,3 +128,8 @@ def test_a_reference_without_regret() -> None:
 @pytest.mark.parametrize("value", [0.0499, 0.0501])
 def test_the_corrected_p_value_decides(value: float) -> None:
     assert (verdict(row("spo+", -1.0, (-2.0, 0.0), value / 2, value)).answer == "pays") == (value < 0.05)
+
+
+def test_one_instance_is_one() -> None:
+    told = verdict(row("spo+", 1.31, None, 1.0, 1.0), units=1)
+    assert "on 1 test instance, spo+" in told.sentence

@@ -159,7 +159,8 @@ class Study(Tabular):
         count = sum(row.role == "reference" for row in self.comparison.rows)
         chosen = f"Reference: {self.reference}, of {count} two-stage models the best on {len(self.parts.valid)} "
         chosen += (
-            f"validation instances. {len(self.trials)} trials, {self.plan.epochs} epochs, {duration(self.seconds)}."
+            f"validation instances. {_count(len(self.trials), 'trial')}, {_count(self.plan.epochs, 'epoch')}, "
+            f"{duration(self.seconds)}."
         )
         failed = [f"{name} failed: {reason}" for name, reason in self.failures.items()]
         notes = [f"- {line}" for line in (*failed, *self.warnings)]
@@ -169,3 +170,7 @@ class Study(Tabular):
 
     def _table(self) -> Table:
         return self.comparison._table()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

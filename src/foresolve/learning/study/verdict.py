@@ -115,7 +115,7 @@ class _Words:
         better, worse, more = ("saves", "costs", " more") if self.sense == "min" else ("gains", "loses", "")
         pair, improvement = self.row.improvement_interval, self.row.improvement
         if improvement == 0 and pair == (0.0, 0.0):
-            return f"{self.row.name} makes the same decisions as {self.reference.name}"
+            return f"{self.row.name} decides exactly as well as {self.reference.name}"
         sign = 1 if improvement >= 0 else -1
         verb = f"{better} {self.amount(improvement)}" if sign > 0 else f"{worse} {self.amount(-improvement)}{more}"
         interval = ""
@@ -148,7 +148,7 @@ class _Words:
         return f"; an improvement{limit} by {row.name} is not ruled out"
 
     def too_little(self, comparison: Contrast, least: float, left: list[ContrastRow]) -> str:
-        counted = comparison.blocks or f"{comparison.units} test instances"
+        counted = comparison.counted
         text = f"Too little data to say whether training on decisions pays: on {counted}, {self.change}"
         if left and self.row not in left:
             text += self._hope(left[0])
