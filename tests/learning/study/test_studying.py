@@ -59,6 +59,16 @@ def test_numbers_are_those_of_evaluate() -> None:
     assert gains.comparison["mean"].value == pytest.approx(gains.reports["mean"].value)
 
 
+def test_policies_are_monitored_by_what_nothing_was_chosen_on() -> None:
+    """The best of several trials on validation data is worse on new data, which is no drift."""
+    told = quick(paths(), references=["mean", "ridge"], trials=2)
+    known = told.policy().statistics
+    assert known is not None
+    assert known.regret is not None
+    assert float(known.regret.mean[0]) == pytest.approx(told.comparison[told.chosen].regret)
+    assert known.held_out == len(told.parts.test)
+
+
 def test_every_method_tries_as_many_settings() -> None:
     told = quick(paths(), references=["mean", "ridge", "network"], methods=["spo+", "boosted spo+"], trials=3)
     counts = Counter(trial.method for trial in told.trials)
