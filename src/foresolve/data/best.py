@@ -142,7 +142,7 @@ def _verified(decisions: Tensor, values: Tensor, path: Path, problem: Problem, t
         raise ForesolveError(f"{path} is damaged: it holds numbers that are not finite")
     decisions, values = decisions.to(theta), values.to(theta)
     with torch.no_grad():
-        feasible = problem.at(theta.double()).check(decisions, _tolerance(decisions)).feasible
+        feasible = problem.at(theta.double()).check(decisions).feasible
         stated = problem.objective(decisions, theta)
     if not bool(feasible.all()):
         where = checks.instance_names((~feasible.reshape(count)).nonzero().flatten().tolist(), (count,))
@@ -150,12 +150,6 @@ def _verified(decisions: Tensor, values: Tensor, path: Path, problem: Problem, t
     if not bool(torch.isclose(stated, values, rtol=LOOSE, atol=LOOSE).all()):
         raise ForesolveError(f"{path} is damaged: its decisions are not worth what it says")
     return decisions, stated
-
-
-def _tolerance(decisions: Tensor) -> float:
-    """Rounding in the dtype of decisions breaks no row."""
-    largest = float(decisions.abs().max()) if decisions.numel() else 0.0
-    return max(1e-6, 4 * torch.finfo(decisions.dtype).eps * largest)
 
 
 def save_decisions(path: Path, key: str, decisions: Tensor, values: Tensor) -> None:

@@ -21,7 +21,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveWarning, SolverError
 from foresolve.learning.agreement import Digest, Metric, agreement, as_metrics, measured
 from foresolve.learning.blocks import Blocks, as_block, labels_in_order
-from foresolve.learning.deployment.certificate import feasibility_tolerance, relaxes
+from foresolve.learning.deployment.certificate import FEASIBLE, relaxes
 from foresolve.learning.features import arranged, model_names
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
@@ -221,8 +221,7 @@ class _Scorer:
             return x
         relaxed = relaxes(self.rule)
         truth = batch.problem.at(batch.theta) if batch.has_theta else batch.problem
-        tol = feasibility_tolerance(x)
-        feasible = truth.check(x, tol, relaxed=relaxed).feasible.to(x.device)
+        feasible = truth.check(x, FEASIBLE, relaxed=relaxed).feasible.to(x.device)
         self._put(feasible=feasible)
         if not fixed and self.repair is None:
             self.infeasible += int((~feasible).sum())
@@ -232,7 +231,7 @@ class _Scorer:
         if not isinstance(repaired, Tensor):
             raise checks.fail("repair(x, problem)", "a tensor of decisions", type(repaired).__name__)
         x = torch.where(feasible.unsqueeze(-1), x, repaired.to(x))
-        after = truth.check(x, tol, relaxed=relaxed)
+        after = truth.check(x, FEASIBLE, relaxed=relaxed)
         if not after:
             where = [] if batch.index is None else batch.index[~after.feasible.to(batch.index.device)].tolist()
             names = checks.instance_names(where, [0])

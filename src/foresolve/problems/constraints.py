@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -149,9 +149,16 @@ class Constraints:
 
     def excess(self, x: Tensor) -> Tensor:
         """`C x - rhs`, `(*batch, m)`, for `x` `(*batch, n)`; out of the autograd graph."""
+        return self._products(x) - self.rhs.detach()
+
+    def terms(self, x: Tensor) -> Tensor:
+        """`|C| |x|`, `(*batch, m)`: what the rounding of `x` is measured by, row by row."""
+        return self._products(x.abs(), torch.abs)
+
+    def _products(self, x: Tensor, of: Callable[[Tensor], Tensor] = torch.clone) -> Tensor:
         rows = self.polytope(x.shape[:-1]).rows
-        products = rows.with_values(rows.values.detach()).apply(x.reshape(prod(x.shape[:-1]), self.n))
-        return products.reshape(*x.shape[:-1], self.rows.m) - self.rhs.detach()
+        products = rows.with_values(of(rows.values.detach())).apply(x.reshape(prod(x.shape[:-1]), self.n))
+        return products.reshape(*x.shape[:-1], self.rows.m)
 
     def matrices(self, mask: Tensor) -> scipy.sparse.csr_array | list[scipy.sparse.csr_array]:
         """Some of the rows as SciPy sparse (a list where there is one set per instance)."""

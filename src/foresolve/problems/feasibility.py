@@ -47,6 +47,11 @@ class Feasibility:
         return "\n".join([head, *(f"  {violation}" for violation in self.violations)])
 
 
+def beyond(rounding: Tensor, excess: Tensor) -> Tensor:
+    """By how much constraints are exceeded, but for rounding; what is infinite or NaN is no rounding."""
+    return torch.where((excess <= rounding) & rounding.isfinite(), excess.clamp_max(0), excess)
+
+
 def inspect(
     excesses: dict[str, Tensor], tol: float, batch: torch.Size, name: Callable[[str, int], str], most: int = 20
 ) -> Feasibility:

@@ -16,7 +16,7 @@ from foresolve._base import checks, configs
 from foresolve.problems.base import Sense
 from foresolve.problems.blocks import as_names, refuse_keywords
 from foresolve.problems.constraints import Constraints
-from foresolve.problems.feasibility import Feasibility, inspect
+from foresolve.problems.feasibility import Feasibility, beyond, inspect
 from foresolve.problems.imported import ImportedProgram
 from foresolve.solvers.projection.matrix_metrics import DenseMetric
 from foresolve.solvers.projection.polytope import Polytope
@@ -125,21 +125,24 @@ class LinearProgram(ImportedProgram):
     def check(self, x: Tensor, tol: float = 1e-6, *, relaxed: bool = False) -> Feasibility:
         """Whether decisions are feasible; if not, which row or bound is broken and by how much.
 
-        `relaxed` leaves integrality aside, as layers do.
+        `relaxed` leaves integrality aside, as layers do. What a row or bound is exceeded by through the rounding of `x`
+        in its own dtype, `4 eps` of that row's terms `|C| |x|`, does not count.
         """
         self.require_fixed()
         x = checks.as_tensor("x", x)
         checks.last_dim("x", x, self.n)
         checks.same_device("x", x, self.device)
+        eps = 4 * torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
         x = x.detach().double()
         batch = checks.broadcast_batch({"x": x.shape[:-1], "the problem": self.batch_shape})
         excess, equality = self.constraints.excess(x.expand(*batch, -1)), self.constraints.equality
+        rows, own = eps * self.constraints.terms(x.expand(*batch, -1)), eps * x.abs()
         amounts = {
-            "A_eq": excess[..., equality].abs(),
-            "A_ub": excess[..., ~equality],
-            "lower": self.lower.detach() - x,
-            "upper": x - self.upper.detach(),
-            "integrality": (x - x.round()).abs() * self.integrality.to(x),
+            "A_eq": beyond(rows[..., equality], excess[..., equality].abs()),
+            "A_ub": beyond(rows[..., ~equality], excess[..., ~equality]),
+            "lower": beyond(own, self.lower.detach() - x),
+            "upper": beyond(own, x - self.upper.detach()),
+            "integrality": beyond(own, (x - x.round()).abs() * self.integrality.to(x)),
         }
         if relaxed:
             del amounts["integrality"]

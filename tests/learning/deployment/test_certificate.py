@@ -153,13 +153,36 @@ def test_multipliers_that_are_no_numbers_prove_no_bound(wrong: float) -> None:
 def test_without_multipliers_nothing_is_proven(part: str) -> None:
     stated = {"bound": torch.tensor([9.0]), "gap": torch.tensor([0.0]), "proven": torch.tensor([True])}[part]
     coverage = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(3, 1))
-    for decisions in (decide(coverage, torch.rand(1, 3, 4)), decide(Knapsack([3, 4, 5], 6), torch.rand(1, 3))):
-        if decisions.certificate.duals is not None:
-            endless = torch.tensor([torch.inf])
-            decisions._certificate = Certificate("solver's word", endless, endless, torch.tensor([False]), "", None)
-        assert decisions.verify()
-        decisions._certificate = dataclasses.replace(decisions.certificate, **{part: stated})
-        assert not decisions.verify()
+    decisions = decide(coverage, torch.rand(1, 3, 4))
+    assert decisions.verify()
+    decisions._certificate = dataclasses.replace(decisions.certificate, **{part: stated})
+    assert not decisions.verify()
+
+
+def test_multipliers_that_were_taken_away_are_missed() -> None:
+    """Without them a worse decision would pass for the solver's."""
+    decisions = decide(LinearProgram([[1.0, 1.0]], [1.0]), torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    decisions.x[0], decisions.objective[0] = torch.tensor([0.0, 1.0]), 1.0
+    endless = torch.full((2,), torch.inf, dtype=torch.float64)
+    decisions._certificate = Certificate("solver's word", endless, endless, torch.zeros(2, dtype=torch.bool), "")
+    assert "instance 0: the multipliers that prove its bound are missing" in str(decisions.verify())
+
+
+def test_verified_says_how_many_are_proven() -> None:
+    decisions = decide(LinearProgram([[1.0, 1.0]], [1.0]), torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    assert str(decisions.verify()).endswith("; all of them proven to be the best by multipliers of the rows")
+    worse = Decisions(decisions.problem, torch.tensor([[0.0, 1.0], [0.0, 1.0]]), decisions.theta, ruled=True)
+    told = str(worse.verify())
+    assert "; 1 of them proven to be the best by multipliers of the rows; for the others the bound holds" in told
+
+
+def test_a_row_in_large_units_loosens_no_other() -> None:
+    """Single precision rounds a million to a sixteenth, but not the one beside it."""
+    problem = LinearProgram([[1.0, 0.0], [0.0, 1.0]], [1e6, 1.0], bounds=(0, 2e6))
+    theta = torch.tensor([[1.0, 1e-9]])
+    assert not Decisions(problem, torch.tensor([[1e6, 1.3]]), theta).verify()
+    assert not Decisions(problem, torch.tensor([[torch.inf, 1.0]]), theta).verify()
+    assert Decisions(problem, torch.tensor([[1e6 + 0.0625, 1.0]]), theta).verify()
 
 
 def test_a_fraction_of_an_item_is_not_proven_to_be_the_best() -> None:

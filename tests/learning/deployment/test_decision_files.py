@@ -46,3 +46,14 @@ def test_damaged_files(tensors: dict[str, Any], document: dict[str, Any], messag
     rewritten(path, tensors, document)
     with pytest.raises(ForesolveError, match=message):
         decision_files.read(path, problem, Decisions)
+
+
+def test_a_problem_with_other_names_is_refused(tmp_path: Path) -> None:
+    """Amounts go by position: its words would be of other things."""
+    path, theta = tmp_path / "decisions.safetensors", torch.tensor([[4.0, 3.0, 1.0]])
+    problem = TopK(3, 1, names=["tent", "stove", "rope"])
+    Decisions(problem, problem.solve(theta), theta).save(path)
+    assert Decisions.load(path, TopK(3, 1, names=["tent", "stove", "rope"])).chosen() == [["tent"]]
+    assert Decisions.load(path, TopK(3, 1)).verify()
+    with pytest.raises(ForesolveError, match="at position 0 it has 'tent', `problem` has 'rope'"):
+        Decisions.load(path, TopK(3, 1, names=["rope", "stove", "tent"]))

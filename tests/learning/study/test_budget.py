@@ -52,6 +52,18 @@ def test_what_cannot_fit_is_said() -> None:
     assert "longer than the time budget" in plan.notes[-1]
 
 
+def test_the_first_network_pays_for_the_start_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is trained twice as long: until it predicts, from where all go on, and as long again."""
+    train, valid = paths(60).split(40, 20)
+    context = Context(train, valid, Facts.of(train), 0, 50, TREES)
+    loss = focused("spo+", train.problem)[0][0]
+    monkeypatch.setattr(budget, "measure", lambda method, *given: Pace(1.0, 1.0 if method.name == "network" else 2.0))
+    plan = plan_for(1e6, 50, 1, [Network(), loss], context, 0.0, lambda name: None)
+    assert plan.seconds == {"network": 102.0, "spo+": 101.0}
+    plan = plan_for(1e6, 50, 1, [loss], context, 0.0, lambda name: None)
+    assert plan.seconds == {"spo+": 152.0}
+
+
 def test_few_epochs_that_were_asked_for_stay() -> None:
     assert reduced(20, 5, 4, PACES, COUNTS).epochs == 5
 
@@ -72,7 +84,8 @@ def test_measuring_trains_copies() -> None:
     assert context.starts == {}
     told: list[str] = []
     plan = plan_for(1e6, 50, 3, [MeanMethod(), loss], context, 0.0, told.append)
-    assert told == ["mean", "spo+"]
+    assert told == ["mean", "spo+", "network"]  # the last is where all networks begin
+    assert list(plan.seconds) == ["mean", "spo+"]
     assert (plan.epochs, plan.trials) == (50, 3)
     assert plan_for(None, 50, 3, [loss], context, 0.0, told.append) == Plan(50, TREES, 3)
 

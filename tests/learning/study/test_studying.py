@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,22 @@ import foresolve
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.evaluation import evaluate
+from foresolve.learning.report import Report
 from foresolve.learning.study import studying
+from foresolve.learning.study.cautions import cautions
+from foresolve.learning.study.contrast import Contrast, ContrastRow
+from foresolve.learning.study.facts import Facts
+from foresolve.learning.study.methods import Boosted, Context
+from foresolve.learning.study.parts import Parts
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.running import StudyProgress
 from foresolve.learning.study.studying import study
 from foresolve.learning.study.verdict import judge
+from foresolve.losses.base import Loss
 from foresolve.losses.cave import CaVE
+from foresolve.losses.prediction import MSE
 from foresolve.losses.spo import SPOPlus
+from foresolve.models.boosting import BoostedTrees
 from foresolve.models.mlp import MLP
 from foresolve.problems.top_k import TopK
 from learning.study.instances import dated, noise, paths, quick
@@ -47,6 +57,16 @@ def test_numbers_are_those_of_evaluate() -> None:
         assert row.difference == pytest.approx(expected, rel=1e-4, abs=1e-7)
     gains = quick(noise(60))
     assert gains.comparison["mean"].value == pytest.approx(gains.reports["mean"].value)
+
+
+def test_policies_are_monitored_by_what_nothing_was_chosen_on() -> None:
+    """The best of several trials on validation data is worse on new data, which is no drift."""
+    told = quick(paths(), references=["mean", "ridge"], trials=2)
+    known = told.policy().statistics
+    assert known is not None
+    assert known.regret is not None
+    assert float(known.regret.mean[0]) == pytest.approx(told.comparison[told.chosen].regret)
+    assert known.held_out == len(told.parts.test)
 
 
 def test_every_method_tries_as_many_settings() -> None:
@@ -86,6 +106,65 @@ def test_methods_go_on_from_the_network_of_the_same_settings() -> None:
     assert told.trial("spo+").settings == told.trial("network").settings
     alone = quick(paths(), references=["mean"], methods=["spo+"], epochs=1)
     assert alone.trial("spo+").regret == told.trial("spo+").regret
+
+
+class Disguised(Loss):
+    """Squared errors under the name of a loss of decisions."""
+
+    lr = MSE.lr
+
+    def forward(self, theta_hat: Any, batch: Any) -> Any:
+        return (theta_hat - batch.theta).square().flatten(1).mean(1)
+
+
+@pytest.mark.parametrize("references", ["network", ["mean", "network"]])
+def test_a_second_training_alone_is_no_advantage(references: Any) -> None:
+    """Far from trained to the end, networks gain by more epochs: those with the same loss have had the same."""
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(160, 5, generator=generator)
+    theta = torch.tanh(features @ torch.randn(5, 8, generator=generator))
+    data = DecisionDataset(features, theta, TopK(8, 3))
+    told = quick(data, references=references, methods=[Disguised()], hidden=(16,), trials=2, epochs=4)
+    assert told.reference == "network"
+    assert np.array_equal(told.reports["Disguised"].instances["regret"], told.reports["network"].instances["regret"])
+    assert told.verdict.answer != "pays"
+
+
+def test_what_pays_is_compared_with_the_same_model_and_with_all_references() -> None:
+    """The mean validates better by an unlucky draw, and trees of squared errors are not there to compare with."""
+
+    def report(name: str, shift: float) -> Report:
+        regret = np.linspace(0.5, 1.5, 60) + shift
+        return SimpleNamespace(instances={"regret": regret + 0.01 * draws[name]}, block=None)  # type: ignore[return-value]
+
+    draws = {name: np.random.default_rng(i).normal(size=60) for i, name in enumerate(("mean", "ridge", "boosted spo+"))}
+    reports = {"mean": report("mean", 1.0), "ridge": report("ridge", 0.0), "boosted spo+": report("boosted spo+", 0.1)}
+    rows = (
+        ContrastRow("mean", "reference", 2.0, 2.0, 0.0, None, None, None),
+        ContrastRow("ridge", "reference", 1.0, 1.0, -1.0, (-1.1, -0.9), 0.0, None),
+        ContrastRow("boosted spo+", "decision-focused", 1.1, 1.1, -0.9, (-1.0, -0.8), 0.001, 0.001),
+    )
+    compared = Contrast("mean", 0.95, 60, 60, "", rows)
+    said = judge(compared, {"boosted spo+": 1.0}, worthwhile=0.05, units="", sense="min")
+    parts = Parts.of(paths(60), (0.6, 0.2, 0.2), None, 0)
+    told = cautions(compared, said, parts, Facts.of(parts.train), reports)
+    assert said.answer == "pays"
+    assert any(line.startswith("boosted spo+ is not shown to be better than ridge, two-stage too") for line in told)
+    assert any(line.startswith('"boosted trees" is not among the references') for line in told)
+    better = {**reports, "boosted spo+": report("boosted spo+", -0.1), "boosted trees": report("ridge", 0.5)}
+    assert len(told) - len(cautions(compared, said, parts, Facts.of(parts.train), better)) == 2
+
+
+def test_trees_of_a_loss_are_no_more_than_those_of_the_reference() -> None:
+    train, valid = paths(60).split(40, 20)
+    context = Context(train.solve(), valid.solve(), Facts.of(train), 0, 1, trees=4)
+    made = [
+        method.train(method.settings(context.facts)[0], 0, context)
+        for method in (Boosted(), Boosted("boosted spo+", SPOPlus()))
+    ]
+    trees = [model.config()["trees"] for model in made if isinstance(model, BoostedTrees)]
+    counts = [count * stages for count, stages in zip(trees, (1, 2), strict=True)]
+    assert counts == [8, 8]  # with a loss there are as many of squares, and as many of the loss
 
 
 def test_losses_and_names_of_losses() -> None:

@@ -64,6 +64,19 @@ def test_claims_after_hardly_any_training_say_so() -> None:
     assert verdict(not_told, hurried="3 of 100 epochs").sentence == verdict(not_told).sentence
 
 
+@pytest.mark.parametrize("regret", [0.0, -3.0, 0.5])
+def test_regret_against_a_heuristic_has_no_shares(regret: float) -> None:
+    """Decisions may be better than those that a heuristic makes under the truth."""
+    pays = verdict(row("spo+", -1.31, (-1.8, -0.84), 0.001, 0.002), regret=regret)
+    assert pays.answer == "pays"
+    assert str(pays).endswith("spo+ saves 1.31 minutes [0.84, 1.8] an instance against ridge.")
+    if regret < 0:
+        told = verdict(row("spo+", 1.31, (0.84, 1.8), 0.001, 0.002), regret=regret)
+        words = "spo+ costs 1.31 minutes more [0.84, 1.8] an instance against ridge; an improvement is ruled out."
+        assert (told.answer, told.worthwhile) == ("does not pay", 0.0)
+        assert str(told) == f"Training on decisions does not pay: {words}"
+
+
 def test_too_little_data() -> None:
     told = verdict(row("spo+", -0.1, (-2.1, 1.9), 0.5, 0.5))
     assert told.answer == "too little data"
@@ -102,7 +115,7 @@ def test_a_difference_that_is_worse_never_pays() -> None:
 def test_equal_decisions() -> None:
     told = verdict(row("spo+", 0.0, (0.0, 0.0), 1.0, 1.0))
     assert told.answer == "does not pay"
-    assert "spo+ makes the same decisions as ridge" in told.sentence
+    assert "spo+ decides exactly as well as ridge" in told.sentence
 
 
 def test_a_reference_without_regret() -> None:
@@ -115,3 +128,8 @@ def test_a_reference_without_regret() -> None:
 @pytest.mark.parametrize("value", [0.0499, 0.0501])
 def test_the_corrected_p_value_decides(value: float) -> None:
     assert (verdict(row("spo+", -1.0, (-2.0, 0.0), value / 2, value)).answer == "pays") == (value < 0.05)
+
+
+def test_one_instance_is_one() -> None:
+    told = verdict(row("spo+", 1.31, None, 1.0, 1.0), units=1)
+    assert "on 1 test instance, spo+" in told.sentence

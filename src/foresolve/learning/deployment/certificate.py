@@ -20,7 +20,7 @@ TOLERANCE = 1e-6
 ROUNDING = 1e-12
 # A stated number is the recomputed one up to this share of what it is summed from.
 AGREEMENT = 1e-9
-# Decisions may break rows and bounds by this, or by the rounding of their own dtype.
+# Decisions may break rows and bounds by this; `check` leaves the rounding of their own dtype aside.
 FEASIBLE = 1e-6
 
 
@@ -65,6 +65,16 @@ class Certificate:
         duals = None if self.duals is None else self.duals[index]
         return Certificate(self.kind, self.bound[index], self.gap[index], self.proven[index], self.claim, duals)
 
+    @property
+    def proof(self) -> str:
+        """What multipliers prove of the decisions, as the end of a sentence."""
+        count, best = len(self), int(self.proven.sum())
+        if self.duals is None:
+            return self.claim
+        which, others = ("all", "") if best == count else (str(best), "for the others ") if best else ("none", "")
+        told = f"{which} of them proven to be the best by multipliers of the rows"
+        return told if best == count else f"{told}; {others}the bound holds: {self.claim}"
+
     def __str__(self) -> str:
         count, best = len(self), int(self.proven.sum())
         if self.kind != "duals":
@@ -107,12 +117,6 @@ class Verification:
 def counted(count: int) -> str:
     """How many decisions, in words."""
     return f"{count} decision{'' if count == 1 else 's'}"
-
-
-def feasibility_tolerance(x: Tensor) -> float:
-    """Rounding in the dtype of decisions breaks no row."""
-    eps = torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
-    return max(FEASIBLE, 4 * eps * float(x.abs().max() if x.numel() else 0.0))
 
 
 def relaxes(rule: object) -> bool:

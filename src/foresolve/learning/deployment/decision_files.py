@@ -33,6 +33,7 @@ def write(path: Path, decisions: Decisions) -> None:
         tensors["duals"] = certificate.duals
     document = {
         "problem_class": type(decisions.problem).__name__,
+        "names": _names(decisions.problem),
         "ruled": decisions._ruled,
         "relaxed": decisions._relaxed,
         "certificate": certificate.kind,
@@ -47,6 +48,7 @@ def read(path: Path, problem: Problem, make: type[D]) -> D:
     name = files.field(document, "problem_class", str, path)
     if not isinstance(problem, Problem) or type(problem).__name__ != name:
         raise ForesolveError(f"{path} holds decisions of a {name}; `problem` is a {type(problem).__name__}")
+    _check_names(document.get("names"), problem, path)
     x, theta = _part(tensors, "x", path), _part(tensors, "theta", path)
     count = len(x) if x.ndim == 2 else -1
     columns = {part: _part(tensors, part, path) for part in ("objective", "adjusted", "bound", "gap", "proven")}
@@ -67,6 +69,25 @@ def read(path: Path, problem: Problem, make: type[D]) -> D:
     proven = columns["proven"].bool()
     decisions._certificate = Certificate(kind, columns["bound"], columns["gap"], proven, decisions._claim(), duals)
     return decisions
+
+
+def _names(problem: Problem) -> list[str] | None:
+    """What the variables are called: amounts go by position."""
+    return None if problem.names is None else list(map(str, problem.names))
+
+
+def _check_names(saved: Any, problem: Problem, path: Path) -> None:
+    """Refuse a problem whose variables are others, or stand in another order: decisions would be of other things."""
+    names = _names(problem)
+    if saved is None or names is None or saved == names:
+        return
+    if not isinstance(saved, list) or len(saved) != len(names):
+        raise ForesolveError(f"{path} holds decisions of other variables than those of `problem`")
+    place = next(i for i, pair in enumerate(zip(saved, names)) if pair[0] != pair[1])
+    raise ForesolveError(
+        f"{path} holds decisions of other variables, or in another order, than `problem`: at position {place} it has "
+        f"{saved[place]!r}, `problem` has {names[place]!r}"
+    )
 
 
 def _check_tables(

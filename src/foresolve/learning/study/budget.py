@@ -17,7 +17,7 @@ from foresolve._base import files
 from foresolve._base.progress import duration
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.learning.study.methods import Context, Method, Network
+from foresolve.learning.study.methods import Context, Method, Network, begin
 
 ROWS = (8, 32, 128, 512)  # of the samples that are timed, until the next would take too long; half as many validate
 TIMING = 0.15  # of the budget, for timing
@@ -71,6 +71,9 @@ class Pace:
     def seconds(self, epochs: float) -> float:
         return self.once + self.each * epochs
 
+    def __add__(self, other: Pace) -> Pace:
+        return Pace(self.once + other.once, self.each + other.each)
+
 
 def plan_for(
     budget: float | None, epochs: int, trials: int, methods: Sequence[Method], context: Context, spent: float,
@@ -83,10 +86,15 @@ def plan_for(
     if budget is None:
         return Plan(epochs, TREES, trials)
     began, paces = time.perf_counter(), {}
-    for number, method in enumerate(methods):
+    networks = [method.name for method in methods if isinstance(method, Network)]
+    timed = [*methods, *([Network()] if networks and Network.name not in networks else [])]
+    for number, method in enumerate(timed):
         told(method.name)
         left = TIMING * budget - (time.perf_counter() - began)
-        paces[method.name] = measure(method, context, max(0.0, left) / (len(methods) - number))
+        paces[method.name] = measure(method, context, max(0.0, left) / (len(timed) - number))
+    if networks:  # the first of them also trains what all go on from
+        paces[networks[0]] += paces[Network.name]
+    paces = {method.name: paces[method.name] for method in methods}
     spent += time.perf_counter() - began
     counts = {method.name: len(method.settings(context.facts)) for method in methods}
     return reduced(SHARE * (budget - spent), epochs, trials, paces, counts)
@@ -183,8 +191,8 @@ def _measured(method: Method, sample: Context, scale: float, allowance: float) -
 
 def _timed(method: Method, sample: Context, stamps: list[float] | None = None) -> float:
     settings = method.settings(sample.facts)[0]
-    if method.role == "decision-focused" and stamps is not None:
-        Network().train(settings, 0, sample)  # not counted; far from any prediction, solvers take longer
+    if stamps is not None:
+        begin(settings, 0, sample)  # not counted; far from any prediction, solvers take longer
         stamps.clear()
     began = time.perf_counter()
     method.train(settings, 0, sample)

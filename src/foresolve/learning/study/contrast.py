@@ -85,6 +85,11 @@ class Contrast(Tabular):
         return iter(self.rows)
 
     @property
+    def counted(self) -> str:
+        """How many independent units there are, in words."""
+        return self.blocks or f"{self.units} test instance{'s' * (self.units != 1)}"
+
+    @property
     def focused(self) -> list[ContrastRow]:
         """The decision-focused methods."""
         return [row for row in self.rows if row.role == "decision-focused"]

@@ -18,7 +18,7 @@ from foresolve.learning.study.budget import Plan
 from foresolve.learning.study.trial import Trial
 
 STUDY = Container(
-    "a study", "foresolve study", 2, remedy="Choose another folder, or continue with the version that wrote it"
+    "a study", "foresolve study", 3, remedy="Choose another folder, or continue with the version that wrote it"
 )
 MODEL = Container("a model of a study", "foresolve study model", 1)
 SETTINGS, TRIALS, WEIGHTS = "study.json", "trials.jsonl", "models"

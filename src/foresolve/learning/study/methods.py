@@ -7,7 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, ClassVar, Literal
 
@@ -41,7 +41,7 @@ class Context:
     ----------
     epochs, trees: of a trial.
     told: called with the share of a trial that is done, while networks are trained.
-    starts: two-stage networks by the number of their settings, from which methods start.
+    starts: networks that have learned to predict, by the number of their settings: all networks go on from them.
     histories: of the trainings of one trial.
     """
 
@@ -129,7 +129,10 @@ class Forest(Method):
 
 
 class Boosted(Method):
-    """Boosted trees of several depths and rates, their number chosen on validation data; with a loss or without."""
+    """Boosted trees of several depths and rates, their number chosen on validation data; with a loss or without.
+
+    Those of a loss are added to trees of squared errors; without one there are as many trees in all.
+    """
 
     costs_epochs = True
 
@@ -145,8 +148,9 @@ class Boosted(Method):
         ]
 
     def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
+        trees = context.trees if self.loss is not None else 2 * context.trees
         model = BoostedTrees(
-            context.trees, settings["depth"], settings["lr"], copy.deepcopy(self.loss), bounds=context.facts.bounds,
+            trees, settings["depth"], settings["lr"], copy.deepcopy(self.loss), bounds=context.facts.bounds,
             seed=context.seed, transform=settings["transform"],
         )  # fmt: skip
         with quiet():
@@ -154,7 +158,11 @@ class Boosted(Method):
 
 
 class Network(Method):
-    """A two-stage network: hidden layers, learning rates and, of positive skewed parameters, two kinds of error."""
+    """A two-stage network: hidden layers, learning rates and, of positive skewed parameters, two kinds of error.
+
+    It learns to predict, and then goes on for as many epochs, as decision-focused methods go on from there with their
+    losses: what is found between them is due to the loss, and not to a second training.
+    """
 
     name = "network"
     costs_epochs = True
@@ -168,10 +176,18 @@ class Network(Method):
         ]
 
     def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
-        model = context.facts.network(context.train, settings["hidden"], context.seed)
-        trained(model, settings["loss"], settings["lr"], context)
-        context.starts[number] = model
+        told = context.told
+        if number not in context.starts:
+            begin(settings, number, replace(context, told=lambda share: told(share / 2)))
+            context = replace(context, told=lambda share: told((1 + share) / 2))
+        model = copy.deepcopy(context.starts[number])
+        loss, lr = self._goal(settings)
+        trained(model, loss, lr, context)
         return model
+
+    def _goal(self, settings: Settings) -> tuple[Loss | str, float]:
+        """The loss that it goes on with, and its learning rate."""
+        return settings["loss"], settings["lr"]
 
 
 class Focused(Network):
@@ -182,13 +198,17 @@ class Focused(Network):
     def __init__(self, name: str, loss: Loss) -> None:
         self.name, self.loss = name, loss
 
-    def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
-        if number not in context.starts:
-            Network().train(settings, number, context)
-        model = copy.deepcopy(context.starts[number])
+    def _goal(self, settings: Settings) -> tuple[Loss | str, float]:
         loss = copy.deepcopy(self.loss)
-        trained(model, loss, loss.lr * settings["lr"] / RATE, context)
-        return model
+        return loss, loss.lr * settings["lr"] / RATE
+
+
+def begin(settings: Settings, number: int, context: Context) -> None:
+    """Train the network that all methods with these settings go on from; those of other settings are done with."""
+    model = context.facts.network(context.train, settings["hidden"], context.seed)
+    trained(model, settings["loss"], settings["lr"], context)
+    context.starts.clear()
+    context.starts[number] = model
 
 
 class Interrupted(KeyboardInterrupt):

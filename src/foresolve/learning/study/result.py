@@ -79,7 +79,9 @@ class Study(Tabular):
     def policy(self, name: str | None = None) -> Policy:
         """A policy of a method's model, to save and to call; of the chosen one by default.
 
-        That of "last value" is refused: it decides from earlier truths, not from these features.
+        Errors and regret to monitor it by are those on test data, on which nothing was chosen: on validation data, the
+        best of several trials looks too good. That of "last value" is refused: it decides from earlier truths, not from
+        these features.
         """
         trial = self.trial(name)
         if trial.method == "last value":
@@ -88,7 +90,7 @@ class Study(Tabular):
                 f"the last value decides from the truth of earlier rows, which is no feature: {remedy}"
             )
         train, model = self.parts.train, self.model(trial.method)
-        return Policy(model, train.problem, train=train, valid=self.parts.valid, record=self.record(trial.method))
+        return Policy(model, train.problem, train=train, valid=self.parts.test, record=self.record(trial.method))
 
     def examples(self, count: int = COUNT) -> dict[str, Any]:
         """Predictions and decisions of the methods on some test instances, and their costs; fit for JSON."""
@@ -159,7 +161,8 @@ class Study(Tabular):
         count = sum(row.role == "reference" for row in self.comparison.rows)
         chosen = f"Reference: {self.reference}, of {count} two-stage models the best on {len(self.parts.valid)} "
         chosen += (
-            f"validation instances. {len(self.trials)} trials, {self.plan.epochs} epochs, {duration(self.seconds)}."
+            f"validation instances. {_count(len(self.trials), 'trial')}, {_count(self.plan.epochs, 'epoch')}, "
+            f"{duration(self.seconds)}."
         )
         failed = [f"{name} failed: {reason}" for name, reason in self.failures.items()]
         notes = [f"- {line}" for line in (*failed, *self.warnings)]
@@ -169,3 +172,7 @@ class Study(Tabular):
 
     def _table(self) -> Table:
         return self.comparison._table()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -12,7 +12,7 @@ from torch import nn
 from foresolve._base.log import log
 from foresolve.learning.study.budget import Plan
 from foresolve.learning.study.folder import Store
-from foresolve.learning.study.methods import Context, Method, Network, Settings
+from foresolve.learning.study.methods import Context, Method, Settings
 from foresolve.learning.study.trial import Trial, run_trial
 
 
@@ -45,7 +45,7 @@ class Rounds:
     Parameters
     ----------
     context: what trials work with; its epochs and trees are those of the plan.
-    methods: in the order of a round; a network comes before what starts from it.
+    methods: in the order of a round.
     budget: seconds, after which only whole rounds count; `None` for all rounds.
     spent: seconds that were gone before.
     told: called with a `StudyProgress`.
@@ -102,8 +102,6 @@ class Rounds:
             if trial is None:
                 trial, model = self._trial(method, choices[number], number)
                 self._keep(method, trial, model)
-            elif _goes_on(method) and not trial.failure:
-                self.context.starts[number] = self.store.model(trial)
             self.done_work += self.work[method.name]
         self._drop_superseded()
 
@@ -122,22 +120,21 @@ class Rounds:
         return run_trial(method, settings, number, replace(self.context, told=told))
 
     def _keep(self, method: Method, trial: Trial, model: nn.Module | None) -> None:
-        """The best model of a method is kept, and every two-stage network, from which others start."""
+        """The best model of a method is kept."""
         before = best_trial(self.store.trials.values(), method.name)
         better = before is None or trial.rank < before.rank
-        self.store.add(trial, model, better or _goes_on(method))
+        self.store.add(trial, model, better)
         outcome = f"failed: {trial.failure}" if trial.failure else f"regret {trial.regret:.6g}"
         log.info("%s, settings %d: %s; %.2f s", trial.method, trial.number + 1, outcome, trial.seconds)
 
     def _drop_superseded(self) -> None:
         """Models that are not needed any more, now that the round is whole; an earlier session may have left some."""
         for method in self.methods:
-            if not _goes_on(method):
-                own = [trial for trial in self.store.trials.values() if trial.method == method.name]
-                best = best_trial(own, method.name)
-                for trial in own:
-                    if trial is not best:
-                        self.store.drop(trial)
+            own = [trial for trial in self.store.trials.values() if trial.method == method.name]
+            best = best_trial(own, method.name)
+            for trial in own:
+                if trial is not best:
+                    self.store.drop(trial)
 
     def _tell(self, label: str, share: float, method: Method) -> None:
         total = sum(len(choices) * self.work[name] for name, choices in self.settings.items())
@@ -155,11 +152,6 @@ class Rounds:
         if self.store.folder is None:
             return text + "Nothing is kept without a folder: `study(..., folder=...)`"
         return text + f"They are kept in {self.store.folder}; the same call with `resume=True` continues from there"
-
-
-def _goes_on(method: Method) -> bool:
-    """Whether others begin with what it has learned."""
-    return isinstance(method, Network) and method.role == "reference"
 
 
 def best_trial(trials: Any, method: str) -> Trial | None:

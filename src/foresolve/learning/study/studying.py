@@ -21,16 +21,16 @@ from foresolve.learning.evaluation import evaluate
 from foresolve.learning.identity import settings_of
 from foresolve.learning.study.budget import LEAST_EPOCHS, TREES, plan_for
 from foresolve.learning.study.catalog import focused, two_stage
-from foresolve.learning.study.contrast import Contrast, contrast
+from foresolve.learning.study.cautions import cautions
+from foresolve.learning.study.contrast import contrast
 from foresolve.learning.study.dates import study_block
-from foresolve.learning.study.facts import FAR, Facts
+from foresolve.learning.study.facts import Facts
 from foresolve.learning.study.folder import Store
-from foresolve.learning.study.inference import mean_difference
 from foresolve.learning.study.methods import Context, Method, quiet
 from foresolve.learning.study.parts import Parts
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.running import Rounds, StudyProgress, best_trial
-from foresolve.learning.study.verdict import LEAST_UNITS, judge
+from foresolve.learning.study.verdict import judge
 from foresolve.losses.base import Loss
 from foresolve.models.heads import Head
 
@@ -67,9 +67,10 @@ def study(
     Parameters
     ----------
     data: with true parameters, of a problem whose feasible set they do not move.
-    methods: decision-focused ones: names of losses ("spo+", "decision", "fenchel_young", ...) or losses, which start
-        from the two-stage network of the same settings; "boosted spo+" and the like for boosted trees. By default
-        "spo+", "decision" and "boosted spo+" for linear problems, "decision" and "boosted decision" for others.
+    methods: decision-focused ones: names of losses ("spo+", "decision", "fenchel_young", ...) or losses, which start,
+        as the two-stage network does, from one that has learned to predict; "boosted spo+" and the like for boosted
+        trees. By default "spo+", "decision" and "boosted spo+" for linear problems, "decision" and "boosted decision"
+        for others.
     references: of "mean", "last value" (dated rows), "ridge", "log ridge" (positive parameters), "forest", "boosted
         trees" and "network"; by default all that suit the data.
     split: shares or counts of training, validation and test data, in the order of time where rows are dated, at random
@@ -79,7 +80,8 @@ def study(
     budget: seconds for everything, or `None`. Short trainings are timed first; epochs (and trees), then trials are
         reduced for all methods alike until the rest fits, and `study.plan` says so. Given the plan, results depend on
         `seed` alone.
-    epochs: of a network; forests and boosted trees have 100 trees, or fewer where the budget reduces epochs.
+    epochs: of a network, until it predicts, and as many again with its own loss; forests have 100 trees, boosted trees
+        twice as many, or fewer where the budget reduces epochs.
     hidden: the hidden layers of networks; by default none and one of 64 are tried.
     head: the range of their predictions; by default what the training parameters have in common.
     units: of the objective, for sentences: "minutes".
@@ -212,7 +214,7 @@ def _answered(
                           dtype=question.parts.test.theta.dtype)  # fmt: skip
     verdict = judge(comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense, hurried=hurried)
     assert store.plan is not None
-    warnings = (*store.plan.notes, *_cautions(comparison, question, reports))
+    warnings = (*store.plan.notes, *cautions(comparison, verdict, question.parts, question.facts, reports))
     chosen = verdict.method if verdict.answer == "pays" else reference
     seconds = max(time.perf_counter() - began, sum(trial.seconds for trial in store.trials.values()))
     return Study(
@@ -224,45 +226,6 @@ def _answered(
 def _hurried(epochs: int, asked: int) -> str:
     """How few epochs there were, where they were cut below what a method needs to show what it can do."""
     return "" if epochs >= min(asked, LEAST_EPOCHS) else f"{epochs} of {asked} epochs"
-
-
-def _cautions(comparison: Contrast, question: _Question, reports: Any) -> list[str]:
-    """Warnings for the reader of the verdict."""
-    cautions, reference = [], comparison.reference
-    if reference == "mean":
-        cautions.append("no two-stage model validated better than the mean: features may say little")
-        reader = question.parts.train.reader
-        if reader is not None and reader.variable and not {*reader.variable} & {*reader.encoding.titles}:
-            columns = ", ".join(f"`{column}`" for column in reader.variable)
-            cautions.append(
-                f"unlike the mean, models do not see which variable a row is about: give {columns} an encoding, "
-                'such as "category", in `encode`'
-            )
-    elif "mean" in reports:
-        differences = reports[reference].instances["regret"] - reports["mean"].instances["regret"]
-        evidence = mean_difference(differences, reports[reference].instances.get("weight"), reports[reference].block,
-                                   confidence=comparison.confidence, seed=question.seed)  # fmt: skip
-        if evidence.interval[1] >= 0:
-            cautions.append(f"the best two-stage model ({reference}) is not shown to be better than the mean")
-    if reference == "last value":
-        cautions.append("the last value is the best two-stage model: add earlier truths as features, `data.lagged(1)`")
-    if comparison.units < LEAST_UNITS:
-        what = comparison.blocks or f"{comparison.units} test instances"
-        remedy = f"at least {LEAST_UNITS} are needed; use more data, or a larger test share"
-        cautions.append(f"{what} {'is' if comparison.units == 1 else 'are'} too few for any claim: {remedy}")
-    if question.facts.far:
-        cautions.append(
-            f"parameters are more than {FAR:,.0f} times as large as their deviations, which networks, in single "
-            "precision, hardly see: subtract what is common to all"
-        )
-    if question.parts.repeated:
-        count = f"{question.parts.repeated} of {comparison.instances} test instances"
-        cautions.append(f"{count} have the features and parameters of other instances that models were trained on")
-    if question.parts.left_out:
-        cautions.append(f"{question.parts.left_out} instances whose truth was filled in are not scored")
-    if question.parts.incomplete:
-        cautions.append(f"{question.parts.incomplete} instances are in no part: entries of theirs are missing")
-    return cautions
 
 
 @contextmanager

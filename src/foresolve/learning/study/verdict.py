@@ -79,7 +79,7 @@ def judge(
     """
     reference, enough = comparison[comparison.reference], comparison.units >= LEAST_UNITS
     rows = sorted(comparison.focused, key=lambda row: validated[row.name])
-    alpha, least = 1 - comparison.confidence, worthwhile * reference.regret
+    alpha, least = 1 - comparison.confidence, worthwhile * max(0.0, reference.regret)
     paying = [row for row in rows if enough and row.improvement > 0 and row.holm is not None and row.holm < alpha]
     row = (paying or rows)[0]
     left = [r for r in rows if r.improvement_interval is None or r.improvement_interval[1] > least]
@@ -115,7 +115,7 @@ class _Words:
         better, worse, more = ("saves", "costs", " more") if self.sense == "min" else ("gains", "loses", "")
         pair, improvement = self.row.improvement_interval, self.row.improvement
         if improvement == 0 and pair == (0.0, 0.0):
-            return f"{self.row.name} makes the same decisions as {self.reference.name}"
+            return f"{self.row.name} decides exactly as well as {self.reference.name}"
         sign = 1 if improvement >= 0 else -1
         verb = f"{better} {self.amount(improvement)}" if sign > 0 else f"{worse} {self.amount(-improvement)}{more}"
         interval = ""
@@ -125,13 +125,17 @@ class _Words:
         return f"{self.row.name} {verb}{interval} an instance against {self.reference.name}"
 
     def pays(self) -> str:
-        share = self.row.improvement / self.reference.regret
-        return f"Training on decisions pays: {self.change}, {share:.0%} of its regret."
+        text = f"Training on decisions pays: {self.change}"
+        if self.row.improvement > self.reference.regret:  # better than the decisions of a heuristic under the truth
+            return text + "."
+        return f"{text}, {self.row.improvement / self.reference.regret:.0%} of its regret."
 
     def does_not_pay(self, worthwhile: float, least: float) -> str:
-        if self.reference.regret <= 0:
+        if self.reference.regret == 0:
             return f"Training on decisions does not pay: {self.reference.name} makes the best decisions already."
         which = f" by any of {self.methods} methods" if self.methods > 1 else ""
+        if self.reference.regret < 0:  # against the decisions of a heuristic under the truth
+            return f"Training on decisions does not pay: {self.change}; an improvement{which} is ruled out."
         return (
             f"Training on decisions does not pay: {self.change}; an improvement{which} of more than {worthwhile:.0%} "
             f"of its regret ({self.amount(least)}) is ruled out."
@@ -144,7 +148,7 @@ class _Words:
         return f"; an improvement{limit} by {row.name} is not ruled out"
 
     def too_little(self, comparison: Contrast, least: float, left: list[ContrastRow]) -> str:
-        counted = comparison.blocks or f"{comparison.units} test instances"
+        counted = comparison.counted
         text = f"Too little data to say whether training on decisions pays: on {counted}, {self.change}"
         if left and self.row not in left:
             text += self._hope(left[0])
