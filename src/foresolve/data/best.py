@@ -16,6 +16,7 @@ from foresolve._base.container import checksum, version
 from foresolve._base.progress import Progress
 from foresolve.errors import ForesolveError, ForesolveWarning, SolverError, StoppedError
 from foresolve.problems.base import Problem
+from foresolve.problems.feasibility import feasibility_tolerance
 
 # Chunks grow from the first to the second size (in numbers) while they take less than the time: progress is seen, and
 # memory stays bounded. Multiples of 8, within which HiGHS goes from basis to basis: so the cuts change no decision.
@@ -142,7 +143,7 @@ def _verified(decisions: Tensor, values: Tensor, path: Path, problem: Problem, t
         raise ForesolveError(f"{path} is damaged: it holds numbers that are not finite")
     decisions, values = decisions.to(theta), values.to(theta)
     with torch.no_grad():
-        feasible = problem.at(theta.double()).check(decisions, _tolerance(decisions)).feasible
+        feasible = problem.at(theta.double()).check(decisions, feasibility_tolerance(decisions)).feasible
         stated = problem.objective(decisions, theta)
     if not bool(feasible.all()):
         where = checks.instance_names((~feasible.reshape(count)).nonzero().flatten().tolist(), (count,))
@@ -150,12 +151,6 @@ def _verified(decisions: Tensor, values: Tensor, path: Path, problem: Problem, t
     if not bool(torch.isclose(stated, values, rtol=LOOSE, atol=LOOSE).all()):
         raise ForesolveError(f"{path} is damaged: its decisions are not worth what it says")
     return decisions, stated
-
-
-def _tolerance(decisions: Tensor) -> float:
-    """Rounding in the dtype of decisions breaks no row."""
-    largest = float(decisions.abs().max()) if decisions.numel() else 0.0
-    return max(1e-6, 4 * torch.finfo(decisions.dtype).eps * largest)
 
 
 def save_decisions(path: Path, key: str, decisions: Tensor, values: Tensor) -> None:

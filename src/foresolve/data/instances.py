@@ -20,6 +20,7 @@ from foresolve.data.frames.origin import Origin
 from foresolve.data.frames.reader import FrameReader
 from foresolve.data.inputs import as_table, by_name, check_some_weight, column_names, map_tables, table_for
 from foresolve.problems.base import Problem
+from foresolve.problems.feasibility import feasibility_tolerance
 
 
 class Instances(Dataset[Batch]):
@@ -131,10 +132,11 @@ class Instances(Dataset[Batch]):
     def _check_feasible(self) -> None:
         """Decisions on record must be feasible; fractional ones (means of several) where integrality is left aside."""
         assert self._decisions is not None
-        strict = self.problem.check(self._decisions)
+        tol = feasibility_tolerance(self._decisions)
+        strict = self.problem.check(self._decisions, tol)
         if strict:
             return
-        relaxed = self.problem.check(self._decisions, relaxed=True)
+        relaxed = self.problem.check(self._decisions, tol, relaxed=True)
         whole = (self._decisions == self._decisions.round()).all(-1).to(strict.feasible.device)
         if bool((~strict.feasible & whole).any()) or not relaxed:
             told = "\n".join(str(strict if relaxed else relaxed).splitlines()[:4])

@@ -21,7 +21,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveWarning, SolverError
 from foresolve.learning.agreement import Digest, Metric, agreement, as_metrics, measured
 from foresolve.learning.blocks import Blocks, as_block, labels_in_order
-from foresolve.learning.deployment.certificate import feasibility_tolerance, relaxes
+from foresolve.learning.deployment.certificate import relaxes
 from foresolve.learning.features import arranged, model_names
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
@@ -31,6 +31,7 @@ from foresolve.learning.subsets import as_dataset
 from foresolve.learning.weak_reference import mean_decision
 from foresolve.losses.base import Loss, Repair
 from foresolve.problems.base import Problem
+from foresolve.problems.feasibility import feasibility_tolerance
 
 Rule = Callable[[Tensor, Problem], Tensor]
 

@@ -47,6 +47,12 @@ class Feasibility:
         return "\n".join([head, *(f"  {violation}" for violation in self.violations)])
 
 
+def feasibility_tolerance(x: Tensor) -> float:
+    """For `check`: rounding in the dtype of decisions breaks no row."""
+    eps = torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
+    return max(1e-6, 4 * eps * float(x.abs().max() if x.numel() else 0.0))
+
+
 def inspect(
     excesses: dict[str, Tensor], tol: float, batch: torch.Size, name: Callable[[str, int], str], most: int = 20
 ) -> Feasibility:

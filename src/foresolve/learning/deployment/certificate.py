@@ -20,8 +20,6 @@ TOLERANCE = 1e-6
 ROUNDING = 1e-12
 # A stated number is the recomputed one up to this share of what it is summed from.
 AGREEMENT = 1e-9
-# Decisions may break rows and bounds by this, or by the rounding of their own dtype.
-FEASIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -107,12 +105,6 @@ class Verification:
 def counted(count: int) -> str:
     """How many decisions, in words."""
     return f"{count} decision{'' if count == 1 else 's'}"
-
-
-def feasibility_tolerance(x: Tensor) -> float:
-    """Rounding in the dtype of decisions breaks no row."""
-    eps = torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
-    return max(FEASIBLE, 4 * eps * float(x.abs().max() if x.numel() else 0.0))
 
 
 def relaxes(rule: object) -> bool:

@@ -20,11 +20,11 @@ from foresolve.learning.deployment.certificate import (
     agree,
     certify,
     counted,
-    feasibility_tolerance,
     objective_terms,
     recertify,
 )
 from foresolve.problems.base import Problem
+from foresolve.problems.feasibility import feasibility_tolerance
 from foresolve.problems.naming import LEAST, taken
 
 if TYPE_CHECKING:
