@@ -8,7 +8,7 @@ JOBS ?= 2
 DURATIONS ?= 25
 
 .PHONY: help demo test test-slow test-durations test-cuda test-lowest stress fuzz kill soak coverage check lint format types gallery
-.PHONY: docs links llms package tutorial-figures
+.PHONY: docs links llms package tutorials tutorial-figures
 .PHONY: bench-methods bench-linear bench-quadratic bench-submodular bench-learning bench-defaults bench-load bench-compare house clean
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "check         ruff, ruff format, pyright, tests"
 	@echo "docs          the site, in the folder site; links checked, warnings are errors"
 	@echo "links         do the links of README and docs lead somewhere?     llms   llms.txt, from the public names"
+	@echo "tutorials     the code of README and tutorials, as it is written; minutes"
 	@echo "tutorial-figures   the figures of the tutorials again, by running them; minutes"
 	@echo "package       wheel and sdist, each installed alone and tried"
 	@echo "bench-linear, bench-quadratic, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
@@ -87,9 +88,9 @@ coverage: $(STAMP)
 	$(BIN)/python -m coverage json --quiet -o coverage.json
 	$(BIN)/python tools/floor_coverage.py coverage.json
 
-# Ray is an extra of its own, and only this target needs it.
+# Ray is an extra of its own, and Lightning a tutorial's; only test-slow and tutorials need them.
 $(STAMP)-ray: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev,ray]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev,ray]" lightning
 	touch $(STAMP)-ray
 
 test-slow: $(STAMP)-ray
@@ -99,6 +100,10 @@ test-slow: $(STAMP)-ray
 $(STAMP)-docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev,docs]"
 	touch $(STAMP)-docs
+
+# The tutorials and the README as they are written, with what Ray and Lightning need; minutes.
+tutorials: $(STAMP)-ray
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/test_docs.py -m slow $(ARGS)
 
 docs: $(STAMP)-docs links
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)

@@ -1,7 +1,11 @@
-"""Every ```python block of the README and of docs/ runs, in order, one namespace a file; `python no-run` is skipped."""
+"""Every ```python block of the README and of docs/ runs, in order, one namespace a file; `python no-run` is skipped.
+
+Blocks that are marked `python needs PACKAGE` run where that package is, as a test of their own.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -28,6 +32,11 @@ def slow(page: Path) -> tuple[pytest.MarkDecorator, ...]:
     return (pytest.mark.slow,) if page.parent.name == "tutorials" else ()
 
 
+def needed(page: Path) -> list[str]:
+    """The packages that blocks of the page are marked to need."""
+    return sorted(set(re.findall(r"^```python needs (\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)))
+
+
 @pytest.fixture(params=PAGES, ids=lambda page: page.name)
 def page(request: pytest.FixtureRequest) -> Path:
     return request.param
@@ -49,13 +58,28 @@ def test_the_readme_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyP
     run(ROOT / "README.md", monkeypatch)
 
 
-def run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # those packages' own
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES if needed(page)])
+def test_the_code_that_needs_more_packages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = [package for package in needed(page) if importlib.util.find_spec(package) is None]
+    if lacking:
+        pytest.skip(f"not installed: {', '.join(lacking)}")
+    monkeypatch.chdir(tmp_path)
+    run(page, monkeypatch, needing=True)
+
+
+def run(page: Path, monkeypatch: pytest.MonkeyPatch, *, needing: bool = False) -> None:
     monkeypatch.setattr(registry, "DOMAINS", dict(registry.DOMAINS))  # what a page registers ends with it
     text = page.read_text(encoding="utf-8")
     namespace = {"__name__": "__main__"}
-    blocks = [match for match in BLOCK.finditer(text) if "no-run" not in match[1]]
-    assert len(blocks) == text.count("```python") - text.count("```python no-run")  # none escapes the pattern
+    blocks = list(BLOCK.finditer(text))
+    assert len(blocks) == text.count("```python")  # none escapes the pattern
     for match in blocks:
+        mark = match[1].strip()
+        assert mark == "" or mark == "no-run" or mark.startswith("needs "), mark
+        if mark == "no-run" or (mark and not needing):
+            continue
         line = text.count("\n", 0, match.start()) + 1
         code = "\n" * line + match[2]  # so that a traceback shows the line in the page
         exec(compile(code, str(page), "exec"), namespace)

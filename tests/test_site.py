@@ -264,12 +264,14 @@ def test_the_page_for_language_models_is_fresh() -> None:
 
 def test_a_notebook_from_a_page() -> None:
     page = "# Title\n\nText.\n\n```python\nx = 1\nprint(x)\n```\n\nMore\n\n## Two\n\n```python no-run\nlong()\n```\n"
+    page += "\n```python needs ray\nimport ray\n```\n"
     cells = json.loads(notebook(page))["cells"]
     assert [(cell["cell_type"], "".join(cell["source"])) for cell in cells] == [
         ("markdown", "# Title\n\nText."),
         ("code", "x = 1\nprint(x)"),
         ("markdown", "More"),
         ("markdown", "## Two\n\n```python no-run\nlong()\n```"),
+        ("code", "import ray"),
     ]
     assert len({cell["id"] for cell in cells}) == len(cells)
     assert notebook(page) == notebook(page)

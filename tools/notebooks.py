@@ -1,7 +1,8 @@
 """Notebooks from tutorials: `python tools/notebooks.py FOLDER` writes one for each page of docs/tutorials.
 
 Every `python` block becomes a cell of code, and all that lies between becomes text, a cell for each section. Blocks
-that are not to be run (`python no-run`) stay text. Links lead to the pages of the site.
+that need another package (`python needs ray`) are code too; those that are not to be run (`python no-run`) stay text.
+Links lead to the pages of the site.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ except ModuleNotFoundError:  # a script sees its own folder
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = ROOT / "docs" / "tutorials"
-BLOCK = re.compile(r"^```python *\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```python(?: needs \w+)? *\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+PLAIN = re.compile(r"^```python *\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)  # what needs no more packages
 SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 
 

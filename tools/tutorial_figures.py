@@ -16,9 +16,9 @@ from pathlib import Path
 import matplotlib
 
 try:
-    from tools.notebooks import BLOCK, TUTORIALS, tutorials
+    from tools.notebooks import PLAIN, TUTORIALS, tutorials
 except ModuleNotFoundError:  # a script sees its own folder
-    from notebooks import BLOCK, TUTORIALS, tutorials
+    from notebooks import PLAIN, TUTORIALS, tutorials
 
 DISPLAYED = re.compile(r"\]\(figures/([\w-]+\.png)\)")
 
@@ -43,7 +43,7 @@ def draw(page: Path, folder: Path) -> list[Path]:
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         namespace = {"__name__": "__main__"}
-        for code in BLOCK.findall(text):
+        for code in PLAIN.findall(text):
             exec(compile(code, str(page), "exec"), namespace)
         return [Path(shutil.copy(name, folder / name)) for name in displayed]
 

@@ -122,6 +122,18 @@ def test_decisions_that_are_not_feasible_are_named(problem, decision: list[float
     assert len(DecisionDataset(features, decisions=[good, decision], problem=problem, check=False)) == 2
 
 
+def test_decisions_in_single_precision_are_fine() -> None:
+    """Rounding of 1e-7 breaks a row of 600,000 by more than 1e-6."""
+    plan = LinearProgram(A_ub=[[1.0, 0.6, 0.7]], b_ub=[600000.7], bounds=(0, 4e5))
+    decisions = plan.solve(torch.rand(20, 3, generator=torch.Generator().manual_seed(0)))
+    assert decisions.dtype == torch.float32
+    assert not plan.check(decisions)
+    assert len(DecisionDataset(torch.zeros(20, 1), decisions=decisions, problem=plan)) == 20
+    decisions[3] *= 1.00001
+    with pytest.raises(InvalidInputError, match="instance 3: A_ub row 0 is broken"):
+        DecisionDataset(torch.zeros(20, 1), decisions=decisions, problem=plan)
+
+
 def test_means_of_decisions_are_fine() -> None:
     data = DecisionDataset(torch.zeros(1, 1), decisions=[[0.5, 0.5, 0.0]], problem=TopK(3, 1))
     assert data.decisions.tolist() == [[0.5, 0.5, 0.0]]

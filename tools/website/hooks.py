@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import posixpath
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
     place = page.file.src_uri
     if f"docs/{place}" in {tutorial.relative_to(ROOT).as_posix() for tutorial in tutorials()}:
         markdown += f"\n[This page as a notebook]({Path(place).stem}.ipynb)\n"
-    plain = markdown.replace("```python no-run\n", "```python\n")  # what our tests are told, Markdown need not know
+    plain = re.sub(r"^```python (no-run|needs \w+)$", "```python", markdown, flags=re.MULTILINE)  # marks for our tests
     return repository.relinked(place, plain)
 
 

@@ -7,7 +7,7 @@ WRITTEN_OUT = 1e15  # numbers from here on keep their power of ten
 
 
 def significant(value: float, digits: int = 4, *, sign: bool = False) -> str:
-    """A number in so many significant digits; a large one is written out, in groups of three digits.
+    """A number with `digits` significant digits; a large one is written out, in groups of three digits.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ MOST_TEXT = 2**32  # bytes of a text that is read whole
 MOST_TENSORS = 2**35
 MOST_TABLE = 2**40  # tables may be larger than memory: they are read in pieces
 MOST_EMPTY = 2**22  # of a side of a table without a byte: nothing but this limit tells that it is none
-LARGE, HOLLOW = 2**28, 64  # from so many bytes on, a share of 1 / HOLLOW must be on the disk (file systems compress)
-UNPACKED, GROWTH = 2**28, 100  # what compressed content may come to: so many bytes, and so many times its size
+LARGE, HOLLOW = 2**28, 64  # from `LARGE` bytes on, a share of 1 / HOLLOW must be on the disk (file systems compress)
+UNPACKED, GROWTH = 2**28, 100  # what compressed content may come to: in bytes, and as a multiple of its size
 _KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",

@@ -52,7 +52,7 @@ class LinearProgram(ImportedProgram):
         `(min, max)` pairs, `(n, 2)` and `scipy.optimize.Bounds` are read as in SciPy.
     integrality: 0 (continuous) or 1 (integer), a number or `(n,)`; it matters to `solve`, layers relax it.
     sense: with "min", `theta` are costs and the objective is `-theta'x`.
-    n: the number of variables, where nothing else tells it.
+    n: the number of variables, needed where nothing else determines it.
     names: of the variables.
     constraints: everything about the feasible set at once, instead of all of the above but `sense`: how problems whose
         rows have a structure are built.

@@ -77,7 +77,7 @@ def in_part(config: Config) -> bool:
     return share is not None and float(share[1]) < 100
 
 
-SECOND_SIGMOID = "The published cross-entropy has a second sigmoid, as far as the code tells; ours has none."
+SECOND_SIGMOID = "The published code seems to apply a second sigmoid in its cross-entropy; ours does not."
 REASONS: tuple[Reason, ...] = (
     # Protocol exact: what is done better on purpose.
     Reason(

@@ -161,7 +161,7 @@ class FrameReader:
         fill = config["fill"]
         width, variables = len(encoding.names), math.prod(len(axis) for axis in config["axes"])
         if fill is not None and len(fill) not in (width, width * variables):
-            raise ValueError(f"`fill` must have {width} numbers, or so many of each variable; it has {len(fill)}")
+            raise ValueError(f"`fill` must have {width} numbers, or {width} for each variable; it has {len(fill)}")
         return cls(
             key=tuple(map(str, config["key"])),
             encoding=encoding,

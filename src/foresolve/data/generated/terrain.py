@@ -41,7 +41,7 @@ def terrain_data(
     count: how many maps, of training and test together.
     height, width: in cells.
     pixels: of a cell's side.
-    noise: the half-width `w`, in [0, 1): what no picture tells.
+    noise: the half-width `w`, in [0, 1): what the pictures do not show.
     seed: of all randomness, a number or a generator on the CPU.
 
     Returns

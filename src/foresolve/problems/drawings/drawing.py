@@ -117,7 +117,8 @@ class Drawing(Naming):
             value = float(self.signed(self.objective(x.to(theta), theta)).reshape(()))
             words.append(f"{'costs' if self.sense == 'min' else 'worth'} {significant(round(value, 12), 5)}")
         problem = self if theta is None or self.fixed else self.at(theta)
-        if (theta is not None or self.fixed) and not bool(problem.check(x, relaxed=True).feasible.all()):
+        known = theta is not None or self.fixed
+        if known and not problem.check(x, relaxed=True):
             words.append("not feasible")
         return ", ".join(words)
 
