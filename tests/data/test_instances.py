@@ -127,7 +127,8 @@ def test_decisions_in_single_precision_are_fine() -> None:
     plan = LinearProgram(A_ub=[[1.0, 0.6, 0.7]], b_ub=[600000.7], bounds=(0, 4e5))
     decisions = plan.solve(torch.rand(20, 3, generator=torch.Generator().manual_seed(0)))
     assert decisions.dtype == torch.float32
-    assert not plan.check(decisions)
+    assert plan.check(decisions)
+    assert not plan.check(decisions.double())
     assert len(DecisionDataset(torch.zeros(20, 1), decisions=decisions, problem=plan)) == 20
     decisions[3] *= 1.00001
     with pytest.raises(InvalidInputError, match="instance 3: A_ub row 0 is broken"):
