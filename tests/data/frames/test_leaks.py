@@ -52,6 +52,43 @@ def test_under_another_name_it_is_told() -> None:
         )
 
 
+def test_a_hole_hides_nothing() -> None:
+    features, theta = wide()
+    both = features.merge(theta, on="day")
+    both.loc[3, "b"] = np.nan
+    with pytest.raises(InvalidInputError, match="without the parameters themselves; got 'b', the truth"):
+        DecisionDataset.from_frames(both.drop(columns=["a", "c"]), theta, PROBLEM, key="day", missing="mean")
+
+
+@pytest.mark.parametrize("digits", [15, 2])
+def test_other_units_hide_nothing(digits: int) -> None:
+    """Minutes where the truth has seconds, also as a table rounds them."""
+    features, theta = wide(40)
+    theta[NAMES] = 100 + 3600 * theta[NAMES]
+    minutes = (theta["c"] / 60).round(digits)
+    with pytest.warns(ForesolveWarning, match="the feature 'trip' is the parameter 'c', in other units, in every inst"):
+        DecisionDataset.from_frames(features.assign(trip=minutes), theta, PROBLEM, key="day")
+
+
+def test_peaks_that_are_rare_are_seen() -> None:
+    count = 3000
+    features, theta = wide(count)
+    theta["b"] = np.where(np.arange(count) % 1000 == 501, 7.0, 0.0)
+    with pytest.warns(ForesolveWarning, match="'storm' is the parameter 'b' in every instance"):
+        DecisionDataset.from_frames(features.assign(storm=theta["b"]), theta, PROBLEM, key="day")
+
+
+def test_what_agrees_by_chance_or_nearly_is_no_truth() -> None:
+    features, theta = wide(40)
+    rng = np.random.default_rng(1)
+    theta["a"] = np.repeat([0.0, 1.0], 20)
+    near = theta["b"] * (1 + 1e-2 * rng.standard_normal(40))
+    data = DecisionDataset.from_frames(
+        features.assign(weekend=1 - theta["a"], forecast=near), theta, PROBLEM, key="day"
+    )
+    assert data.feature_names == ("forecast", "rain", "weekend")
+
+
 def test_columns_of_the_same_name_and_other_numbers_are_features() -> None:
     """Forecasts, say, or the prices of the day before; and constants say nothing either way."""
     _, theta = wide()
