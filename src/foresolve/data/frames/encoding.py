@@ -80,7 +80,7 @@ class Column:
             else:
                 unknown[text] = unknown.get(text, 0) + 1
         if unknown:
-            told = ", ".join(f"{text!r} in {count} rows" for text, count in list(unknown.items())[:5])
+            told = ", ".join(f"{frames.listed([text])} in {count} rows" for text, count in list(unknown.items())[:5])
             known = frames.listed(self.categories)
             message = f"the column {self.title!r} has categories that training did not see: {told}. It saw {known}; "
             checks.warn(message + "they count as none of these", ForesolveWarning)
@@ -215,8 +215,8 @@ def _as_floats(name: str, series: Any) -> np.ndarray:
     wrong = (values.isna() & series.notna()).to_numpy()
     if not wrong.any():
         return _finite(name, series, values.to_numpy(dtype=np.float64, na_value=np.nan))
-    first = series.to_list()[int(wrong.argmax())]
-    raise checks.fail(name, f"numbers in the column {str(series.name)!r}", f"{first!r} {_where(series, wrong)}")
+    first = frames.listed([series.to_list()[int(wrong.argmax())]])
+    raise checks.fail(name, f"numbers in the column {str(series.name)!r}", f"{first} {_where(series, wrong)}")
 
 
 def _where(series: Any, wrong: np.ndarray) -> str:
