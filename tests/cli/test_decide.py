@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cli.calls import document, done, refused
+from cli.calls import document, done, invoke, refused
 from foresolve.learning import Policy
 
 
@@ -69,6 +69,21 @@ def test_files_that_cannot_be_decided(rows: str, told: str, run: Path, tmp_path:
     (tmp_path / "x.csv").write_text("before")
     assert told in refused(1, "decide", run, "--data", tmp_path / "data.csv", "--out", tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_text() == "before"
+
+
+def test_what_to_do_is_said_for_the_shell(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("date,weekday,rain,temperature\n2026-01-01,Mon,,3\n")
+    message = refused(1, "decide", run, "--data", tmp_path / "data.csv", "--out", tmp_path / "x.csv")
+    assert message.endswith("Fill them in, or train again with a rule for `missing` in [data]")
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("row", ["2026-01-01,{},1,3", "2026-01-01,Mon,{},3"])
+def test_only_the_beginning_of_a_long_entry_is_told(row: str, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(f"date,weekday,rain,temperature\n{row.format('much ' * 1000)}\n")
+    result = invoke("decide", run, "--data", tmp_path / "data.csv", "--out", tmp_path / "x.csv")
+    assert "'much much much" in result.stderr
+    assert len(result.stderr) < 500
 
 
 def test_a_method_that_was_not_kept(sample: Path, run: Path) -> None:

@@ -54,5 +54,6 @@ def test_instances_whose_truth_is_not_complete(sample: Path, run: Path, tmp_path
 def test_what_is_missing_is_named_by_its_option(sample: Path, run: Path) -> None:
     message = refused(1, "evaluate", run, "--data", sample / "later.csv")
     assert message.startswith("'--actuals' must be a frame with a column for each of the 24 parameters")
+    assert "variable=" not in message
     message = refused(1, "monitor", run, "--data", sample / "roads.csv", "--actuals", sample / "later_actuals.csv")
     assert message.startswith("'--data' must be a frame with the")

@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from cli.calls import document, done, refused
+from foresolve._base.container import ENTRIES
 from foresolve.cli import build
 from foresolve.projects import Project, Run
+from foresolve.projects.run import STUDY_RESULT
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +33,21 @@ def test_report(run: Path) -> None:
     (record,) = document("report", run)
     assert record["verdict"] == study["verdict"]
     assert [row["name"] for row in record["methods"]] == ["mean", "ridge", "spo+"]
+
+
+def test_reports_say_what_to_mind(sample: Path, tmp_path: Path) -> None:
+    """What a study had to cut, and methods that failed, stand beside the verdict wherever it is told."""
+    folder = tmp_path / "run"
+    shutil.copytree(sample / "run", folder)
+    study = json.loads((folder / "study.json").read_text())
+    study |= {"warnings": ["epochs reduced from 100 to 6"], "failures": {"forest": "no trees"}}
+    STUDY_RESULT.write(folder / "study.json", {key: value for key, value in study.items() if key not in ENTRIES})
+    notes = ["forest failed: no trees", "epochs reduced from 100 to 6"]
+    (record,) = document("report", folder)
+    assert record["cautions"] == notes
+    for words in ([], ["--markdown"]):
+        lines = done("report", folder, *words).stdout.splitlines()
+        assert [line for line in lines if line.startswith("- ")] == [f"- {note}" for note in notes]
 
 
 def test_tables_for_other_programs(run: Path) -> None:

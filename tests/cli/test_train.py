@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cli.calls import done, invoke, process, refused
-from foresolve.projects import Run
+from foresolve.projects import Project, Run
 from projects.runs import change, quick_project
 
 
@@ -86,6 +86,23 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     message = refused(2, "train", tmp_path, "--budget", "soon")
     assert message == "Invalid value for '--budget': 'soon' is no time such as \"10 min\" or 600"
     assert "is not there. `foresolve init` writes one" in invoke("train", tmp_path / "nowhere").stderr
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_stopped_before_the_first_trial(kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While data are read, or methods are timed: it says how to go on as well."""
+    folder = quick_project(tmp_path, "top-k")
+
+    def stopped(project: Project, run: Path, **_: object) -> None:
+        if kept:
+            (run / "training").mkdir(parents=True)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Project, "study", stopped)
+    message = refused(130, "train", folder, "--keep", "spo+", "--keep", "mean", "--budget", "2 min")
+    assert message.startswith("stopped")
+    assert f"foresolve train {folder} --out {folder / 'run'} --budget '2 min' --keep spo+ --keep mean" in message
+    assert message.endswith("--resume") == kept
 
 
 def _begun(folder: Path, command: object) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -67,6 +69,20 @@ def test_errors_of_the_library_have_the_line_of_their_key(tmp_path: Path) -> Non
     line = next(n for n, text in enumerate(lines, 1) if text.startswith("parameters ="))
     with pytest.raises(SettingsError, match=f"foresolve.toml, line {line}: `parameters` must be a frame with a column"):
         Project.load(folder).data()
+
+
+def test_errors_of_the_library_say_what_to_write_into_the_file(tmp_path: Path) -> None:
+    """A feature that is the truth: `encode` is a table here, and no argument."""
+    folder = quick_project(tmp_path)
+    pd.read_csv(folder / "times.csv").to_csv(folder / "features.csv", index=False)
+    with pytest.raises(SettingsError, match=r"Leave it out, `'R001' = \"ignore\"` in \[data.encode\]") as told:
+        Project.load(folder).data()
+    line = re.search(r"`('R001' = \"ignore\")`", str(told.value))
+    assert line is not None
+    assert tomllib.loads(line[1]) == {"R001": "ignore"}
+    change(folder, {"source": '"J0"'})
+    with pytest.raises(SettingsError, match="`source` must be one of the 9 nodes of `file`; got 'J0'"):
+        Project.load(folder).problem()
 
 
 def test_a_method_that_there_is_not_has_a_line_too(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from foresolve._base import checks
+from foresolve._base.container import shown
 from foresolve._base.extras import need
 from foresolve._base.lookalikes import HOW, first_alike, spelled_out
 from foresolve._base.table_files import read_table
@@ -145,7 +146,11 @@ def check_looks(name: str, names: Iterable[Any]) -> None:
 
 
 def listed(titles: Any, most: int = 8) -> str:
-    """The first few names, for a message."""
+    """The first few names, for a message; the beginning of a long one: an entry may be a text of pages.
+
+    >>> listed(["a", "b" * 1000, "c"], 2)
+    "'a', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb... and 1 more"
+    """
     titles = list(titles)
     rest = f" and {len(titles) - most} more" if len(titles) > most else ""
-    return ", ".join(repr(str(title)) for title in titles[:most]) + rest
+    return ", ".join(shown(str(title)) for title in titles[:most]) + rest

@@ -61,8 +61,16 @@ def usage(error: InvalidInputError, **options: str) -> Exception:
 
 
 def about_files(error: InvalidInputError) -> InvalidInputError:
-    """An error about what a file holds, with the options that named the files."""
-    message = str(error).replace('`missing="drop"`', "--missing drop")
+    """An error about what a file holds, with the options that named the files; what to do without any Python."""
+    from foresolve.data.frames.missing import RULES
+
+    message = str(error)
+    for python, shell in (
+        ('`missing="drop"`', "--missing drop"),
+        (RULES, "Fill them in, or train again with a rule for `missing` in [data]"),
+        ("; a long table needs `variable=` and `value=`", ""),
+    ):
+        message = message.replace(python, shell)
     return InvalidInputError(_reworded(message, {"features": "'--data'", "actuals": "'--actuals'"}))
 
 

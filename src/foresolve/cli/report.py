@@ -27,7 +27,7 @@ def add_report(app: "Typer") -> None:
         ] = None,
     ) -> None:
         """Print results of runs: every method on test data, and the verdict last."""
-        from foresolve.projects.tables import records, records_table, study_table
+        from foresolve.projects.tables import cautions, records, records_table, study_table
 
         if as_json + as_csv + as_markdown > 1:
             raise typer.BadParameter("one of --json, --csv and --markdown at a time")
@@ -40,18 +40,20 @@ def add_report(app: "Typer") -> None:
             complain(f"the page is {run_page(kept[0]).save(html)}")
         if as_json:
             print_json([{"run": run.folder, "policy": run.method, "verdict": run.verdict(),
-                         "methods": records(run)} for run in kept])  # fmt: skip
+                         "cautions": cautions(run), "methods": records(run)} for run in kept])  # fmt: skip
             return
         if as_csv:
             print(records_table(kept).csv(), end="")
             return
         for run in kept:
-            sentence = run.verdict()["sentence"]
-            table = study_table(run)
+            sentence, table, notes = run.verdict()["sentence"], study_table(run), cautions(run)
             if as_markdown:
-                print(f"## {run.folder}\n\n{sentence}\n\n{table.title}\n\n{table.markdown()}\n")
+                noted = "".join(f"- {note}\n" for note in notes) + "\n" * bool(notes)
+                print(f"## {run.folder}\n\n{sentence}\n\n{table.title}\n\n{table.markdown()}\n\n{noted}", end="")
             else:
                 print_table(table, bold=run.method)
+                for note in notes:
+                    print_text(f"- {note}")
                 print_text(f"{sentence} The policy is that of {run.method}.")
 
 

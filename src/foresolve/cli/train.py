@@ -3,7 +3,7 @@
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,7 +48,6 @@ def add_train(app: "Typer") -> None:
 
         Test data is used once. Finished trials are kept: --resume continues after an interruption.
         """
-        from foresolve.learning.study.running import StudyInterrupted
         from foresolve.projects.project import Project
 
         try:
@@ -61,15 +60,24 @@ def add_train(app: "Typer") -> None:
         try:
             with _telling() as told:
                 run = project.study(folder, resume=resume, budget=limit, keep=keep or (), progress=told)
-        except StudyInterrupted:
-            again = f"foresolve train {quoted(settings)} --out {quoted(folder)} --resume"
-            complain(f"stopped. Finished trials are kept in {folder}; continue with: {again}")
+        except KeyboardInterrupt:  # also before the first trial, when data are read and methods are timed
+            again = _again(settings, folder, budget, keep or ())
+            if folder.exists() and any(folder.iterdir()):
+                complain(f"stopped. Finished trials are kept in {folder}; continue with: {again} --resume")
+            else:
+                complain(f"stopped before anything was trained; begin again with: {again}")
             raise typer.Exit(STOPPED) from None
         except InvalidInputError as error:
             raise usage(error, folder="'--out'", keep="'--keep'", resume="--resume") from error
         from foresolve.report.pages.studies import run_page
 
         _show(run, as_json, run_page(run).save(run.folder / REPORT))
+
+
+def _again(settings: Path, folder: Path, budget: str | None, keep: Iterable[str]) -> str:
+    """The command as it was given."""
+    options = [("--out", folder), *([("--budget", budget)] if budget else ()), *(("--keep", name) for name in keep)]
+    return " ".join(["foresolve train", quoted(settings), *(f"{name} {quoted(value)}" for name, value in options)])
 
 
 def _is_number(text: str) -> bool:
@@ -105,13 +113,12 @@ def _show(run: "Run", as_json: bool, page: Path) -> None:
     if as_json:
         print_json({"run": run.folder, "report": page, "policy": run.method, "note": run.note, **study})
         return
-    from foresolve.projects.tables import study_table
+    from foresolve.projects.tables import cautions, study_table
 
     out = console()
     print_table(study_table(run), bold=run.method)
-    for note in (*[f"{name} failed: {why}" for name, why in study["failures"].items()], *study["warnings"], run.note):
-        if note:
-            print_text(f"- {note}")
+    for note in cautions(run):
+        print_text(f"- {note}")
     print_text(study["verdict"]["sentence"], "bold")
     out.print(f"The policy is that of {run.method}. It is kept in {run.folder}", markup=False)
     out.print(f"Report: {page}", markup=False)

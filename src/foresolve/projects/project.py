@@ -24,6 +24,13 @@ from foresolve.projects.settings import Settings, SettingsError
 
 # What an argument of the library is called in the file.
 _KEYS = {"path": "file", "theta": "parameters", "methods": "decision", "loss": "decision"}
+# What an error says in Python, and how the file says it.
+_WORDS = (
+    (r"`encode=\{(.+?): (\"\w+\")\}`", r"`\1 = \2` in [data.encode]"),
+    ("`variable=` and `value=`", "`variable` and `value`"),
+    ("nodes of `graph`", "nodes of `file`"),
+    ("a Loss or one of", "one of"),
+)
 
 
 class Project:
@@ -131,8 +138,10 @@ class Project:
             name = re.match(r"`(\w+)` ", str(error))
             if name is None:
                 raise
-            key = _KEYS.get(name[1], name[1])
+            key, message = _KEYS.get(name[1], name[1]), str(error)[name.end() :]
+            for python, toml in _WORDS:
+                message = re.sub(python, toml, message)
             for section in sections:
                 if key in settings_of(section, self.settings.problem):
-                    raise self.settings.error(f"`{key}` {str(error)[name.end() :]}", section, key) from error
+                    raise self.settings.error(f"`{key}` {message}", section, key) from error
             raise

@@ -30,6 +30,14 @@ def study_table(run: Run) -> Table:
         return Table(headers, rows, title)
 
 
+def cautions(run: Run) -> list[str]:
+    """What to mind when reading the table of a run: methods that failed, what was cut, remarks on its policy."""
+    study = run.study()
+    with reading.understood(run.folder / "study.json"):
+        failed = [f"{name} failed: {why}" for name, why in study.get("failures", {}).items()]
+        return [note for note in (*failed, *study.get("warnings", ()), run.note) if note]
+
+
 def _cells(row: dict[str, Any], reference: str, chosen: str) -> tuple[Cell | str, ...]:
     interval = row["interval"]
     ends = "" if interval is None else " to ".join("..." if end is None else signed(end) for end in interval)

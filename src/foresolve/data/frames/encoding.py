@@ -87,7 +87,8 @@ class Column:
             else:
                 unknown[text] = unknown.get(text, 0) + 1
         if unknown:
-            told = ", ".join(f"{text!r} in {count} rows" for text, count in list(unknown.items())[:5])
+            told = ", ".join(f"{frames.listed([text])} in {count} rows" for text, count in list(unknown.items())[:5])
+            told += f" and {len(unknown) - 5} more" * (len(unknown) > 5)
             known = frames.listed(self.categories)
             message = f"the column {self.title!r} has categories that training did not see: {told}. It saw {known}; "
             checks.warn(message + "they count as none of these", ForesolveWarning)

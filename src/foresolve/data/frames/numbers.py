@@ -8,7 +8,7 @@ import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.extras import need
-from foresolve._base.frames import plain
+from foresolve._base.frames import listed, plain
 
 
 def as_numbers(name: str, series: Any) -> np.ndarray:
@@ -16,7 +16,7 @@ def as_numbers(name: str, series: Any) -> np.ndarray:
     numbers = _as_floats(name, plain(series))
     endless = np.isinf(numbers)
     if endless.any():
-        got = f"{numbers[endless][0]} {_where(series, endless)}"
+        got = f"{numbers[endless][0]:g} {_where(series, endless)}"
         raise checks.fail(name, f"finite numbers in the column {str(series.name)!r}", got)
     return numbers
 
@@ -36,8 +36,8 @@ def _as_floats(name: str, series: Any) -> np.ndarray:
         values = pandas.to_numeric(series, errors="coerce")
     wrong = (values.isna() & series.notna()).to_numpy()
     if wrong.any():
-        first = series.to_list()[int(wrong.argmax())]
-        raise checks.fail(name, expected, f"{first!r} {_where(series, wrong)}")
+        first = listed([series.to_list()[int(wrong.argmax())]])
+        raise checks.fail(name, expected, f"{first} {_where(series, wrong)}")
     return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
