@@ -142,6 +142,7 @@ def test_bits_leave_out_the_clock_and_nothing_else(tmp_path: Path) -> None:
         order = lines if seconds < 2 else lines[::-1]
         files.write_text(folder / "b.jsonl", "\n".join(order))
         files.write_text(folder / "c.csv", f"method,seconds,value\na,{seconds},{value}\n")
+        files.write_text(folder / "figures" / "cost.svg", f"{value} in {seconds} s")
         files.write_bytes(
             folder / "d.safetensors", files.tensor_bytes({"w": torch.tensor(value)}, {"seconds": seconds})
         )

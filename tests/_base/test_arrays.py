@@ -70,3 +70,19 @@ def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 and nothing")
     with pytest.raises(ForesolveError, match=r"a\.npz is damaged or no archive of arrays: File is not a zip file"):
         read_arrays(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_python_unpacks_without_a_limit_is_refused(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w", method) as target:
+        target.writestr("a.npy", array(np.zeros(10)))
+    with pytest.raises(ForesolveError, match=r"a\.npz is damaged .*: it is compressed by another method"):
+        read_arrays(path)
+
+
+def test_what_numpy_says_is_one_line(tmp_path: Path) -> None:
+    header = b"{'descr': '<f8'}".ljust(20_000)
+    path = archive(tmp_path / "a.npz", {"a.npy": b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header})
+    with pytest.raises(ForesolveError, match=r"^\S+a\.npz is damaged or no archive of arrays: Header info[^\n]+$"):
+        read_arrays(path)

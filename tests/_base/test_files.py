@@ -143,6 +143,8 @@ def test_damaged_documents_are_named(tmp_path: Path) -> None:
         files.field({"a": 0.5}, "a", (int, str), path)
     with pytest.raises(ForesolveError, match="names a tensor 'b' that is not there"):
         files.unpack({"__tensor__": "b"}, {}, path)
+    with pytest.raises(ForesolveError, match="names a tensor 'b' that is not there, or twice"):
+        files.unpack([{"__tensor__": "b"}] * 2, {"b": torch.ones(1)}, path)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to a device", "folder"])

@@ -47,3 +47,13 @@ def test_rows_that_are_too_long_are_told_as_ever(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n007,2,3\n4,5,6\n")
     with pytest.raises(Exception, match="longer than its first line"):
         read_table(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("entries", [1, 5, 2**20])
+def test_however_many_columns_are_looked_at_together(
+    entries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.csv").write_text("a,b,c,d,e\n1,01,,07:30,\n2,x,,3,04\n,3,,4,5\n6,7,08,,9\n")
+    monkeypatch.setattr(leading_zeros, "ENTRIES", entries)
+    monkeypatch.setattr(leading_zeros, "ROWS", 3)
+    assert padded_columns(tmp_path / "a.csv", {}) == ["c", "e"]

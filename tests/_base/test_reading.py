@@ -94,6 +94,10 @@ def test_wrong_entries_are_damage_of_the_file(tmp_path: Path) -> None:
     assert told(RuntimeError("a\n  b")) == f"{path} is damaged: RuntimeError: a b"
     assert told(ForesolveError("a")) == f"{path}: a"
     assert told(ForesolveError(f"{path} a")) == f"{path} a"
+    long = told(ForesolveError("a" * 10**6 + "z"))
+    assert len(long) < 3_000
+    assert long.startswith(f"{path}: aaa")
+    assert long.endswith("az")
     assert "more memory" in told(MemoryError())
     assert "nested" in told(RecursionError())
     with pytest.raises(MissingExtraError, match=r"^x$"), reading.understood(path):

@@ -173,3 +173,28 @@ def test_archives_with_a_column_twice(tmp_path: Path) -> None:
         np.savez(tmp_path / "table.npz", x=table, **others)
         with pytest.raises(ForesolveError, match="has two columns 'p'"):
             read_table(tmp_path / "table.npz")
+
+
+def test_columns_are_counted_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_files, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(table_files, "MOST_HEADER", 60)
+    for name, text in (("quotes in names", 'x",,,,"y\n1\n'), ("names of lines", '"a\nb",,,,\n1\n')):
+        with pytest.raises(ForesolveError, match=r"has 5 columns; tables of at most 3 are read"):
+            read_table(write(tmp_path, text, f"{name}.csv"))
+    for text in ("a" * 60 + ",b\n1,2\n", '"' + "a\n" * 40):
+        with pytest.raises(ForesolveError, match=r"begins with more than 60 bytes of names of columns"):
+            read_table(write(tmp_path, text))
+    assert read_table(write(tmp_path, '"a\n1",b\r1,2\r')).to_dict("list") == {"a\n1": [1], "b": [2]}
+
+
+def test_columns_named_twice_in_other_kinds(tmp_path: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    parquet.write_table(table, tmp_path / "t.parquet")
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    for name in ("t.parquet", "t.arrow"):
+        with pytest.raises(ForesolveError, match=rf"{name} has two columns 'a'"):
+            read_table(tmp_path / name)
+    with pytest.raises(ForesolveError, match="has two columns 'a'"):
+        list(table_chunks(tmp_path / "t.parquet"))

@@ -17,7 +17,8 @@ Bits = dict[str, str]
 # Keys of JSON documents that say when something was done, how long it took, or in how many sessions.
 # And checksums of all of these together.
 OF_THE_CLOCK = {"seconds", "solver_seconds", "finished", "date", "environment", "sha256"}
-SKIPPED = {"sessions.json", "report.html"}  # a session for each process; a page that shows them
+# A session for each process; a page that shows them; figures of seconds.
+SKIPPED = {"sessions.json", "report.html", "cost.png", "cost.svg"}
 LOGS = re.compile(r"\.log$")
 
 

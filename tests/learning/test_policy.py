@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import pickle
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,6 +183,22 @@ def test_baselines_come_back(make: Callable[[], Baseline], tmp_path: Path) -> No
     again = Policy.load(tmp_path)
     assert torch.equal(again(data.features).x, policy(data.features).x)
     assert torch.equal(again.model(data.features), policy.model(data.features))
+
+
+def test_archives_of_skops_that_python_unpacks_without_a_limit(tmp_path: Path) -> None:
+    pytest.importorskip("skops")
+    linear, data = pytest.importorskip("sklearn.linear_model"), top_k_data()
+    Policy(ScikitLearn(linear.Ridge()).fit(data), data.problem).save(tmp_path)
+    content = io.BytesIO()
+    with (
+        zipfile.ZipFile(next(tmp_path.glob("*.skops"))) as source,
+        zipfile.ZipFile(content, "w", zipfile.ZIP_BZIP2) as target,
+    ):
+        for name in source.namelist():
+            target.writestr(name, source.read(name))
+    swap_file(tmp_path, "estimator", content.getvalue())
+    with pytest.raises(ForesolveError, match=r"skops is damaged: .* it is compressed by another method"):
+        Policy.load(tmp_path)
 
 
 def test_scikit_learn_through_skops_or_a_refusal(tmp_path: Path) -> None:
@@ -579,6 +597,16 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
     return change
 
 
+def nested(levels: int) -> dict[str, Any]:
+    """Corrections within each other, each of which copies what it wraps: a small file of many networks."""
+    inner: dict[str, Any] = {"class": "MLP", "config": MLP(3, 6).config()}
+    outer = inner
+    for _ in range(levels):
+        config = {"head": "free", "fitted": [], "forecaster": inner, "network": outer}
+        outer = {"class": "Correction", "config": config}
+    return outer | {"state": {}, "reference": True}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -621,7 +649,9 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
             put("problem", value={"class": "TopK", "n": 10**8, "k": 1, "names": None}),
             "from 0 to 4194304; got '100000000'",
         ),
-        (put("model", "config", "hidden", value=[1] * 100_000), "`hidden` has 100,000 layers"),
+        (put("model", "config", "hidden", value=[1] * 100_000), "`hidden` has 100,000 layers; at most 1,000 are read"),
+        (put("model", value=nested(10)), "wraps models too deeply"),
+        (put("model", value=nested(3)), "weights of another model"),
         (put("files", "weights", "bytes", value=3), "is damaged: it is not what"),
         (put("rule", value=None), "`rule` must be str"),
         (put("reader", value=3), "`reader` must be dict or NoneType"),

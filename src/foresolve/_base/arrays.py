@@ -27,11 +27,12 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
                 raise ForesolveError(f"{path} is too large: it says that it holds {what}, and {most:,} are read")
             if len({entry.filename for entry in entries}) < len(entries):
                 raise ForesolveError(f"{path} is damaged: it has an array twice")
+            reading.check_compression(entries)
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
     except ForesolveError:
         raise
     except Exception as error:  # whatever zipfile and NumPy stumble over: both parse what the file says
-        reason = str(error).partition(". ")[0] or type(error).__name__
+        reason = reading.one_line(error).partition(". ")[0] or type(error).__name__
         raise ForesolveError(f"{path} is damaged or no archive of arrays: {reason}") from error
 
 

@@ -129,27 +129,31 @@ def pack(value: Any, tensors: dict[str, Tensor], name: str) -> Any:
 
 
 def unpack(value: Any, tensors: Mapping[str, Tensor], path: Path) -> Any:
-    """What `pack` was given."""
+    """What `pack` was given, which names each tensor once: more names of one would make more than the file holds."""
+    return _unpack(value, dict(tensors), path)
+
+
+def _unpack(value: Any, tensors: dict[str, Tensor], path: Path) -> Any:
     if isinstance(value, list):
-        return [unpack(item, tensors, path) for item in value]
+        return [_unpack(item, tensors, path) for item in value]
     if not isinstance(value, dict):
         return value
     mark = next(iter(value)) if len(value) == 1 else ""
     inner = value.get(mark)
     if mark == _TENSOR:
         if not isinstance(inner, str) or inner not in tensors:
-            raise ForesolveError(f"{path} is damaged: it names a tensor {inner!r} that is not there")
-        return tensors[inner]
+            raise ForesolveError(f"{path} is damaged: it names a tensor {inner!r:.80} that is not there, or twice")
+        return tensors.pop(inner)
     if mark in (_TUPLE, _PAIRS, _COUNTER):
         if not isinstance(inner, list) or (
             mark != _TUPLE and not all(isinstance(pair, list) and len(pair) == 2 for pair in inner)
         ):
             raise ForesolveError(f"{path} is damaged: {mark} must hold a list")
         if mark == _TUPLE:
-            return tuple(unpack(item, tensors, path) for item in inner)
+            return tuple(_unpack(item, tensors, path) for item in inner)
         try:
-            entries = {unpack(key, tensors, path): unpack(item, tensors, path) for key, item in inner}
+            entries = {_unpack(key, tensors, path): _unpack(item, tensors, path) for key, item in inner}
         except TypeError as error:
             raise ForesolveError(f"{path} is damaged: {error}") from error
         return Counter(entries) if mark == _COUNTER else entries
-    return {key: unpack(item, tensors, path) for key, item in value.items()}
+    return {key: _unpack(item, tensors, path) for key, item in value.items()}

@@ -13,6 +13,7 @@ import gzip
 import io
 import os
 import stat
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ MOST_TABLE = 2**40  # tables may be larger than memory: they are read in pieces
 MOST_EMPTY = 2**22  # of a side of a table without a byte: nothing but this limit tells that it is none
 LARGE, HOLLOW = 2**28, 64  # from `LARGE` bytes on, a share of 1 / HOLLOW must be on the disk (file systems compress)
 UNPACKED, GROWTH = 2**28, 100  # what compressed content may come to: in bytes, and as a multiple of its size
+LONGEST = 2_000  # characters of what an error repeats of a file
 _KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
@@ -134,6 +136,15 @@ class _Bounded(io.RawIOBase):
         return len(content)
 
 
+def check_compression(entries: Sequence[zipfile.ZipInfo]) -> None:
+    """A `BadZipFile` where entries of a zip archive are compressed other than NumPy and skops do it.
+
+    Python unpacks the other methods whole, whatever size the archive states: a few KB of bzip2 are many GB.
+    """
+    if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
+        raise zipfile.BadZipFile("it is compressed by another method than zip's own, deflate")
+
+
 def plausible(shape: Sequence[int], itemsize: int) -> bool:
     """Whether a table can have this shape: the size of its file limits it, unless it takes no bytes at all."""
     takes_none = itemsize == 0 or 0 in shape
@@ -149,7 +160,7 @@ def understood(path: Path) -> Iterator[None]:
         raise
     except ForesolveError as error:
         text = one_line(error)
-        named = str(path) in text or str(path.parent) in text
+        named = str(path) in str(error) or str(path.parent) in str(error)
         if named and text == str(error):
             raise
         raise ForesolveError(text if named else f"{path}: {text}") from error
@@ -167,8 +178,9 @@ def _reason(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """What an error says, however many lines it takes."""
-    return " ".join(str(error).split())
+    """What an error says, however many lines it takes; of one that repeats a file, the beginning and the end."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
 def _check(path: Path, status: os.stat_result, most: int) -> None:

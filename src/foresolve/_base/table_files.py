@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from foresolve.errors import ForesolveError
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 _QUOTED = re.compile(r'"[^"]*"')
-MOST_HEADER = 2**24  # bytes of a first line
+MOST_HEADER = 2**24  # bytes of the names of columns
 MOST_COLUMNS = 100_000  # pandas makes each of them for itself
 # What pandas takes for a missing entry, but for "None", which is a word among words: an event, a promotion.
 MISSING = (
@@ -95,15 +97,15 @@ def _reader(path: Path) -> Callable[[Path], Any]:
     raise checks.fail("path", expected, repr(path.name))
 
 
-def _check_different(path: Path, names: list[str]) -> None:
-    twice = next((name for name, count in Counter(names).items() if name and count > 1), None)
-    if twice is not None:
-        raise ForesolveError(f"{path} has two columns {twice!r}")
-
-
 def _check_columns(path: Path, count: int) -> None:
     if count > MOST_COLUMNS:
         raise ForesolveError(f"{path} has {count:,} columns; tables of at most {MOST_COLUMNS:,} are read")
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    twice = next((name for name, count in Counter(names).items() if name and count > 1), None)
+    if twice is not None:
+        raise ForesolveError(f"{path} has two columns {twice!r}")
 
 
 def _absent(path: Path) -> str:
@@ -119,27 +121,37 @@ def _absent(path: Path) -> str:
 
 def text_options(path: Path) -> dict[str, Any]:
     """How pandas reads a text file: its separator and the names of its columns, none of them twice."""
-    pandas = need("pandas", "reading tables", "learn")
     with reading.opened_table(path) as stream:
-        line = stream.readline(MOST_HEADER).decode("utf-8-sig")
+        line = next(_first_lines(stream, path), "")
     if not line.strip():
         raise ForesolveError(f"{path} is empty" if not line else f"{path} begins with an empty line, not with names")
     bare = _QUOTED.sub("", line)
     separator = SEPARATORS[suffix_of(path)] or max(",;\t", key=bare.count)  # the first of them where there is none
-    _check_columns(path, bare.count(separator) + 1)
-    options = {"sep": separator, "encoding": "utf-8-sig"}
     with reading.opened_table(path) as stream:
-        header = pandas.read_csv(stream, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
-    names = [str(name).strip() for name in header]
-    _check_different(path, names)
+        names = [name.strip() for name in next(csv.reader(_first_lines(stream, path), delimiter=separator))]
+    _check_columns(path, len(names))  # before pandas, which takes minutes for a million of them
+    _check_names(path, names)
     unnamed = [place for place, name in enumerate(names) if not name and place > 0]
     if unnamed:
         raise ForesolveError(f"{path} has a column without a name, number {unnamed[0] + 1}")
-    options |= {"header": 0, "names": names, "index_col": False, "keep_default_na": False, "na_values": list(MISSING)}
+    options = {
+        "sep": separator, "encoding": "utf-8-sig", "header": 0, "names": names, "index_col": False,
+        "keep_default_na": False, "na_values": list(MISSING),
+    }  # fmt: skip
     if separator == ";":  # where decimal commas may stand
         check_marks(path, options)
     padded = padded_columns(path, options)
     return {**options, "dtype": dict.fromkeys(padded, str)} if padded else options
+
+
+def _first_lines(stream: IO[bytes], path: Path) -> Iterator[str]:
+    """Those that the names of columns take: several, where a quoted name is of several."""
+    left = MOST_HEADER
+    while line := stream.readline(left + 1):
+        left -= len(line)
+        if left < 0:
+            raise ForesolveError(f"{path} begins with more than {MOST_HEADER:,} bytes of names of columns")
+        yield from io.StringIO(line.decode("utf-8-sig"), newline="")  # which ends lines at "\r" too
 
 
 def _read_text(path: Path) -> Any:
@@ -194,6 +206,7 @@ def _read_arrow(path: Path) -> Any:
             stream.seek(0)
             table = ipc.open_stream(stream).read_all()
     _check_columns(path, table.num_columns)
+    _check_names(path, table.column_names)
     return table.to_pandas()
 
 
@@ -205,6 +218,7 @@ def opened_parquet(path: Path) -> Iterator[Any]:
         size = os.fstat(stream.fileno()).st_size
         with library.ParquetFile(stream) as file:
             _check_columns(path, file.metadata.num_columns)
+            _check_names(path, file.schema_arrow.names)
             numbers = file.metadata.num_rows * max(1, file.metadata.num_columns)
             most = (reading.UNPACKED + 10 * reading.GROWTH * size) // 8
             if not 0 <= numbers <= most:
@@ -236,7 +250,7 @@ def _read_archive(path: Path) -> Any:
             raise ForesolveError(f"{path} holds {len(titles)} names for the {array.shape[1]} columns of {name!r}")
         columns |= {str(title): array[:, place] for place, title in enumerate(titles)}
         titled += map(str, titles)
-    _check_different(path, titled)
+    _check_names(path, titled)
     sizes = {len(column) for column in columns.values()}
     if len(sizes) != 1:
         raise ForesolveError(f"{path} must hold arrays of one length; their lengths are {sorted(sizes)}")

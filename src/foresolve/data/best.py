@@ -21,6 +21,7 @@ from foresolve.problems.base import Problem
 # memory stays bounded. Multiples of 8, within which HiGHS goes from basis to basis: so the cuts change no decision.
 FIRST_CHUNK, MOST_NUMBERS, CHUNK_SECONDS = 32, 2**22, 0.5
 KIND, OLD_KIND = "foresolve decisions 2", "foresolve decisions 1"  # the first had no checksum
+FLOATS = (np.float16, np.float32, np.float64)  # what is written; torch knows no other order of bytes
 LOOSE = 1e-2  # of values: they are of the precision of the data, bfloat16 perhaps
 
 
@@ -121,6 +122,8 @@ def load_decisions(path: Path, key: str, problem: Problem, theta: Tensor) -> tup
         missing = {"decisions", "values"} - set(stored)
         if missing:
             raise ForesolveError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}")
+        if any(stored[name].dtype not in FLOATS for name in ("decisions", "values")):
+            raise ForesolveError(f"{path} is damaged: decisions and values must be fractions")
         if kind == KIND and str(stored.get("sha256")) != _checksum(stored):
             raise ForesolveError(f"{path} is damaged: it is not what was written (its checksum differs)")
         decisions, values = (torch.from_numpy(stored[name]) for name in ("decisions", "values"))
@@ -138,7 +141,7 @@ def _verified(decisions: Tensor, values: Tensor, path: Path, problem: Problem, t
     if not sound or values.shape != (count,):
         shapes = f"{tuple(decisions.shape)} and {tuple(values.shape)}"
         raise ForesolveError(f"{path} is damaged: decisions and values are {shapes} for {count} instances")
-    if not all(table.is_floating_point() and bool(torch.isfinite(table).all()) for table in (decisions, values)):
+    if not all(bool(torch.isfinite(table).all()) for table in (decisions, values)):
         raise ForesolveError(f"{path} is damaged: it holds numbers that are not finite")
     decisions, values = decisions.to(theta), values.to(theta)
     with torch.no_grad():

@@ -84,11 +84,10 @@ def load_estimator(source: Path) -> Any:
 
 
 def _check_size(content: bytes, source: Path) -> None:
-    """Refuse an archive that says that it holds far more than it could."""
+    """Refuse an archive that says that it holds far more than it could, or could hold more than it says."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        total, most = (
-            sum(entry.file_size for entry in archive.infolist()),
-            reading.UNPACKED + reading.GROWTH * len(content),
-        )
+        entries = archive.infolist()
+    reading.check_compression(entries)
+    total, most = sum(entry.file_size for entry in entries), reading.UNPACKED + reading.GROWTH * len(content)
     if total > most:
         raise ForesolveError(f"{source} is too large: it says that it holds {total:,} bytes, and {most:,} are read")

@@ -24,7 +24,7 @@ from foresolve.models.similarity import CosinePairs
 from foresolve.models.standardized import Standardized
 from foresolve.problems.base import Problem
 
-MOST_LAYERS = 1_000  # that a file may ask for
+MOST_LAYERS = 1_000  # that a file may ask for, copies included
 
 REFERENCE: dict[str, type[Reference]] = {
     kind.__name__: kind
@@ -95,12 +95,23 @@ def build(
         raise ForesolveError(f"the settings of {name} do not make a model: {error}") from error
 
 
-def _check_layers(name: str, config: dict[str, Any]) -> None:
-    """Refuse what would take long to build even without numbers."""
-    for key, value in config.items():
-        layers = len(value) if isinstance(value, list) and key == "hidden" else 0
-        if layers > MOST_LAYERS:
-            raise ForesolveError(f"the settings of {name} do not make a model: `{key}` has {layers:,} layers")
+def _check_layers(name: str, config: Any, most: int = MOST_LAYERS) -> None:
+    """Refuse what would take long to build even without numbers.
+
+    Models that wrap others may copy them, so that what is nested doubles with each level: parts share half of the rest.
+    """
+    if not isinstance(config, dict) or name not in REFERENCE:
+        return  # refused where it is built
+    hidden = config.get("hidden")
+    layers = len(hidden) if isinstance(hidden, list) else 0
+    if layers > most or not most:
+        what = f"`hidden` has {layers:,} layers; at most {most:,} are read" if most else "it wraps models too deeply"
+        raise ForesolveError(f"the settings of {name} do not make a model: {what}")
+    wraps = REFERENCE[name].wraps
+    for part in wraps:
+        section = config.get(part)
+        if isinstance(section, dict) and isinstance(section.get("class"), str):
+            _check_layers(section["class"], section.get("config"), most // (2 * len(wraps)))
 
 
 def _part(section: Any, estimator: Callable[[Any], ScikitLearn] | None) -> Reference:

@@ -299,3 +299,24 @@ def test_real_data(name: str) -> None:
     if not (DATA / SOURCES[name].folder).is_dir():
         pytest.skip(f"no {SOURCES[name].folder} in FORESOLVE_DATA")
     assert all(finding.ok for finding in check_source(name, DATA))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_python_unpacks_without_a_limit_is_refused(tmp_path: Path, method: int) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as target:
+        target.writestr("a.dat", bytes(10))
+    with pytest.raises(ForesolveError, match=r"a\.zip is not a sound .*: it is compressed by another method"):
+        archives.extract(tmp_path / "a.zip", ["a.dat"], tmp_path, "https://x.org/a.zip")
+    assert not (tmp_path / "a.dat").exists()
+
+
+def test_a_large_member_is_not_unpacked_to_see_what_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives.reading, "UNPACKED", 1000)
+    with tarfile.open(tmp_path / "a.tgz", "w:gz") as target:
+        for name, size in (("zeros", 10**7), ("a.dat", 10)):
+            member = tarfile.TarInfo(name)
+            member.size = size
+            target.addfile(member, io.BytesIO(bytes(size)))
+    with pytest.raises(ForesolveError, match=r"a\.tgz is not a sound .*: unpacked, it has more than"):
+        archives.extract(tmp_path / "a.tgz", ["a.dat"], tmp_path, "https://x.org/a.tgz")
+    assert not (tmp_path / "a.dat").exists()

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from foresolve._base.reading import check_file
+from foresolve._base import reading
 from foresolve.errors import ForesolveError
 
 CHUNK = 2**18
@@ -56,7 +56,7 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
     several times, the shortest path counts. `origin` is what messages call the archive.
     """
     extracted: set[str] = set()
-    check_file(archive)
+    reading.check_file(archive)
     try:
         with _opened(archive) as members:
             for name in names:
@@ -96,10 +96,21 @@ def _opened(archive: Path) -> Iterator[dict[str, Callable[[], IO[bytes] | None]]
     """The regular files of a zip or tar archive: how to open each, by its path in the archive."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
-            yield {entry.filename: partial(packed.open, entry) for entry in packed.infolist() if not entry.is_dir()}
+            entries = packed.infolist()
+            reading.check_compression(entries)
+            yield {entry.filename: partial(packed.open, entry) for entry in entries if not entry.is_dir()}
     else:
         with tarfile.open(archive) as tar:
-            yield {entry.name: partial(tar.extractfile, entry) for entry in tar.getmembers() if entry.isfile()}
+            yield {entry.name: partial(tar.extractfile, entry) for entry in _plausible(tar, archive) if entry.isfile()}
+
+
+def _plausible(tar: tarfile.TarFile, archive: Path) -> Iterator[tarfile.TarInfo]:
+    """The entries, each before what it holds is unpacked to find the next one."""
+    most = reading.UNPACKED + reading.GROWTH * archive.stat().st_size
+    for entry in tar:
+        if entry.offset_data + entry.size > most:
+            raise tarfile.ReadError(f"unpacked, it has more than {most:,} bytes")
+        yield entry
 
 
 def _copy(stream: IO[bytes], out: IO[bytes], origin: str, tell: Callable[[int], None] = lambda done: None) -> int:
