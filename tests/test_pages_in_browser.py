@@ -199,7 +199,9 @@ def toggles(browser: Browser) -> None:
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_the_theme_of_the_system_is_taken(theme: str, simple: Path) -> None:
-    """In a browser of its own: a theme that was chosen on another page is kept by the browser, and cleared late."""
+    """In a browser of its own, where nothing was ever chosen. The browser keeps the theme that another test chose, and
+    `localStorage.clear()` is lost now and then if the next document gets a process of its own: the old theme is back.
+    """
     assert CHROMIUM is not None
     with Browser(CHROMIUM) as browser:
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
@@ -220,7 +222,8 @@ def test_prints_open_what_is_folded(simple: Path, browser: Browser) -> None:
 def test_the_complaints_can_tell(tmp_path: Path, browser: Browser) -> None:
     page = tmp_path / "bad.html"
     page.write_text("<body><script>console.error('no'); missing();</script><p style='color:#aaa'>weak</p>"
-                    "<div style='width:2000px'>x</div><pre style='width:6em;white-space:pre-wrap'>abc --options</pre></body>")  # fmt: skip
+                    "<div style='width:2000px'>x</div>"
+                    "<pre style='width:6em;white-space:pre-wrap'>abc --options</pre></body>")  # fmt: skip
     browser.open(page, 390, mobile=True)
     assert len(browser.complaints()) == 2
     assert browser.run("document.documentElement.scrollWidth") > 390

@@ -111,7 +111,7 @@ def _count(number: int) -> str:
 
 
 def settings_words(settings: Mapping[str, Any], role: str) -> str:
-    """The settings of a trial of a study; those of a decision-focused network are the two-stage network's it begins with.
+    """The settings of a trial; those of a decision-focused network are of the two-stage network that it begins with.
 
     >>> settings_words({"hidden": [64, 32], "lr": 0.01, "loss": "mse"}, "decision-focused")
     'from the two-stage network with hidden layers of 64 and 32, lr 0.01, loss mse'
