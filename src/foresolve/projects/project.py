@@ -125,7 +125,7 @@ class Project:
                 confidence=training["confidence"], worthwhile=training["worthwhile"], seed=training["seed"],
                 folder=folder / TRAINING, resume=resume, progress=progress,
             )  # fmt: skip
-        return Run.write(folder, self.settings, result, keep)
+        return Run.write(folder, self.settings, result, keep, budget)
 
     @contextmanager
     def _told(self, *sections: str) -> Iterator[None]:

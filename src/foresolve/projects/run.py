@@ -67,8 +67,12 @@ class Run:
         return cls(folder, Settings.read(folder / NAME, files=False), record)
 
     @classmethod
-    def write(cls, folder: Path, settings: Settings, study: Study, keep: Sequence[str] = ()) -> Self:
-        """Keep what a study found; `keep` names methods whose policies are kept beside the chosen one's, or "all"."""
+    def write(
+        cls, folder: Path, settings: Settings, study: Study, keep: Sequence[str] = (), budget: float | None = None
+    ) -> Self:
+        """Keep what a study found; `keep` names methods whose policies are kept beside the chosen one's, or "all";
+        `budget` is what it had instead of that of the settings.
+        """
         names = [row.name for row in study.comparison.rows if row.name != "last value"]
         kept = names if "all" in keep else [name for name in dict.fromkeys(keep) if name in names]
         for name in keep:
@@ -84,7 +88,7 @@ class Run:
             study.policy(name).save(folder / POLICIES / slug(name))
         record = {
             "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "problem": settings.problem, "policy": method, "note": note, "policies": kept,
+            "problem": settings.problem, "policy": method, "note": note, "policies": kept, "budget": budget,
             "files": {key: files.sha256(settings.file(section, key)) for section, key in settings.files()},
         }  # fmt: skip
         RUN.write(folder / RECORD, record)  # last: now it has finished

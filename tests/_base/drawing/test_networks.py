@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.colors import to_rgba
+from matplotlib.text import Annotation
 
 from drawn import labels
 from foresolve._base.drawing.canvas import as_axes
@@ -47,3 +48,18 @@ def test_large_networks_are_lines() -> None:
     draw_network(axes, network, taken="path", left="not taken")
     assert len(axes.patches) == 1
     assert len(axes.texts) == 0
+
+
+def test_names_keep_away_from_arcs() -> None:
+    """A cross of streets: its center has room between them, its ends have room outside, stars are named beside them."""
+    places = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    network = Network(np.array([0, 0, 3, 4]), np.array([1, 2, 0, 0]), places, ["center", "E", "north", "west", "S"],
+                      np.ones(4), special={1: ("*", "seed")})  # fmt: skip
+    axes = as_axes(None, (4.0, 4.0))
+    draw_network(axes, network, taken="flow", left="none")
+    signs = {text.get_text(): np.sign(text.xyann) for text in axes.texts if isinstance(text, Annotation)}
+    assert np.abs(signs["center"]).tolist() == [1.0, 1.0]
+    assert signs["north"].tolist() == [0.0, 1.0]
+    assert signs["west"].tolist() in ([0.0, 1.0], [-1.0, 0.0])
+    assert "E" in signs
+    assert "S" not in signs  # short enough for its node

@@ -63,8 +63,9 @@ def test_steps_there_and_back_are_side_by_side() -> None:
 def test_flows_say_how_full_arcs_are() -> None:
     pipes = [("a", "b"), ("b", "c"), ("a", "c")]
     most = MaxFlow(pipes, "a", "c", [2.0, 1.0, float("inf")])
-    texts = {text.get_text() for text in most.draw(torch.tensor([1.0, 1.0, 4.0])).texts}
-    assert {"1/2", "1/1", "4"} <= texts
+    axes = most.draw(torch.tensor([1.0, 1.0, 4.0]))
+    assert {"1/2", "1/1", "4"} <= {text.get_text() for text in axes.texts}
+    assert labels(axes.get_legend())[0] == "flow / capacity: wider where more flows"
     cheap = MinCostFlow(pipes, {"a": 2.0, "c": -2.0})
     axes = cheap.plot(torch.tensor([1.0, 1.0, 3.0]))
     assert labels(axes.get_legend()) == ["flow: wider where there is more", "no flow", "supply", "demand"]

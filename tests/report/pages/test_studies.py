@@ -11,6 +11,7 @@ from foresolve.projects.run import Run
 from foresolve.projects.settings import Settings
 from foresolve.report import run_page, study_page
 from foresolve.report.pages.curves import Curves
+from foresolve.report.pages.document import Command, Folded
 from foresolve.report.pages.forest import Forest
 from foresolve.report.pages.picker import Picker
 from foresolve.report.pages.studies import small
@@ -61,9 +62,28 @@ def test_a_run_has_the_page_of_its_study(study: Study, tmp_path: Path) -> None:
     assert page.cards == expected.cards
     assert block(page, Forest) == block(expected, Forest)
     assert re.match(r"\d{4}-\d\d-\d\d$", page.date)
-    assert "foresolve train foresolve.toml" in page.html()
+    assert commands(page) == ["foresolve train foresolve.toml --out NEW_RUN"]
     (tmp_path / "run" / "examples.json").unlink()  # an old run
     assert "One instance" not in [section.short for section in run_page(run).sections]
+
+
+def commands(page) -> list[str]:
+    folded = [inner for section in page.sections for part in section.blocks if isinstance(part, Folded)
+              for inner in part.blocks]  # fmt: skip
+    return [inner.text for inner in folded if isinstance(inner, Command)]
+
+
+def test_the_command_trains_the_same_again(study: Study, tmp_path: Path) -> None:
+    init("shortest-path", tmp_path)
+    run = Run.write(tmp_path / "run", Settings.read(tmp_path), study, ["spo+"], budget=40.0)
+    expected = ["foresolve train foresolve.toml --out NEW_RUN --budget 40 --keep spo+"]
+    assert commands(run_page(run)) == commands(run_page(Run.open(tmp_path / "run"))) == expected
+
+
+def test_settings_are_told_in_words(study: Study) -> None:
+    html = study_page(study).html()
+    assert "from the two-stage network with " in html
+    assert "[]" not in html.partition("<body>")[2].partition("<script")[0]
 
 
 def test_small_samples_are_called_small(study: Study) -> None:

@@ -101,22 +101,39 @@ def _arrow(ax: Axes, network: Network, arc: int, color: str, width: float) -> No
 
 
 def _draw_nodes(ax: Axes, network: Network) -> None:
-    few, middle = len(network.places) <= MOST_LABELS, float(network.places[:, 1].mean()) - 1e-9
+    few = len(network.places) <= MOST_LABELS
     plain = np.array([node not in network.special for node in range(len(network.places))])
     size = 120 if few else 10
     ax.scatter(*network.places[plain].T, s=size, color=GRAY, zorder=3, linewidths=0)
     for node, (marker, _) in network.special.items():
         ax.scatter(*network.places[node], s=230 if few else 80, color=GIVEN, marker=marker, zorder=4, linewidths=0)
     for node, (name, (x, y)) in enumerate(zip(network.names, network.places.tolist(), strict=True)):
-        if few and len(name) <= 2:
+        if few and len(name) <= 2 and node not in network.special:
             ax.text(x, y, name, color="#ffffff", ha="center", va="center", fontsize=7, zorder=5)
         elif few or node in network.special:
-            away = 11 if node in network.special else 8
-            below = y < middle  # on the outside, where fewer arcs are
+            away, (right, up) = 11 if node in network.special else 8, _free_side(network, node)
             ax.annotate(
-                shortened(name, 16), (x, y), (0, -away if below else away), textcoords="offset points",
-                ha="center", va="top" if below else "bottom", fontsize=8, zorder=5,
+                shortened(name, 16), (x, y), (away * right, away * up), textcoords="offset points", fontsize=8,
+                ha=("center", "left", "right")[int(np.sign(right))], va=("center", "bottom", "top")[int(np.sign(up))],
+                zorder=5,
             )  # fmt: skip
+
+
+def _free_side(network: Network, node: int) -> tuple[float, float]:
+    """Where the name of a node meets no arc: the direction farthest from all, above or below if these will do."""
+    ends = np.concatenate([network.heads[network.tails == node], network.tails[network.heads == node]])
+    along = network.places[ends] - network.places[node]
+    taken = np.arctan2(along[:, 1], along[:, 0])
+    outward = 1 if network.places[node, 1] >= network.places[:, 1].mean() - 1e-9 else -1
+    # In eighths of a turn, the best liked first.
+    turns = (2 * outward, -2 * outward, 4, 0, 3 * outward, outward, -3 * outward, -outward)
+
+    def room(turn: int) -> float:
+        apart = np.abs((turn * np.pi / 4 - taken + np.pi) % (2 * np.pi) - np.pi)
+        return float(apart.min(initial=np.pi / 3))  # as good as any
+
+    best = max(turns, key=lambda turn: round(room(turn), 6))
+    return round(float(np.cos(best * np.pi / 4)), 3), round(float(np.sin(best * np.pi / 4)), 3)
 
 
 def _label_arcs(ax: Axes, network: Network, used: list[int], rest: list[int]) -> None:

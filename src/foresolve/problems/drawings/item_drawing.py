@@ -81,7 +81,8 @@ class PackingDrawing(Drawing):
         ax.tick_params(axis="y", length=0)
         tidy(ax)
         legends.under(
-            ax, [legends.patch("packed", CHOSEN), legends.patch("left out", GRAY),
+            ax, [legends.patch("packed" if theta is None else "packed (numbers: what items are worth)", CHOSEN),
+                 legends.patch("left out", GRAY),
                  legends.mark("capacity", INK, "", line="--")],
         )  # fmt: skip
 
@@ -98,5 +99,5 @@ def _stack(
         if sizes[i] / width > 0.017 * max(map(len, text.split("\n"))):
             ax.text(left + sizes[i] / 2, height, text, ha="center", va="center", color="#ffffff", fontsize=8)
         elif len(chosen) <= FEW:
-            ax.text(left + sizes[i] / 2, height - 0.34, shortened(names[i], 14), ha="center", va="bottom", fontsize=8)
+            ax.text(left, height - 0.34, text.replace("\n", " "), ha="left", va="bottom", fontsize=8)
         left += float(sizes[i])

@@ -53,11 +53,15 @@ class NetworkDrawing(Drawing):
         network = Network(
             graph.tails, graph.heads, places, names, np.abs(x), self._arc_labels(x, theta), self._special(theta)
         )
-        draw_network(ax, network, taken=self._taken, left=self._left)
+        draw_network(ax, network, taken=self._taken_words(), left=self._left)
 
     def _arc_labels(self, x: np.ndarray, theta: Tensor | None) -> list[str]:
         """What stands beside each arc: what it costs."""
         return [] if theta is None or theta.shape != x.shape else [significant(cost, 3) for cost in theta.tolist()]
+
+    def _taken_words(self) -> str:
+        """What a colored arc and the number beside it are."""
+        return self._taken
 
     def _special(self, theta: Tensor | None) -> dict[int, tuple[str, str]]:
         """Nodes that are marked."""
@@ -156,6 +160,10 @@ class FlowDrawing(NetworkDrawing):
     """A flow: how much of each arc's capacity it takes, and where it comes from."""
 
     _picture_size = (7.0, 4.4)
+
+    def _taken_words(self) -> str:
+        bounded = bool(self.upper.isfinite().any())  # type: ignore[attr-defined]
+        return "flow / capacity: wider where more flows" if bounded else super()._taken_words()
 
     def _arc_labels(self, x: np.ndarray, theta: Tensor | None) -> list[str]:
         upper: Any = self.upper  # type: ignore[attr-defined]

@@ -64,6 +64,7 @@ class TargetDrawing(Drawing):
                 ha="right" if long else "center", fontsize=8,
             )  # fmt: skip
         else:
-            ax.set_xlabel("output", fontsize=9)
+            ax.set_xlabel("number of the output", fontsize=9)
+        ax.set_ylabel("output", fontsize=9)
         tidy(ax, "y")
         legends.under(ax, entries)

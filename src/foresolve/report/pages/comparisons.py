@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from foresolve._base.numbers import signed, significant
@@ -35,6 +36,13 @@ from foresolve.report.pages.trainings import histories_curves, instances, report
 LEAST_P = 1e-4  # smaller ones are called so
 FEW = 50  # independent instances, below which a card says how few there are
 LISTED = 6  # names in a sentence
+CARDS = 6  # models with a card of their own; the others are in the plot and the table
+MEANINGS = {
+    "regret": "Regret is what decisions lose against the best ones in hindsight.",
+    "relative_regret": "Relative regret is the regret of an instance as a share of its best value.",
+    "worst_case_regret": "Worst-case regret counts ties between decisions against the model.",
+    "value": "Value is what decisions are worth under the truth; costs are negative.",
+}
 LESS_IS_BETTER = {"regret", "relative_regret", "worst_case_regret", "mse", "cross_entropy", "hamming", "adjusted"}
 
 
@@ -106,6 +114,7 @@ class _Contest:
         self.rows = sorted(
             (row for row in comparison.rows if row.name != self.reference), key=lambda row: -sign * row.difference
         )
+        self.base = comparison[comparison.reference].mean
         self.p_values = holm({row.name: row.p_value for row in self.rows})
         self.enough = self.units >= LEAST_UNITS
 
@@ -136,8 +145,10 @@ class _Contest:
         return low, high
 
     def cards(self) -> tuple[Card, ...]:
-        """One for each model; before them, where there are several, one for all."""
-        return (*([self.overall()] if len(self.rows) > 1 else []), *map(self.card, self.rows))
+        """One for each model, unless there are many; before them, where there are several, one for all."""
+        each = [self.card(row) for row in self.rows] if len(self.rows) <= CARDS else []
+        first, *others = [self.overall(), *each] if len(self.rows) > 1 else each
+        return replace(first, more=MEANINGS.get(self.comparison.measure, "")), *others
 
     def overall(self) -> Card:
         """Which models are better, and which worse."""
@@ -155,7 +166,7 @@ class _Contest:
         low, high = self.ends(row)
         told, gain = self.told(row), self.sign * row.difference
         interval = "" if low is None or high is None else f" [{signed(low)}, {signed(high)}]"
-        answer = f"{self.measure} {significant(row.mean)}, {signed(row.difference)} against {self.reference}; "
+        answer = f"{self.measure} {significant(row.mean)} against {significant(self.base)}; "
         answer += f"improvement {signed(gain)}{interval}, {self.p(row)}."
         unknown = "No significant difference" if self.enough else "Too few instances to say"
         words = {1: "Yes", -1: "No, it is worse", 0: unknown}[told]
@@ -188,7 +199,7 @@ class _Contest:
     def grid(self) -> Grid:
         """All numbers, the best first."""
         lines = [self.line(row) for row in sorted(self.comparison.rows, key=lambda row: -self.sign * row.mean)]
-        headers = ("model", self.measure, "normalized regret", f"less {self.reference}", "p")
+        headers = ("model", self.measure, "normalized regret", f"difference from {self.reference}", "p")
         if all(row.normalized_regret is None for row in self.comparison.rows):
             headers, lines = (
                 (*headers[:2], *headers[3:]),

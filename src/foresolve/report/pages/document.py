@@ -150,10 +150,15 @@ class Folded(Block):
 
 @dataclass(frozen=True)
 class Command(Block):
-    """What to type."""
+    """What to type; lines break between its words, never in the middle of an option."""
 
     kind: ClassVar[str] = "command"
     text: str
+
+    @property
+    def words(self) -> list[tuple[str, str]]:
+        """Each word, and the space behind it."""
+        return re.findall(r"(\S+)(\s*)", self.text)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from foresolve._base.drawing.legends import WORDS
+from foresolve._base.drawing.palette import ROLES
 from foresolve._base.numbers import signed
 from foresolve.report.pages.document import Block, Role
 
@@ -79,8 +81,14 @@ class Forest(Block):
 
     @property
     def roles(self) -> list[Role]:
-        """Those in the plot, for the legend."""
-        return list(dict.fromkeys(difference.role for difference in self.differences if difference.role is not None))
+        """Those in the plot, in the one order of roles, for the legend."""
+        present = {difference.role for difference in self.differences}
+        return [role for role in ROLES if role in present]
+
+    @property
+    def words(self) -> Mapping[Role, str]:
+        """What each role is, as the legends of figures say."""
+        return WORDS
 
     @property
     def scale(self) -> tuple[float, float]:

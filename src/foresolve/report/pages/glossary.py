@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from foresolve.learning.named_losses import known_name
+from foresolve.report.formats import listed
 from foresolve.report.pages.document import Role
 from foresolve.report.summary import CHOSEN, OPT, RANDOM
 from foresolve.report.view import RunView
@@ -106,3 +108,21 @@ def _loss(name: str) -> str:
 
 def _count(number: int) -> str:
     return {2: "two", 3: "three"}.get(number, str(number))
+
+
+def settings_words(settings: Mapping[str, Any], role: str) -> str:
+    """The settings of a trial; those of a decision-focused network are of the two-stage network that it begins with.
+
+    >>> settings_words({"hidden": [64, 32], "lr": 0.01, "loss": "mse"}, "decision-focused")
+    'from the two-stage network with hidden layers of 64 and 32, lr 0.01, loss mse'
+    >>> settings_words({"depth": 3, "transform": None}, "reference")
+    'depth 3, no transform'
+    """
+    told = ", ".join(_setting(name, value) for name, value in settings.items()) or "none"
+    return f"from the two-stage network with {told}" if role == "decision-focused" and "hidden" in settings else told
+
+
+def _setting(name: str, value: Any) -> str:
+    if name == "hidden":
+        return f"hidden layers of {listed([str(width) for width in value])}" if value else "no hidden layers"
+    return f"no {name}" if value is None else f"{name} {value}"

@@ -111,7 +111,7 @@ class _Prose:
         """A name, and on demand what it stands for."""
         meaning = self.terms.get(name)
         if meaning is None:
-            return self.markup.escape(name)
+            return self.plain(name)
         return self.markup('<span class="term" tabindex="0" data-meaning="{}">{}</span>').format(meaning, name)
 
     def new(self, names: Any) -> list[tuple[str, str]]:

@@ -32,7 +32,7 @@ from foresolve.report.pages.document import (
     today,
 )
 from foresolve.report.pages.forest import Difference, Forest, percent
-from foresolve.report.pages.glossary import studied
+from foresolve.report.pages.glossary import settings_words, studied
 from foresolve.report.pages.picker import picker_of
 
 TONES: Mapping[str, Tone] = {"pays": "good", "does not pay": "bad", "too little data": "open"}
@@ -67,8 +67,15 @@ def run_page(run: Run, *, title: str = "") -> Page:
     title: the title of the page; by default the question, the kind of problem and the name of the folder.
     """
     heading = title or f"Does training on decisions pay? {run.settings.problem}, {run.folder.resolve().name}"
-    command = f"foresolve train {shlex.quote(run.settings.path.name)} --out NEW_RUN"
-    return _page(run.study(), run.examples(), heading, str(run.record["finished"])[:10], command)
+    return _page(run.study(), run.examples(), heading, str(run.record["finished"])[:10], _command(run))
+
+
+def _command(run: Run) -> str:
+    """What trains the same again."""
+    budget, kept = run.record.get("budget"), run.record.get("policies", ())
+    options = [f"--budget {budget:g}"] if budget is not None else []
+    options += [f"--keep {shlex.quote(name)}" for name in kept]
+    return " ".join([f"foresolve train {shlex.quote(run.settings.path.name)} --out NEW_RUN", *options])
 
 
 def roles_of(study: Mapping[str, Any]) -> dict[str, Role]:
@@ -203,7 +210,7 @@ def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Curves | Non
         if first:
             losses.append(Curve(name, tuple(v / first for v in history["train_loss"]), 1, role))
     panels = [panel("Regret on validation data (%)", regrets),
-              panel("Its training loss, as a share of that of the first epoch", losses)]  # fmt: skip
+              panel("Training loss, as a share of that of the first epoch", losses)]  # fmt: skip
     drawn = tuple(one for one in panels if one is not None)
     caption = "The best trial of each network. A decision-focused one starts from the two-stage network (epoch 0). "
     caption += "Every method minimizes a loss of its own; only regret compares."
@@ -222,7 +229,7 @@ def _warnings(study: Mapping[str, Any]) -> tuple[str, ...]:
 def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], command: str) -> Section:
     lines = tuple(
         line([
-            trial["method"], ", ".join(f"{name} {value}" for name, value in trial["settings"].items()) or "none",
+            trial["method"], settings_words(trial["settings"], trial["role"]),
             _number(trial["regret"]), _number(trial["seconds"], 2),
         ], roles.get(trial["method"]))
         for trial in study["trials"]
@@ -233,7 +240,8 @@ def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], command: str)
              ("epochs", plan["epochs"]), ("trees", plan["trees"]), ("settings tried", plan["trials"]),
              ("time", duration(study["seconds"]))]  # fmt: skip
     blocks: list[Block] = [Grid("", ("setting", "value"), tuple(line([a, str(b)]) for a, b in known), words=True)]
-    blocks += [Text(tuple(plan["notes"]))] if plan["notes"] else []
+    notes = tuple(note for note in plan["notes"] if note not in study["warnings"])
+    blocks += [Text(notes)] if notes else []
     blocks += [Text(("To run it again, in the folder of the project:",)), Command(command)] if command else []
     names = tuple(line([name, text], roles[name]) for name, text in studied(roles).items())
     return Section("Time, cost and settings", (

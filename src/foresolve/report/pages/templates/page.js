@@ -63,7 +63,9 @@
   const methodRow = (choice, worst, worded) => {
     const row = make("tr"), name = make("th"), cost = make("td"), bar = make("span", "", "cost-bar " + (choice.role || "plain"));
     name.scope = "row";
-    name.append(make("span", "", "dot " + (choice.role || "plain")), choice.method);
+    const fit = make("span", null, "fit");
+    fit.append(make("span", "", "dot " + (choice.role || "plain")), choice.method);
+    name.append(fit);
     bar.style.width = worst > 0 ? Math.max(0, (100 * choice.cost) / worst) + "%" : "0";
     cost.append(make("span", number(choice.cost)), bar);
     row.append(name, make("td", number(choice.value)), cost);
@@ -73,8 +75,10 @@
   const headed = (titles) => {
     const table = make("table"), head = make("thead"), row = make("tr");
     for (const title of titles) {
-      const cell = make("th", title);
+      const cell = make("th"), fit = make("span", title, "fit");
       cell.scope = "col";
+      fit.title = title;
+      cell.append(fit);
       row.append(cell);
     }
     head.append(row);
@@ -109,8 +113,9 @@
     const table = headed([data.item, "true " + data.parameter, "best", ...shown.map((choice) => choice.method)]);
     table.className = "items";
     instance.items.forEach((item, place) => {
-      const row = make("tr"), name = make("th", item);
+      const row = make("tr"), name = make("th");
       name.scope = "row";
+      name.append(make("span", item, "fit"));
       row.append(name, make("td", number(instance.truth[place])), make("td", share(instance.best[place] || 0), "mark"));
       for (const choice of shown) {
         const part = choice.chosen[place] || 0, cell = make("td", number(choice.predictions[place]), part > 1e-6 ? "chosen" : "");
