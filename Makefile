@@ -29,7 +29,7 @@ help:
 	@echo "package       wheel and sdist, each installed alone and tried"
 	@echo "bench-linear, bench-quadratic, bench-submodular, bench-learning   us and the peers on the same inputs, in one run"
 	@echo "bench-defaults   what training on decisions gains with defaults alone, on sixteen settings; over an hour"
-	@echo "bench-methods    regret and time of fourteen methods on six kinds of problems in two sizes"
+	@echo "bench-methods    regret and time of fifteen methods on six kinds of problems in two sizes"
 	@echo "bench-load    time against size and batch, and beside busy processes; five minutes on a quiet machine"
 	@echo "bench-compare OLD=FOLDER   this tree and another one (its src), in turns: is anything slower?"
 	@echo "gallery       one picture for each problem and each layer, into docs/gallery"

@@ -1,1 +1,1 @@
-"""Which method? Six kinds of problems in two sizes, fourteen methods, five seeds."""
+"""Which method? Six kinds of problems in two sizes, fifteen methods, five seeds."""
