@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, first_order, sliceable
+from foresolve._base.autograd import apply, first_order, held_fixed, sliceable
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.layers.base import Layer, Shortfall
 from foresolve.problems.base import Problem
@@ -88,7 +88,7 @@ class PerturbedLayer(Seeded, Layer):
         return self._shortfall
 
     def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor | None) -> Tensor:
-        points, x = self.sample(theta, problem)
+        points, x = self.sample(*held_fixed(theta), problem)
         return (problem.gain(points) * (x - y)).sum(-1).mean(0)
 
     def extra_repr(self) -> str:
