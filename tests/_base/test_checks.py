@@ -140,6 +140,7 @@ def test_positive_numbers() -> None:
         (torch.ones(2), "an array of shape (2,)"),
         (torch.tensor(True), "True"),
         (torch.tensor(-2.0), "-2.0"),
+        (torch.nn.Parameter(torch.ones(())), "a tensor that requires grad, which nothing would train here"),
     ],
 )
 def test_what_is_no_positive_number_is_shown_or_named(value: Any, shown: str) -> None:
