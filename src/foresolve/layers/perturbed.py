@@ -88,7 +88,8 @@ class PerturbedLayer(Seeded, Layer):
         return self._shortfall
 
     def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor | None) -> Tensor:
-        points, x = self.sample(*held_fixed(theta), problem)
+        (theta,) = held_fixed(theta)
+        points, x = self.sample(theta, problem)
         return (problem.gain(points) * (x - y)).sum(-1).mean(0)
 
     def extra_repr(self) -> str:
