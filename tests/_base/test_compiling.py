@@ -19,8 +19,11 @@ from foresolve.layers import BlackboxInterpolation, PerturbedAdditive
 from foresolve.losses import FenchelYoung, Loss, SPOPlus
 from foresolve.problems import Feasibility, Portfolio, Problem
 
-# Dynamo looks at `.grad` of tensors on its way, and torch warns of that.
-pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+# Dynamo looks at `.grad` of tensors on its way, and torch warns of that; it warns of the first Python 3.13 too.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf"),
+    pytest.mark.filterwarnings("ignore:Guards may run slower on Python 3.13.0"),
+]
 
 PROBLEM = foresolve.TopK(5, 2)
 
