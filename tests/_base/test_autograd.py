@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from torch import Tensor
 
 import foresolve
 from foresolve import layers
-from foresolve._base.autograd import apply, first_order, sliceable
+from foresolve._base.autograd import apply, first_order, held_fixed, sliceable
 from foresolve.errors import ForesolveError
+from foresolve.losses import CaVE, FenchelYoung, Loss, ScoreFunction
 
 
 class Scaled(torch.autograd.Function):
@@ -107,3 +109,63 @@ def test_layers_of_first_order_say_so_whatever_else_theta_leads_to(layer: layers
     (gradient,) = torch.autograd.grad(value, theta, create_graph=True)
     with pytest.raises(ForesolveError, match="differentiated again, which it cannot be"):
         torch.autograd.grad(gradient.square().sum(), theta)
+
+
+def test_what_was_held_fixed_is_differentiated_once() -> None:
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])
+    held = held_fixed(x, y)
+    assert held[1] is y
+    value, weights = (held[0] ** 2 * y).sum(), torch.ones(2, requires_grad=True)
+    (gradient,) = torch.autograd.grad(value, x, create_graph=True)
+    assert gradient.tolist() == [6.0, 16.0]
+    with pytest.raises(ForesolveError, match="differentiated again, which it cannot be"):
+        torch.autograd.grad(gradient.sum(), x)
+    (gradient,) = torch.autograd.grad(held[0] * y, x, weights, create_graph=True)
+    (of_weights,) = torch.autograd.grad(gradient.sum(), weights)  # a gradient is linear in what comes in
+    assert of_weights.tolist() == [3.0, 4.0]
+    rows = torch.vmap(lambda g: torch.autograd.grad(held[0] ** 2, x, g, create_graph=True)[0])(torch.eye(2))
+    assert rows.tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    with torch.no_grad():
+        assert held_fixed(x)[0] is x
+
+
+HELD: dict[str, Callable[[], Loss]] = {
+    "quadratic": lambda: FenchelYoung(layers.QuadraticRelaxation(0.5)),
+    "Frank-Wolfe": lambda: FenchelYoung(layers.RegularizedFrankWolfe(0.5)),
+    "additive": lambda: FenchelYoung(layers.PerturbedAdditive(4)),
+    "multiplicative": lambda: FenchelYoung(layers.PerturbedMultiplicative(4)),
+    "CaVE": CaVE,
+    "score function": ScoreFunction,
+}
+
+
+@pytest.mark.parametrize("make", list(HELD.values()), ids=list(HELD))
+def test_losses_that_hold_decisions_fixed_say_so_and_have_both_modes_of_first_order(make: Callable[[], Loss]) -> None:
+    """Without a word, second derivatives would be those of decisions that do not move: 0 for `FenchelYoung`."""
+    theta = torch.rand(3, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    batch = foresolve.Batch(None, theta.flip(0), foresolve.TopK(5, 2))
+
+    def value() -> Callable[[Tensor], Tensor]:
+        loss = make()  # each draws the same samples
+        return lambda theta: loss(theta, batch).sum()
+
+    leaf = theta.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(value()(leaf), leaf, create_graph=True)
+    with pytest.raises(ForesolveError, match="differentiated again, which it cannot be"):
+        torch.autograd.grad(gradient.square().sum(), leaf)
+    for second in (torch.func.hessian(value()), torch.func.jacrev(torch.func.grad(value()))):
+        with pytest.raises(ForesolveError, match="or of this order"):
+            second(theta)
+    torch.testing.assert_close(torch.func.grad(value())(theta), gradient.detach())
+    torch.testing.assert_close(torch.func.jvp(value(), (theta,), (theta,))[1], (gradient * theta).sum().detach())
+
+
+def test_a_learned_gamma_is_held_with_the_prediction() -> None:
+    gamma = torch.nn.Parameter(torch.tensor(0.5, dtype=torch.float64))
+    loss = FenchelYoung(foresolve.QuadraticRelaxation(gamma))
+    theta = torch.rand(3, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64, requires_grad=True)
+    value = loss(theta, foresolve.Batch(None, theta.detach().flip(0), foresolve.TopK(5, 2))).sum()
+    for gradient in torch.autograd.grad(value, [theta, gamma], create_graph=True):
+        for tensor in (theta, gamma):
+            with pytest.raises(ForesolveError, match="differentiated again, which it cannot be"):
+                torch.autograd.grad(gradient.sum(), tensor, retain_graph=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +19,11 @@ from foresolve.layers import BlackboxInterpolation, PerturbedAdditive
 from foresolve.losses import FenchelYoung, Loss, SPOPlus
 from foresolve.problems import Feasibility, Portfolio, Problem
 
-# Dynamo looks at `.grad` of tensors on its way, and torch warns of that.
-pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+# Dynamo looks at `.grad` of tensors on its way, and torch warns of that; it warns of the first Python 3.13 too.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf"),
+    pytest.mark.filterwarnings("ignore:Guards may run slower on Python 3.13.0"),
+]
 
 PROBLEM = foresolve.TopK(5, 2)
 
@@ -56,6 +61,16 @@ def gradients(network: nn.Module, step: object) -> tuple[Tensor, list[Tensor]]:
     return value.detach(), [parameter.grad.clone() for parameter in network.parameters() if parameter.grad is not None]
 
 
+def counting(frames: list[int]) -> Callable[..., Callable[..., Any]]:
+    """A backend that runs graphs as they are, and counts their nodes."""
+
+    def backend(graph: torch.fx.GraphModule, inputs: object) -> Callable[..., Any]:
+        frames.append(len(graph.graph.nodes))
+        return graph.forward
+
+    return backend
+
+
 @pytest.mark.parametrize("index", range(4))
 def test_model_and_loss_compiled_together_give_the_same_numbers(index: int) -> None:
     torch._dynamo.reset()
@@ -63,12 +78,7 @@ def test_model_and_loss_compiled_together_give_the_same_numbers(index: int) -> N
     first, second = losses()[index], losses()[index]  # two, which draw the same samples
     plain = gradients(network, lambda f: first(network(f), data).mean())
     frames: list[int] = []
-
-    def backend(graph: torch.fx.GraphModule, inputs: object) -> object:
-        frames.append(len(graph.graph.nodes))
-        return graph.forward
-
-    again = gradients(network, torch.compile(lambda f: second(network(f), data).mean(), backend=backend))
+    again = gradients(network, torch.compile(lambda f: second(network(f), data).mean(), backend=counting(frames)))
     assert torch.equal(plain[0], again[0])
     for before, after in zip(plain[1], again[1]):
         assert torch.equal(before, after)
@@ -93,6 +103,35 @@ def test_a_module_that_ends_in_a_layer_compiles_and_so_does_a_layer_alone() -> N
     theta = batch().theta
     alone = torch.compile(chain.layer, backend="eager")
     assert torch.equal(alone(theta, PROBLEM), chain.layer(theta, PROBLEM))
+
+
+def test_a_step_may_make_the_problem_whose_constraints_it_predicts() -> None:
+    torch._dynamo.reset()
+    network, layer = nn.Linear(3, 2), foresolve.QuadraticRelaxation(0.5)
+    theta, rows = batch().theta, torch.arange(10.0).reshape(2, 5)
+    frames: list[int] = []
+
+    def step(features: Tensor) -> Tensor:
+        program = foresolve.LinearProgram(A_ub=rows, b_ub=network(features).exp(), bounds=(0, 1))
+        return layer(theta, program).square().sum()
+
+    plain = gradients(network, step)
+    again = gradients(network, torch.compile(step, backend=counting(frames)))
+    assert all(torch.equal(before, after) for before, after in zip([plain[0], *plain[1]], [again[0], *again[1]]))
+    assert frames
+    assert sum(frames) < 20, f"the problem was traced: graphs of {frames} nodes"
+
+
+def test_solutions_of_layers_are_not_compiled() -> None:
+    torch._dynamo.reset()
+    layer, theta = foresolve.QuadraticRelaxation(0.5), batch().theta
+    frames: list[int] = []
+
+    def step(theta: Tensor) -> Tensor:
+        return 2 * layer.solve(theta * 0.5, PROBLEM).x
+
+    assert torch.equal(torch.compile(step, backend=counting(frames))(theta), step(theta))
+    assert sum(frames) < 20, f"the layer was traced: graphs of {frames} nodes"
 
 
 def test_a_whole_graph_is_refused_in_words() -> None:
@@ -175,10 +214,5 @@ def test_what_problems_do_is_not_compiled(problem: Problem) -> None:
         return problem.objective(problem.solve(theta), theta) + problem.objective(decided, theta)
 
     frames: list[int] = []
-
-    def backend(graph: torch.fx.GraphModule, inputs: object) -> object:
-        frames.append(len(graph.graph.nodes))
-        return graph.forward
-
-    assert torch.equal(step(theta), torch.compile(step, backend=backend)(theta))
+    assert torch.equal(step(theta), torch.compile(step, backend=counting(frames))(theta))
     assert sum(frames) < 20, f"{problem} was traced: graphs of {frames} nodes"

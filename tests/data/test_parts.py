@@ -28,7 +28,7 @@ def test_shuffling_them_is_warned_of() -> None:
     with pytest.warns(ForesolveWarning, match="rows that are dated are shuffled"):
         train, _ = data.split(0.5, shuffle=True)
     assert train.times is not None
-    assert (np.diff(train.times) < np.timedelta64(0)).any()
+    assert (np.diff(train.times) < np.timedelta64(0, "ns")).any()
     with pytest.warns(ForesolveWarning, match="rows that are dated are shuffled"):
         data.folds(3, shuffle=True)
 

@@ -54,6 +54,14 @@ def test_it_starts_with_the_best_and_grows_by_the_predicted() -> None:
     assert decisions == {tuple(row) for row in torch.cat([best, predicted]).tolist()}
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_a_prediction_of_another_precision_makes_no_second_decision_of_the_same(dtype: torch.dtype) -> None:
+    problem = foresolve.LinearProgram(A_ub=[[3.0, 7.0]], b_ub=[1.0])  # the best decision is 1/3 of the first
+    batch = foresolve.Batch(None, torch.tensor([[1.0, 1.0]]), problem)
+    pool = SolutionPool()
+    assert len(pool(batch.theta.to(dtype), batch)) == 1
+
+
 def test_evaluation_changes_nothing() -> None:
     theta_hat, batch = instance(foresolve.TopK(6, 2), 6)
     pool = SolutionPool().eval()

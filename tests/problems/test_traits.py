@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import foresolve
 from foresolve import layers, losses
@@ -45,3 +46,36 @@ def test_the_first_need_that_is_not_met_is_named() -> None:
         require(problem, ("linear", "rows"), "Thing")
     with pytest.raises(InvalidInputError, match="`problem` must be one with a linear objective; got str"):
         require("matching", ("linear",), "Thing")  # type: ignore[arg-type]
+
+
+LEARNED = foresolve.LinearProgram([[1.0, 2.0, 1.0]], torch.ones(1, requires_grad=True), bounds=(0, 1))
+CURVED = foresolve.QuadraticProgram(diagonal=torch.ones(3, requires_grad=True), bounds=(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("method", "problem"),
+    [
+        (foresolve.SPOPlus(), LEARNED),
+        (losses.FenchelYoung(foresolve.QuadraticRelaxation(0.1)), LEARNED),
+        (losses.NCE(), LEARNED),
+        (foresolve.DecisionLoss(layers.PerturbedAdditive()), LEARNED),
+        (foresolve.DecisionLoss(layers.PerturbedAdditive()), CURVED),
+        (losses.ScoreFunction(), CURVED),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_gradient_that_would_be_lost_is_refused(method: losses.Loss, problem: foresolve.Problem) -> None:
+    """Of constraints that are predicted: `None` for a gradient looks as if nothing depended on them."""
+    theta = torch.tensor([[0.3, 0.4, 0.2]])
+    batch = foresolve.Batch(None, theta, problem)
+    with pytest.raises(InvalidInputError, match=r"constraints need no gradient; got .*QuadraticRelaxation"):
+        method(theta, batch)
+    with torch.no_grad():
+        assert method(theta, batch).isfinite().all()
+
+
+def test_the_layer_that_passes_it_takes_them() -> None:
+    theta = torch.tensor([[0.3, 0.4, 0.2]])
+    loss = foresolve.DecisionLoss(foresolve.QuadraticRelaxation(0.1))
+    loss(theta, foresolve.Batch(None, theta, LEARNED)).sum().backward()
+    assert LEARNED.constraints.requires_grad

@@ -54,8 +54,9 @@ def sliceable(backward: Backward) -> Backward:
 
 
 NO_SECOND = (
-    "the gradient of a layer or set function was to be differentiated again, which it cannot be. QuadraticRelaxation, "
-    "IdentityProjection and NegativeIdentity have second derivatives; with others, leave `create_graph=True` out"
+    "the gradient of a layer, loss or set function was to be differentiated again, which it cannot be. "
+    "QuadraticRelaxation, IdentityProjection and NegativeIdentity have second derivatives, and so has `DecisionLoss` "
+    "with one of them; with others, leave `create_graph=True` out"
 )
 
 
@@ -93,9 +94,64 @@ class _End(Function):
         raise ForesolveError(NO_SECOND)
 
 
-def ended(node: Any) -> bool:
+def held_fixed(*tensors: Tensor) -> Tensors:
+    """The tensors, for a value whose gradient is right although decisions are held fixed in it, as an envelope's is.
+
+    The gradient of the gradient is not: the decisions move. It is an error, in each of the tensors, where torch would
+    take the decisions for constants.
+    """
+    moving = [tensor for tensor in tensors if tensor.requires_grad]
+    if not moving or not torch.is_grad_enabled():
+        return tensors
+    through: Any = _Held.apply(*moving)
+    remaining = iter(through)
+    return tuple(next(remaining) if tensor.requires_grad else tensor for tensor in tensors)
+
+
+class _Held(Function):
+    """Tensors as they are; their gradients depend on all of them, in a way that nobody knows."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Tensor) -> Tensors:
+        ctx.save_for_backward(*tensors)
+        ctx.set_materialize_grads(False)
+        return tuple(tensor.view_as(tensor) for tensor in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        if not torch.is_grad_enabled():
+            return grads
+        return tuple(
+            g if g is None else g + _Unknown.apply(t, *ctx.saved_tensors) for g, t in zip(grads, ctx.saved_tensors)
+        )
+
+
+class _Unknown(Function):
+    """Zeros that depend on tensors in a way that nobody knows; what they are added to may be known otherwise."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(like: Tensor, *behind: Tensor) -> Tensor:
+        return torch.zeros_like(like)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Nothing is kept: there is no derivative."""
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        raise ForesolveError(NO_SECOND)
+
+
+def cut(node: Any) -> bool:
     """Whether a node of the graph is one that nothing passes, `_End` or that of `once_differentiable`."""
     return type(node).__name__ in {f"{_End.__name__}Backward", "Error"}
+
+
+def ended(node: Any) -> bool:
+    """Whether it is one of these, or one beside which something may pass."""
+    return cut(node) or type(node).__name__ == f"{_Unknown.__name__}Backward"
 
 
 def _per_slice(function: Backward, grads: Grads) -> Any:

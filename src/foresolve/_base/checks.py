@@ -176,7 +176,9 @@ def broadcast_batch(shapes: Mapping[str, Sequence[int]]) -> torch.Size:
 
 
 def _number(value: Any) -> float:
-    """One number as a float; NaN for what is none: text, truth values, several numbers, anything else."""
+    """One number as a float; NaN for what is none: text, truth values, several numbers, what is to be trained."""
+    if isinstance(value, Tensor) and value.requires_grad:
+        return math.nan  # as a float it would be a constant, without a word
     try:
         if isinstance(value, Tensor | np.ndarray):
             value = value.item()  # refuses several
@@ -190,6 +192,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, str):
         return repr(value)
     if isinstance(value, Tensor | np.ndarray):
+        if isinstance(value, Tensor) and value.requires_grad:
+            return "a tensor that requires grad, which nothing would train here"
         return str(value.item()) if value.ndim == 0 else f"an array of shape {tuple(value.shape)}"
     return str(value) if value is None or np.isscalar(value) else type(value).__name__
 

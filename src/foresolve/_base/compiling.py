@@ -45,9 +45,13 @@ def uncompiled(function: Function) -> Function:
 
 
 class OnNumbers:
-    """What problems do by these names is done on numbers, in every subclass: they are `uncompiled`."""
+    """What problems and layers do by these names is done on numbers, in every subclass: they are `uncompiled`.
+
+    To make one is among them: a step that predicts constraints makes a problem.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in {"objective", "solve", "decide", "maximizer", "argmax", "check"} & vars(cls).keys():
+        names = {"__init__", "objective", "solve", "decide", "maximizer", "argmax", "check"}
+        for name in names & vars(cls).keys():
             setattr(cls, name, uncompiled(vars(cls)[name]))

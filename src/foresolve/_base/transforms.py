@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import torch
 from torch import Tensor
 from torch.autograd import Function, forward_ad
 
-from foresolve._base.autograd import ended, stacked
+from foresolve._base.autograd import cut, ended, stacked
 from foresolve.errors import ForesolveError
 
 Tensors = tuple[Tensor, ...]
@@ -105,9 +105,9 @@ class _Derived(Computation):
         self._refuse_ends(products)
         return (*graph[0], *leaves), products
 
-    def _refuse_ends(self, products: Tensors) -> None:
+    def _refuse_ends(self, products: Tensors, end: Callable[[Any], bool] = ended) -> None:
         """Nothing passes there, and where autograd has cut its graph it would take what lies behind for zero."""
-        if any(ended(node) for product in products for node in nodes(product)):
+        if any(end(node) for product in products for node in nodes(product)):
             raise ForesolveError(NO_SUCH_ORDER.format(name=self.name))
 
     def _split(self, tensors: Sequence[Any]) -> tuple[Any, Any]:
@@ -150,7 +150,7 @@ class _Jvp(_Derived):
             products = _gradients(graph[1], leaves, weights, attached=True)
         except ForesolveError as error:
             raise ForesolveError(NO_SUCH_ORDER.format(name=self.name)) from error
-        self._refuse_ends(products)
+        self._refuse_ends(products, cut)  # what depends on the inputs alone is no matter here
         return _gradients(products, weights, directions, attached=attached)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 from torch import Tensor, nn
 
 from foresolve._base import checks
-from foresolve._base.compiling import uncompiled
+from foresolve._base.compiling import OnNumbers, uncompiled
 from foresolve._base.keywords import check_keywords
 from foresolve._base.module_calls import called, transforming
 from foresolve.layers import pictures
@@ -21,7 +21,7 @@ from foresolve.problems.traits import check_words, require
 Shortfall = Callable[[Tensor, Tensor, Problem, Tensor | None], Tensor]
 
 
-class Layer(nn.Module):
+class Layer(OnNumbers, nn.Module):
     """`layer(theta, problem) -> x`: a differentiable stand-in for `problem.solve(theta)`.
 
     Attributes

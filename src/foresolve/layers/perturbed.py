@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve._base.autograd import apply, first_order, sliceable
+from foresolve._base.autograd import apply, first_order, held_fixed, sliceable
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.layers.base import Layer, Shortfall
 from foresolve.problems.base import Problem
+from foresolve.problems.traits import require_constant
 
 UNBOUNDED = (-math.inf, math.inf)
 VarianceReduction = Literal["none", "control", "leave-one-out", "antithetic"]
@@ -53,6 +54,11 @@ class PerturbedLayer(Seeded, Layer):
             raise checks.fail("bounds", "(lower, upper) with lower < upper", str(bounds))
         self.bounds = bounds
 
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse constraints of which a gradient is asked for: draws of `theta` tell nothing of it."""
+        super().check_problem(problem)
+        require_constant(problem, type(self).__name__)
+
     @abstractmethod
     def perturb(self, theta: Tensor, z: Tensor) -> Tensor:
         """The parameters that standard normal `z` `(samples, *batch, *shape)` lead to, before the bounds."""
@@ -88,6 +94,7 @@ class PerturbedLayer(Seeded, Layer):
         return self._shortfall
 
     def _shortfall(self, theta: Tensor, y: Tensor, problem: Problem, truth: Tensor | None) -> Tensor:
+        (theta,) = held_fixed(theta)
         points, x = self.sample(theta, problem)
         return (problem.gain(points) * (x - y)).sum(-1).mean(0)
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from foresolve._base import checks, functorch
+from foresolve._base.autograd import held_fixed
 from foresolve._base.copies import SharesGraph
 from foresolve.errors import ForesolveWarning, NoGradientWarning
 from foresolve.layers import pictures
@@ -224,6 +225,7 @@ class SmoothedLayer(SharesGraph, Layer):
         """`max_x [f(x) - gamma penalty(x)] - [f(y) - gamma penalty(y)]` for the objective `f`, `gamma` of the truth."""
         theta = theta.double()
         gamma = self._unit_smoothing(theta, problem) if truth is None else self.smoothing(truth.double(), problem)
+        theta, gamma = held_fixed(theta, gamma)
         with torch.no_grad():
             x = self._with_checked(gamma.detach())(theta, problem)
         # x is best, so that by the envelope theorem it need not be differentiated.

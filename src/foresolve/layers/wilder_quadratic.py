@@ -88,9 +88,6 @@ class WilderQuadratic(Layer):
         program, gain = cast(LinearProgram, problem), gains(theta, problem)
         batch, gain = gain.shape[:-1], gain.reshape(-1, gain.shape[-1])
         polytope = program.polytope(batch).expand(gain.shape[0])
-        if any(tensor.requires_grad for tensor in polytope.tensors()):
-            remedy = "Take QuadraticRelaxation for predicted constraints"
-            raise checks.fail("problem", "one whose constraints need no gradient", "one that has such", remedy)
         with torch.no_grad():
             x = self.relaxation(theta.detach().double(), problem).reshape(gain.shape)
         response = _SoftResponse(x, polytope.numeric(), self.curvature)

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from foresolve._base import checks
+from foresolve._base.autograd import held_fixed
 from foresolve._base.progress import Progress
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.data.batch import Batch
@@ -108,7 +109,7 @@ class CaVE(Seeded, Loss):
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
         problem = cast(LinearProgram, batch.problem)
-        gain = problem.gain(theta_hat).double()
+        gain = problem.gain(*held_fixed(theta_hat)).double()
         best = batch.target().to(gain)
         with torch.no_grad():
             cone = NormalCone.at(best, problem.polytope(torch.Size([len(batch)])))

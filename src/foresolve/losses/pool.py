@@ -84,12 +84,14 @@ class SolutionPool(Seeded):
                 best = batch.target().double()
                 return best[first_of_each(row_keys(best))]
             return self._decisions.to(theta_hat.device)
-        self.add(batch.target().to(theta_hat.device))
+        best = batch.target().to(theta_hat.device)
+        self.add(best)
         if (
             float(torch.rand((), generator=self.generator, dtype=torch.float64, device=self.generator.device))
             < self.solve_ratio
         ):
-            self.add(batch.problem.maximizer(theta_hat.detach()))
+            # Decisions have the dtype of theta: in fewer digits than the others, equal ones would look like new ones.
+            self.add(batch.problem.maximizer(theta_hat.detach().to(torch.promote_types(theta_hat.dtype, best.dtype))))
         return self.decisions
 
     def get_extra_state(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
+from foresolve._base.autograd import held_fixed
 from foresolve._base.randomness import Seed, Seeded
 from foresolve.data.batch import Batch
 from foresolve.losses.base import Loss
@@ -70,7 +71,7 @@ class ScoreFunction(Seeded, Loss):
         self._sigma = checks.positive("sigma", value)
 
     def forward(self, theta_hat: Tensor, batch: Batch) -> Tensor:
-        problem, center = batch.problem, theta_hat.double()
+        problem, center = batch.problem, held_fixed(theta_hat)[0].double()
         best = batch.best()[1].double()
         # Drawn where the generator is, whatever the device, so that a seed means the same everywhere.
         place = {"generator": self.generator, "device": self.generator.device}

@@ -83,6 +83,11 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
         return self.parameters is None or self.parameters.fixed
 
     @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient may be asked for of what it is made of: rows, bounds, a quadratic part."""
+        return False
+
+    @property
     def traits(self) -> frozenset[str]:
         """What the problem offers to layers and losses, in the words of `foresolve.problems.TRAITS`."""
         offered = {"linear": self.linear, "exact": self.exact, "shared": not self.batch_shape, "fixed": self.fixed}

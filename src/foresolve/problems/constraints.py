@@ -114,6 +114,11 @@ class Constraints:
         return self.rows.n
 
     @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient may be asked for."""
+        return any(part.requires_grad for part in (self.rows.values, self.rhs, self.lower, self.upper))
+
+    @property
     def device(self) -> torch.device:
         """Where the tensors live."""
         return self.equality.device

@@ -178,6 +178,10 @@ class CurvedProgram(LinearProgram):
             )
 
     @property
+    def requires_grad(self) -> bool:
+        return super().requires_grad or self.term.requires_grad
+
+    @property
     def traits(self) -> frozenset[str]:
         """What the problem offers; instances with a `Q` each do not share the problem."""
         return super().traits - ({"shared"} if self.term.batch_shape else set())

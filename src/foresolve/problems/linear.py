@@ -101,6 +101,10 @@ class LinearProgram(ImportedProgram):
         return self.constraints.n
 
     @property
+    def requires_grad(self) -> bool:
+        return self.constraints.requires_grad
+
+    @property
     def traits(self) -> frozenset[str]:
         """What the problem offers: rows and bounds, and 0/1 variables if all integer ones are."""
         return super().traits | {"rows"} | ({"binary"} if self._binary else set())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import torch
+
 from foresolve._base import checks
 from foresolve.errors import InvalidInputError
 from foresolve.problems.base import Problem
@@ -83,6 +85,15 @@ TRAITS: dict[str, Trait] = {
 what the documentation and the messages call it."""
 
 
+# No word of `TRAITS`: a method that needs a "fixed" feasible set also takes what the set is made of for constants.
+CONSTANT = Trait(
+    "constraints that need no gradient",
+    "one whose constraints need no gradient",
+    "parts of it require grad, and would get none",
+    "DecisionLoss with QuadraticRelaxation passes gradients to predicted constraints; `detach()` them for others",
+)
+
+
 def check_words(needs: Iterable[str], owner: str) -> None:
     """Refuse needs that are no words of `TRAITS`, where they are stated."""
     for need in needs:
@@ -92,8 +103,17 @@ def check_words(needs: Iterable[str], owner: str) -> None:
 
 def missing(problem: Problem, needs: Iterable[str]) -> Trait | None:
     """The first trait that is needed and that a problem does not offer."""
-    offered = problem.traits
-    return next((TRAITS[need] for need in needs if need not in offered), None)
+    offered, needs = problem.traits, tuple(needs)
+    trait = next((TRAITS[need] for need in needs if need not in offered), None)
+    if trait is None and "fixed" in needs and torch.is_grad_enabled() and problem.requires_grad:
+        return CONSTANT
+    return trait
+
+
+def require_constant(problem: Problem, name: str) -> None:
+    """Refuse, for a method that takes any feasible set, one of which a gradient is asked for."""
+    if torch.is_grad_enabled() and problem.requires_grad:
+        raise _refusal(problem, CONSTANT, name)
 
 
 def require(problem: Problem, needs: Iterable[str], name: str) -> None:
@@ -103,5 +123,9 @@ def require(problem: Problem, needs: Iterable[str], name: str) -> None:
         raise checks.fail("problem", expected, type(problem).__name__)
     trait = missing(problem, needs)
     if trait is not None:
-        remedy = f"{name} needs {trait.wanted}" + (f"; {trait.remedy}" if trait.remedy else "")
-        raise checks.fail("problem", trait.expected, f"{type(problem).__name__}: {trait.lacking}", remedy)
+        raise _refusal(problem, trait, name)
+
+
+def _refusal(problem: Problem, trait: Trait, name: str) -> InvalidInputError:
+    remedy = f"{name} needs {trait.wanted}" + (f"; {trait.remedy}" if trait.remedy else "")
+    return checks.fail("problem", trait.expected, f"{type(problem).__name__}: {trait.lacking}", remedy)

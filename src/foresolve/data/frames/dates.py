@@ -56,12 +56,12 @@ def as_dates(series: Any) -> Dates | None:
 
 def _in_nanoseconds(dates: Any) -> np.ndarray:
     given = dates.to_numpy()
-    nanoseconds = np.asarray(given, dtype="datetime64[ns]")
-    far = (nanoseconds.astype(given.dtype) != given) & ~np.isnat(given)
+    # By the year, which each unit can tell: beyond these, some versions of NumPy wrap nanoseconds, others raise.
+    far = ((given < np.datetime64("1678", "Y")) | (given >= np.datetime64("2262", "Y"))) & ~np.isnat(given)
     if far.any():
         got = f"{np.datetime_as_string(given[far][0], unit='D')} in the column {dates.name!r}"
         raise checks.fail("dates", "from 1678 to 2261", got, "Leave such entries out, or the column")
-    return nanoseconds
+    return np.asarray(given, dtype="datetime64[ns]")
 
 
 def _zoned(series: Any) -> bool:
