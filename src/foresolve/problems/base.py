@@ -33,13 +33,11 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
     Attributes
     ----------
     exact: whether `solve` is a global optimum (to solver tolerance), not a heuristic.
-    linear: whether the objective is `gain(theta)' x + constant(theta)`, so that gradients of the oracle's value are its
-        decisions.
+    linear: whether the objective is `gain(theta)' x + constant(theta)`; gradients of the best value are then decisions.
     sense: with "min", `theta` are costs. The objective is maximized all the same: `gain` turns the sign.
     batch_shape: `()` where all instances share the feasible set (and whatever else the problem holds).
     device: where the problem's tensors live.
-    theta_bounds: between which each parameter must lie (probabilities: 0 and 1); what is drawn around a prediction is
-        clamped to them.
+    theta_bounds: between which each parameter must lie (probabilities: 0 and 1); draws around predictions are clamped.
 
     Examples
     --------
