@@ -244,9 +244,9 @@ def test_compare_takes_the_block_of_the_reports() -> None:
         assert by_reports.rows == compare({"a": report(first), "b": report(second)}, block=block, bootstrap=300).rows
         assert by_reports["b"].normalized_interval == reports["b"].intervals["normalized_regret"]
         assert by_reports["b"].p_value != plain["b"].p_value
-        assert by_reports.test == "Wilcoxon"
+        assert by_reports.test == "test of the mean"
         assert by_reports.blocks == words
-        title = f"difference from a, paired Wilcoxon test on the means of {words}; 95% intervals"
+        title = f"difference from a, paired test of the mean on the means of {words}; 95% intervals"
         assert " ".join(str(by_reports).split()).startswith(title)
         assert compare(reports, block=1) == plain
     assert plain.blocks == ""

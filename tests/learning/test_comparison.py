@@ -7,6 +7,7 @@ from scipy import stats
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
 from foresolve.learning import compare, evaluate
+from foresolve.learning.inference import mean_difference
 from foresolve.learning.report import Report
 from foresolve.models.mlp import MLP
 from learning.instances import top_k_data
@@ -62,7 +63,7 @@ def test_instances_without_a_number_are_left_out() -> None:
 
 def test_it_is_shown() -> None:
     lines = str(compare({"good": GOOD, "bad": BAD})).splitlines()
-    assert lines[0] == "difference from good, paired Wilcoxon test; 95% intervals"
+    assert lines[0] == "difference from good, paired test of the mean; 95% intervals"
     assert lines[1].split()[:2] == ["normalized", "regret"]
     assert [line.split()[0] for line in lines[3:] if line[0] != " "] == ["good", "bad"]
     long = compare({"decision-focused, SPO+": GOOD, "two-stage network": BAD})
@@ -83,7 +84,7 @@ def test_bad_input() -> None:
         compare({"good": GOOD}, confidence=95)
     with pytest.raises(InvalidInputError, match="`bootstrap` must be an integer >= 0; got 'x'"):
         compare({"good": GOOD}, bootstrap="x")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`test` must be one of 'wilcoxon', 't'; got 'sign'"):
+    with pytest.raises(InvalidInputError, match="`test` must be one of 'mean', 't', 'wilcoxon'; got 'sign'"):
         compare({"good": GOOD}, test="sign")
     with pytest.raises(InvalidInputError, match="`reference` must be one of 'good'; got 'best'"):
         compare({"good": GOOD}, reference="best")
@@ -108,3 +109,28 @@ def test_reports_of_other_weights_are_refused() -> None:
             compare(reports)
     with pytest.raises(InvalidInputError, match=r"`measure` must be one of .*; got 'weight'"):
         compare({"a": weighted, "b": scaled}, measure="weight")
+
+
+def test_interval_and_p_value_agree_and_are_those_of_studies() -> None:
+    """A few large losses: ranks see many small gains, the mean is worse."""
+    gap = np.where(np.arange(60) % 10 == 0, 1.0, -0.01)
+    reports = {"a": report(np.ones(60)), "b": report(np.ones(60) + gap)}
+    row = compare(reports)["b"]
+    evidence = mean_difference(gap, seed=0)
+    assert row.difference_interval == pytest.approx(evidence.interval)
+    assert row.p_value == evidence.p_value
+    assert row.difference > 0
+    assert compare(reports, test="wilcoxon")["b"].p_value < 0.05
+    for shift in np.linspace(-0.3, 0.3, 13):
+        row = compare({"a": report(np.ones(60)), "b": report(np.ones(60) + gap + shift)})["b"]
+        assert row.difference_interval is not None
+        low, high = row.difference_interval
+        assert (row.p_value < 0.05) == (low > 0 or high < 0)
+
+
+def test_too_few_instances_bound_no_interval() -> None:
+    few = {"a": report(np.ones(4), OPTIMUM[:4]), "b": report(np.ones(4) + RNG.random(4), OPTIMUM[:4])}
+    row = compare(few)["b"]
+    assert row.difference_interval is None
+    assert row.p_value > 0.05
+    assert compare({"a": GOOD, "b": BAD}, bootstrap=0)["b"].difference_interval is None

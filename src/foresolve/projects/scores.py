@@ -105,7 +105,7 @@ def compare_scores(tables: Mapping[str, Any], *, confidence: float = 0.95, seed:
     confidence: of intervals.
     seed: of their draws.
     """
-    from foresolve.learning.study.inference import mean_difference
+    from foresolve.learning.inference import mean_difference
 
     pandas = need("pandas", "comparing runs", "learn")
     if len(tables) < 2:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from foresolve.learning.inference import mean_difference
 from foresolve.learning.study.dates import block_length
 from foresolve.learning.study.dependence import dependence_length
-from foresolve.learning.study.inference import mean_difference
 
 
 def autoregressive(rng: np.random.Generator, count: int, correlation: float) -> np.ndarray:

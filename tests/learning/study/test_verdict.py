@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from foresolve.learning.inference import mean_difference
 from foresolve.learning.study.contrast import Contrast, ContrastRow
-from foresolve.learning.study.inference import mean_difference
 from foresolve.learning.study.verdict import Verdict, judge
 
 Pair = tuple[float, float]

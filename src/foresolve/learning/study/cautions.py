@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from foresolve.learning.inference import Evidence, mean_difference
 from foresolve.learning.report import Report
 from foresolve.learning.study.catalog import BOOSTED
 from foresolve.learning.study.contrast import Contrast
 from foresolve.learning.study.facts import FAR, Facts
-from foresolve.learning.study.inference import Evidence, mean_difference
 from foresolve.learning.study.parts import Parts
 from foresolve.learning.study.verdict import LEAST_UNITS, Verdict
 

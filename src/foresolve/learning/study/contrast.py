@@ -15,8 +15,8 @@ from foresolve._base.extras import need
 from foresolve._base.numbers import signed, significant
 from foresolve._base.table import Table, Tabular
 from foresolve.learning.blocks import described
+from foresolve.learning.inference import holm, mean_difference, unit_sums
 from foresolve.learning.report import Report
-from foresolve.learning.study.inference import holm, mean_difference, unit_sums
 from foresolve.learning.study.study_pictures import draw_contrast
 
 ROUNDINGS, LEAST_ROUNDING = 4, 1e-12  # of a value: times the precision of the parameters, and what solvers leave

@@ -11,8 +11,8 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.comparison import Comparison, Row
 from foresolve.learning.examples import examples
 from foresolve.learning.history import History
+from foresolve.learning.inference import holm
 from foresolve.learning.report import Report
-from foresolve.learning.study.inference import holm
 from foresolve.learning.study.verdict import LEAST_UNITS
 from foresolve.report.pages.document import (
     Block,
@@ -98,7 +98,7 @@ def comparison_page(
         folded: list[Block] = [Folded(name, (report_grid(report),)) for name, report in reports.items()]
         sections.append(Section("All numbers", tuple(folded)))
     lead = f"{len(comparison.rows)} models compared by {contest.measure} on {instances(comparison.instances)}"
-    lead += f", paired with {comparison.reference}; {comparison.test} test"
+    lead += f", paired with {comparison.reference}; {comparison.test}"
     lead += f" on the means of {comparison.blocks}." if comparison.blocks else "."
     heading = title or f"Compared with {comparison.reference}"
     return Page(heading, lead, contest.cards(), tuple(sections), {}, date or today())
@@ -187,8 +187,8 @@ class _Contest:
             for row in self.comparison.rows if row.name != self.reference
         )  # fmt: skip
         what = self.comparison.blocks or instances(self.comparison.instances)
-        caption = f"Mean improvement, paired on {what}; each interval by bootstrap and for itself; p by a "
-        caption += f"{self.comparison.test} test{self.corrected}. {self.caution}"
+        caption = f"Mean improvement, paired on {what}; each interval for itself; p by a "
+        caption += f"{self.comparison.test}{self.corrected}. {self.caution}"
         return Forest("Paired differences", drawn, f"improvement of {self.measure}", caption=caption.strip(),
                       level=percent(self.comparison.confidence))  # fmt: skip
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from foresolve._base.bootstrap import runs
-from foresolve.learning.study.inference import holm, mean_difference
+from foresolve.learning.inference import holm, mean_difference
 
 
 def test_many_normal_differences_give_the_interval_of_student() -> None:
