@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from foresolve.learning.study.budget import Plan
 from foresolve.learning.study.trial import Trial
 
 STUDY = Container(
-    "a study", "foresolve study", 3, remedy="Choose another folder, or continue with the version that wrote it"
+    "a study", "foresolve study", 4, remedy="Choose another folder, or continue with the version that wrote it"
 )
 MODEL = Container("a model of a study", "foresolve study model", 1)
 SETTINGS, TRIALS, WEIGHTS = "study.json", "trials.jsonl", "models"
@@ -110,9 +111,15 @@ class Store:
             lines = "".join(line_of(known.to_dict()) for known in self.trials.values())
             files.write_text(self._path(TRIALS), lines)
 
-    def forget(self, number: int) -> None:
-        """Leave out the trials of a round and of those after it: models first, so that none is left without a line."""
-        late = [trial for trial in self.trials.values() if trial.number >= number]
+    def forget(self, number: int, methods: Collection[str] | None = None) -> None:
+        """Leave out the trials of a round and of those after it: models first, so that none is left without a line.
+
+        Of some methods alone, where they are given.
+        """
+        late = [
+            trial for trial in self.trials.values()
+            if trial.number >= number and (methods is None or trial.method in methods)
+        ]  # fmt: skip
         for trial in late:
             self.drop(trial)
             del self.trials[trial.method, trial.number]
