@@ -25,7 +25,7 @@ from foresolve.learning.study.cautions import cautions
 from foresolve.learning.study.contrast import contrast, reach
 from foresolve.learning.study.dates import study_block
 from foresolve.learning.study.facts import Facts
-from foresolve.learning.study.folder import Store
+from foresolve.learning.study.folder import DATA, Store
 from foresolve.learning.study.methods import Context, Method, quiet
 from foresolve.learning.study.parts import Parts
 from foresolve.learning.study.result import Study
@@ -112,7 +112,9 @@ def study(
     trials, epochs = checks.positive_int("trials", trials), checks.positive_int("epochs", epochs)
     budget = None if budget is None else checks.positive("budget", budget, "Seconds, or `None` for no limit")
     number = as_seed("seed", seed)
-    question = _Question(Parts.of(data, split, parts, number), number, methods, references, head, hidden)
+    question = _Question(
+        Parts.of(data, split, parts, number), split if parts is None else (), number, methods, references, head, hidden
+    )
     resampled = study_block(block, question.parts.test)
     place = None if folder is None else checks.path("folder", folder)
     with writing_to(place, "choose another folder"), _telling(progress) as told:
@@ -129,8 +131,10 @@ def study(
 class _Question:
     """Data and methods of a study."""
 
-    def __init__(self, parts: Parts, seed: int, methods: Any, names: Any, head: Any, hidden: Any) -> None:
-        self.parts, self.seed = parts, seed
+    def __init__(
+        self, parts: Parts, split: Sequence[float], seed: int, methods: Any, names: Any, head: Any, hidden: Any
+    ) -> None:
+        self.parts, self.split, self.seed = parts, [float(share) for share in split], seed
         self.facts = Facts.of(parts.train, head, hidden)
         predicting, unsuited = two_stage(names, parts, self.facts)
         deciding, refused = focused(methods, parts.train.problem)
@@ -139,19 +143,15 @@ class _Question:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What identifies a study, by name."""
-        named = zip(
-            ("training data", "validation data", "test data"), (self.parts.train, self.parts.valid, self.parts.test)
-        )
-        digests = {
-            name: fingerprint(part.features, part.theta, part.problem, part.weights, _nanoseconds(part))[:16]
-            for name, part in named
-        }
-        return digests | {
+        """What identifies a study, by name: settings first, for with another seed or split all data are others."""
+        named = {"training": self.parts.train, "validation": self.parts.valid, "test": self.parts.test}
+        return {
+            "seed": self.seed,
+            "split": self.split,
             "methods": [method.name for method in self.methods],
             "networks": f"{self.facts.head}, {[list(layers) for layers in self.facts.hidden]}",
-            "seed": self.seed,
             **{f"settings of {method.name}": self._settings(method) for method in self.methods},
+            **{f"{name}{DATA}": _digests(part) for name, part in named.items()},
         }
 
     def _settings(self, method: Method) -> dict[str, Any]:
@@ -164,6 +164,15 @@ class _Question:
         train, valid = self.parts.train.solve(), self.parts.valid.solve()
         self.parts.test.solve()
         return Context(train, valid, self.facts, self.seed, epochs, TREES)
+
+
+def _digests(part: DecisionDataset) -> dict[str, str]:
+    """Of what data consist of, by name."""
+    contents = {
+        "features": part.features, "parameters": part.theta, "problem": part.problem, "weights": part.weights,
+        "dates": _nanoseconds(part),
+    }  # fmt: skip
+    return {name: fingerprint(content)[:16] for name, content in contents.items()}
 
 
 def _nanoseconds(part: DecisionDataset) -> Any:
