@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from foresolve.learning.study import running, studying
-from foresolve.learning.study.budget import HALF, LEAST_TREES, TRAINING, TREES, Plan
+from foresolve.learning.study.budget import HALF, LEAST_TREES, ROWS, TRAINING, TREES, Plan, warm_up
+from foresolve.learning.study.catalog import focused
+from foresolve.learning.study.facts import Facts
+from foresolve.learning.study.methods import Context, MeanMethod, Network
 from foresolve.learning.study.running import StudyInterrupted, StudyProgress
 from foresolve.learning.study.trial import run_trial
 from learning.study.instances import paths, quick
@@ -137,7 +140,7 @@ def test_a_round_that_takes_too_long_gives_way_to_the_shorter_one(
     assert again.comparison == told.comparison
 
 
-@pytest.mark.parametrize("after", range(1, 14))
+@pytest.mark.parametrize("after", range(1, 18))
 def test_ctrl_c_while_the_first_round_grows(after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there afterwards goes on, and ends with one plan for all methods."""
     calls = 0
@@ -156,3 +159,36 @@ def test_ctrl_c_while_the_first_round_grows(after: int, tmp_path: Path, monkeypa
     whole = quick(paths(60), epochs=ASKED, trials=3, budget=None)
     assert (told.plan.epochs, told.plan.notes) == (ASKED, ())
     assert told.comparison == whole.comparison
+
+
+def test_warming_up_trains_copies_of_a_few_rows() -> None:
+    """And what fails then is no reason to stop."""
+    train, valid = paths(60).split(40, 20)
+    context = Context(train.solve(), valid.solve(), Facts.of(train), 0, 50, TREES)
+    sizes: list[int] = []
+
+    class Fails(MeanMethod):
+        def train(self, settings: Any, number: int, context: Context) -> Any:
+            sizes.extend((len(context.train), len(context.valid), context.epochs))
+            raise RuntimeError("no license")
+
+    told: list[str] = []
+    warm_up([Fails(), Network(), *focused("spo+", train.problem)[0]], context, told.append)
+    assert told == ["mean", "network", "spo+"]
+    assert sizes == [ROWS, ROWS, 1]
+    assert (context.starts, context.histories) == ({}, [])
+
+
+def test_imports_count_for_no_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first call of a method takes ten seconds: by that, no second epoch would fit."""
+    clock, cold = Slow(monkeypatch, once=0.01, each=0.1), {"network", "spo+"}
+
+    def trained(self: Any, settings: Any, number: int, context: Any) -> Any:
+        if self.name in cold:
+            cold.discard(self.name)
+            clock.now += 10.0
+        return train(self, settings, number, context)
+
+    train = Network.train
+    monkeypatch.setattr(Network, "train", trained)
+    assert hurried(30.0).plan.epochs == ASKED

@@ -66,7 +66,7 @@ def test_ctrl_c_within_a_training() -> None:
         quick(paths(60), progress=stop)
 
 
-@pytest.mark.parametrize("label", ["best decisions under the truth", "network, 1 epoch"])
+@pytest.mark.parametrize("label", ["best decisions under the truth", "preparing ridge", "network, 1 epoch"])
 def test_ctrl_c_at_any_time(label: str, tmp_path: Path) -> None:
     def stop(told: StudyProgress) -> None:
         if told.label == label:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from foresolve._base import files
 from foresolve._base.progress import duration
+from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError
+from foresolve.learning.study.methods import Context, Method
 
 TREES = 100  # where epochs are as they were asked for; reduced with them
 LEAST_TREES = 5
 FIRST_EPOCHS = 1  # of the round that finds out how long more take
 HALF = 0.5  # of the time that is left, for a longer first round: the other half is for a second one
 GAIN = 1.5  # times the epochs, at least, for which a round is done again
+ROWS = 8  # to warm up on
 TRAINING = 0.9  # of the budget; the rest is for the comparison
 
 
@@ -87,6 +93,24 @@ class Plan:
         if min(epochs, trees, trials) < 1 or not numbers or not all(isinstance(note, str) for note in notes):
             raise ForesolveError(f"{path} is damaged: its plan must have counts, seconds by method, and notes")
         return cls(epochs, trees, trials, seconds, tuple(notes), settled)
+
+
+def warm_up(methods: Sequence[Method], context: Context, told: Callable[[str], Any]) -> None:
+    """Train every method on a few rows, which nobody looks at: imports and first solves count for no epoch.
+
+    `told` is called with the name of each.
+    """
+
+    def few(data: DecisionDataset) -> DecisionDataset:
+        return data.subset(torch.arange(min(ROWS, len(data))))
+
+    sample = replace(
+        context, train=few(context.train), valid=few(context.valid), epochs=1, trees=1, starts={}, histories=[]
+    )
+    for method in methods:
+        told(method.name)
+        with suppress(Exception):  # what fails here fails in its trials too, and is reported there
+            method.train(method.settings(sample.facts)[0], 0, sample)
 
 
 def _trees(epochs: int, asked: int) -> int:

@@ -19,7 +19,7 @@ from foresolve.errors import ForesolveError
 from foresolve.learning.blocks import Blocks
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.identity import settings_of
-from foresolve.learning.study.budget import TREES, Plan
+from foresolve.learning.study.budget import TREES, Plan, warm_up
 from foresolve.learning.study.catalog import focused, two_stage
 from foresolve.learning.study.cautions import cautions
 from foresolve.learning.study.contrast import contrast, reach
@@ -123,6 +123,8 @@ def study(
             context = question.context(epochs, told)
             if store.plan is None:
                 store.begin(Plan.begin(budget, epochs, trials))
+            if store.plan is not None and not store.plan.settled:
+                warm_up(question.methods, context, _preparing(told))
             Rounds(context, question.methods, store, epochs, budget, time.perf_counter() - began, told).run()
             resampled = block if isinstance(block, str) else resampled
             return _answered(question, store, resampled, confidence, worthwhile, units, epochs, began)
@@ -254,3 +256,7 @@ def _telling(progress: Any) -> Any:
         return
     with reporting(progress, "study") as report:
         yield lambda told: report(math.floor(STEPS * told.share), STEPS, told.label)
+
+
+def _preparing(told: Callable[[StudyProgress], Any]) -> Callable[[str], Any]:
+    return lambda name: told(StudyProgress(0, 0, 0.0, f"preparing {name}"))
