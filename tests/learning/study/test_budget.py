@@ -31,6 +31,7 @@ def test_a_round_takes_half_of_the_time_that_is_left() -> None:
     begun = Plan.begin(60.0, 100, 4)
     longer = begun.longer(100, seconds=1.0, left=50.0)
     assert longer == Plan(25, 25, 4, settled=False)
+    assert longer is not None
     assert longer.epochs * 1.0 <= HALF * 50.0
     assert begun.longer(100, seconds=0.1, left=50.0) == Plan(100, TREES, 4, settled=False)
     assert begun.longer(100, seconds=0.1, left=math.inf) == Plan(100, TREES, 4, settled=False)
