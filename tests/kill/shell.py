@@ -84,9 +84,11 @@ def train(folder: Path, *more: object) -> None:
 
 def train_in_a_hurry(folder: Path) -> None:
     """With a budget that leaves less than was asked for; the undisturbed run is given the plan, and time."""
+    from foresolve.learning.study import running
+
     with pytest.MonkeyPatch.context() as patch:
         if folder.name == UNDISTURBED:  # by the same command, for a run keeps its budget
-            patch.setattr("foresolve.learning.study.running.TRAINING", math.inf)
+            patch.setattr(running, "TRAINING", math.inf)
         train(folder, "--budget", "6 s")
 
 
