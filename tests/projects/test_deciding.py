@@ -200,3 +200,18 @@ def test_a_million_rows_take_no_more_memory_than_some(tmp_path: Path) -> None:
         with (tmp_path / "out.csv").open() as file:
             assert sum(1 for _ in file) == 2 * count + 1
     assert memory[1_000_000] - memory[100_000] < 32 * 900_000, memory
+
+
+def test_the_folder_of_a_policy_or_of_a_run_will_do(tmp_path: Path) -> None:
+    policy, data = wide_policy(), written(wide(10, seed=1), tmp_path / "data.csv")
+    run = tmp_path / "run"
+    policy.save(run / "policy")
+    (run / "run.json").write_text("{}")
+    decide_file(policy, data, tmp_path / "expected.csv")
+    for folder in (run, run / "policy", str(run)):
+        decide_file(folder, data, tmp_path / "out.csv")
+        assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+    with pytest.raises(InvalidInputError, match="`policy` must be a Policy, or the folder of one or of a run; got int"):
+        decide_file(3, data, tmp_path / "out.csv")  # type: ignore[arg-type]
+    with pytest.raises(ForesolveError, match="nowhere"):
+        decide_file(tmp_path / "nowhere", data, tmp_path / "out.csv")

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from foresolve.errors import InvalidInputError
+from foresolve.learning import StudyInterrupted, StudyProgress
 from foresolve.projects import Project, SettingsError
 from foresolve.projects.samples.registry import SAMPLES
 from projects.runs import change, quick_project
@@ -110,3 +111,31 @@ def test_a_folder_that_is_taken(tmp_path: Path) -> None:
         project.study(tmp_path, progress=False)
     with pytest.raises(InvalidInputError, match="`folder` must be a folder"):
         project.study(tmp_path / "foresolve.toml", progress=False)
+
+
+def test_a_run_that_goes_on_with_other_files_says_which(tmp_path: Path) -> None:
+    folder = quick_project(tmp_path)
+
+    def stop(told: StudyProgress) -> None:
+        if told.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(StudyInterrupted):
+        Project.load(folder).study(tmp_path / "run", progress=stop)
+    words = {
+        "times.csv": "parameters by times.csv and the settings in [data]",
+        "features.csv": "features by features.csv and the settings in [data]",
+    }
+    for name, expected in words.items():
+        before = (folder / name).read_bytes()
+        table = pd.read_csv(folder / name)
+        column = table.select_dtypes("float").columns[0]
+        table[column] *= 2
+        table.to_csv(folder / name, index=False)
+        with pytest.raises(InvalidInputError) as error:
+            Project.load(folder).study(tmp_path / "run", resume=True)
+        assert str(error.value).endswith(f"pass what it was begun with. {expected}")
+        (folder / name).write_bytes(before)
+    change(folder, {"seed": "5"})
+    with pytest.raises(InvalidInputError, match=r"of a study with the same seed \(5\); got .* has 0"):
+        Project.load(folder).study(tmp_path / "run", resume=True)

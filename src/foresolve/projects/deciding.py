@@ -28,6 +28,9 @@ MOST_TOGETHER, MOST_NUMBERS = 1024, 2**22
 MOST_NAMED = 10
 
 
+RECORD, POLICY = "run.json", "policy"  # of a run: what it is, and the folder of its policy
+
+
 class NoDecisionError(ForesolveError):
     """Some instances of a file have no decision; the message names them by their keys."""
 
@@ -50,7 +53,7 @@ class Decided:
 
 
 def decide_file(
-    policy: Policy,
+    policy: Policy | str | Path,
     data: str | Path,
     out: str | Path,
     *,
@@ -63,7 +66,7 @@ def decide_file(
 
     Parameters
     ----------
-    policy: what decides.
+    policy: what decides; or the folder of a saved policy, or of a run, whose policy it is.
     data: features, a CSV or Parquet file; it may be larger than memory. Rows of an instance stand together.
     out: a CSV or Parquet file.
     form: "long": a row for each variable with a nonzero entry; "wide": a row for each instance.
@@ -72,7 +75,7 @@ def decide_file(
     progress: is called with the instances done and their total.
     """
     began = time.monotonic()
-    data = checks.path("data", data)
+    policy, data = as_policy(policy), checks.path("data", data)
     out = output(out, data)
     checks.one_of("form", form, ("long", "wide"))
     source = Source.of(policy, data, checks.positive_int("chunk", chunk))
@@ -80,6 +83,21 @@ def decide_file(
     outcomes = (decided(policy, block, form, certify) for block in blocks)
     rows = write_outcomes(outcomes, out, source, progress)
     return Decided(out, *rows, time.monotonic() - began)
+
+
+def as_policy(policy: Policy | str | Path) -> Policy:
+    """A policy, or that of a folder."""
+    if isinstance(policy, Policy):
+        return policy
+    if not isinstance(policy, str | Path):
+        raise checks.fail("policy", "a Policy, or the folder of one or of a run", type(policy).__name__)
+    return Policy.load(policy_folder(policy))
+
+
+def policy_folder(path: str | Path) -> Path:
+    """The folder of a saved policy; of a run that of its policy."""
+    folder = checks.path("policy", path)
+    return folder / POLICY if (folder / RECORD).is_file() else folder
 
 
 def output(out: str | Path, data: Path) -> Path:

@@ -13,6 +13,7 @@ from foresolve._base.locks import writing_to
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import InvalidInputError
 from foresolve.learning.study.catalog import candidates
+from foresolve.learning.study.folder import OtherStudyError
 from foresolve.learning.study.running import StudyProgress
 from foresolve.learning.study.studying import study
 from foresolve.problems.base import Problem
@@ -116,7 +117,7 @@ class Project:
             checks.one_of("keep", name, [*known, "all"])
         data = self.data()
         training = values["training"]
-        with self._told("training", "methods", "model", "data"):
+        with self._changed(), self._told("training", "methods", "model", "data"):
             result = study(
                 data, methods=values["methods"]["decision"], references=values["methods"]["references"],
                 split=training["split"], trials=training["trials"], epochs=training["epochs"],
@@ -126,6 +127,26 @@ class Project:
                 folder=folder / TRAINING, resume=resume, progress=progress,
             )  # fmt: skip
         return Run.write(folder, self.settings, result, keep, budget)
+
+    @contextmanager
+    def _changed(self) -> Iterator[None]:
+        """An error about other data than the run was begun with says which files they come from."""
+        try:
+            yield
+        except OtherStudyError as error:
+            told = "; ".join(self._origin(part) for part in error.data)
+            raise InvalidInputError(f"{error}. {told}") from error
+
+    def _origin(self, part: str) -> str:
+        """The files and settings that features, parameters, weights, dates or the problem come from."""
+        section, data = "problem" if part == "problem" else "data", self.settings.values["data"]
+        wanted = "parameters" if part == "parameters" and data["parameters"] is not None else "features"
+        files = [
+            str(self.settings.values[section][key])
+            for place, key in self.settings.files()
+            if place == section and (section == "problem" or key == wanted)
+        ]
+        return f"{part} by {' and '.join([*files, f'the settings in [{section}]'])}"
 
     @contextmanager
     def _told(self, *sections: str) -> Iterator[None]:

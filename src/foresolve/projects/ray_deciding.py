@@ -17,7 +17,16 @@ from foresolve._base.ray_sessions import ray_session
 from foresolve.data.frames.streams import CHUNK
 from foresolve.errors import ForesolveError
 from foresolve.learning.policy import Policy
-from foresolve.projects.deciding import Decided, Form, Outcome, block_size, decided, output, write_outcomes
+from foresolve.projects.deciding import (
+    Decided,
+    Form,
+    Outcome,
+    block_size,
+    decided,
+    output,
+    policy_folder,
+    write_outcomes,
+)
 from foresolve.projects.source import Source
 
 PART = "part"  # the one column of the data sets: a block, or what became of it, as bytes
@@ -45,8 +54,8 @@ def decide_on_ray(
 
     Parameters
     ----------
-    policy: the folder of a saved policy. It and `data` must lie at the same path on every machine, and foresolve be
-        installed there in the same version.
+    policy: the folder of a saved policy, or of a run. It and `data` must lie at the same path on every machine, and
+        foresolve be installed there in the same version.
     data, out, form, certify, chunk, progress: as for `decide_file`.
     address: of a running cluster, "auto" for the one this machine belongs to; `None` starts a Ray here and ends it.
 
@@ -59,7 +68,7 @@ def decide_on_ray(
     began = time.monotonic()
     ray = need("ray", "deciding on a cluster", "ray")
     library = need("ray.data", "deciding on a cluster", "ray")
-    folder, data = checks.path("policy", policy).absolute(), checks.path("data", data).absolute()
+    folder, data = policy_folder(policy).absolute(), checks.path("data", data).absolute()
     out = output(out, data)
     checks.one_of("form", form, ("long", "wide"))
     kept = Policy.load(folder)

@@ -14,7 +14,7 @@ from foresolve._base.container import Container
 from foresolve._base.table_files import read_table
 from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.learning.policy import Policy
-from foresolve.projects.deciding import CHUNK, Decided, Form, decide_file
+from foresolve.projects.deciding import CHUNK, POLICY, RECORD, Decided, Form, decide_file
 from foresolve.projects.scores import scores_of
 from foresolve.projects.settings import NAME, Settings
 
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 RUN = Container("a run", "foresolve run", 2, older=(1,))
 STUDY_RESULT = Container("what a study found", "foresolve study result", 2)
 EXAMPLES_SHOWN = Container("examples of a study", "foresolve study examples", 1)
-RECORD, STUDY, SCORES, EXAMPLES, POLICY, POLICIES, TRAINING = (
-    "run.json", "study.json", "scores.csv", "examples.json", "policy", "policies", "training",
-)  # fmt: skip
+STUDY, SCORES, EXAMPLES = "study.json", "scores.csv", "examples.json"
+POLICIES, TRAINING = "policies", "training"
 
 
 class Run:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.evaluation import evaluate
-from foresolve.learning.study.contrast import Contrast, contrast
+from foresolve.learning.study.contrast import Contrast, contrast, reach
 from learning.instances import top_k_data
 
 
@@ -84,3 +85,12 @@ def test_units_are_instances_with_a_weight() -> None:
     roles = {"a": "decision-focused", "b": "reference"}
     for block, units in ((None, 8), (5, 2)):
         assert contrast(seen, roles, "b", float, block=block, confidence=0.95, seed=0).units == units
+
+
+def test_the_reach_is_more_than_the_mean_regret_and_a_share_of_the_best_values() -> None:
+    report: Any = reports(0.5)["noise 0.5"]
+    most = reach(report, None, confidence=0.95, seed=0)
+    assert report.normalized_regret < most < 3 * report.normalized_regret
+    assert most > reach(report, None, confidence=0.5, seed=0)
+    exact: Any = reports(0.0)["noise 0.0"]
+    assert reach(exact, None, confidence=0.95, seed=0) == 0

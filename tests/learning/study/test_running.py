@@ -66,6 +66,17 @@ def test_ctrl_c_within_a_training() -> None:
         quick(paths(60), progress=stop)
 
 
+@pytest.mark.parametrize("label", ["best decisions under the truth", "preparing ridge", "network, 1 epoch"])
+def test_ctrl_c_at_any_time(label: str, tmp_path: Path) -> None:
+    def stop(told: StudyProgress) -> None:
+        if told.label == label:
+            raise KeyboardInterrupt
+
+    with pytest.raises(StudyInterrupted, match="stopped"):
+        quick(paths(60), progress=stop, budget=100.0, folder=tmp_path)
+    assert quick(paths(60), folder=tmp_path, resume=True).comparison == quick(paths(60)).comparison
+
+
 def test_only_models_that_are_needed_are_kept(tmp_path: Path) -> None:
     told = quick(paths(), **MORE, folder=tmp_path)
     names = {path.stem for path in (tmp_path / "models").iterdir()}
@@ -122,10 +133,13 @@ def test_another_study_is_refused_by_what_differs(tmp_path: Path) -> None:
     quick(paths(), folder=tmp_path)
     with pytest.raises(InvalidInputError, match=r"which holds a study. Pass `resume=True`"):
         quick(paths(), folder=tmp_path)
-    for changes, words in (({"seed": 3}, "training data"), ({"epochs": 7}, "epochs"), ({"methods": "cave"}, "methods")):
+    for changes, words in (
+        ({"seed": 3}, r"seed \(3\)"), ({"epochs": 7}, "epochs"), ({"methods": "cave"}, "methods"),
+        ({"split": (0.5, 0.2, 0.3)}, "split"),
+    ):  # fmt: skip
         with pytest.raises(InvalidInputError, match=f"of a study with the same {words}"):
             quick(paths(), folder=tmp_path, resume=True, **changes)
-    with pytest.raises(InvalidInputError, match="of a study with the same training data"):
+    with pytest.raises(InvalidInputError, match=r"training data; got .*, begun with other features and parameters"):
         quick(paths(seed=1), folder=tmp_path, resume=True)
 
 
@@ -193,5 +207,7 @@ def test_a_study_of_other_dates_is_another_one(tmp_path: Path) -> None:
     assert data.times is not None
     quick(data, folder=tmp_path)
     data.origin = replace(data.origin, times=data.times + np.timedelta64(1, "D"))
-    with pytest.raises(InvalidInputError, match="of a study with the same training data"):
+    with pytest.raises(
+        InvalidInputError, match=r"of a study with the same training data; got .*, begun with other dates"
+    ):
         quick(data, folder=tmp_path, resume=True)

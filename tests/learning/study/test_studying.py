@@ -19,7 +19,7 @@ from foresolve.learning.study import studying
 from foresolve.learning.study.cautions import cautions
 from foresolve.learning.study.contrast import Contrast, ContrastRow
 from foresolve.learning.study.facts import Facts
-from foresolve.learning.study.methods import Boosted, Context
+from foresolve.learning.study.methods import Boosted, Context, Network
 from foresolve.learning.study.parts import Parts
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.running import StudyProgress
@@ -155,6 +155,26 @@ def test_what_pays_is_compared_with_the_same_model_and_with_all_references() -> 
     assert len(told) - len(cautions(compared, said, parts, Facts.of(parts.train), better)) == 2
 
 
+@pytest.mark.parametrize(("shift", "said"), [(0.1, True), (0.0, False), (-0.1, False)])
+def test_references_that_are_worse_than_the_mean_are_called_out(shift: float, said: bool) -> None:
+    """Also those that are not the reference: a network that has not learned is easily beaten."""
+    draw = np.random.default_rng(0).normal(size=(4, 60))
+    shifts = {"mean": 0.0, "ridge": -0.5, "network": shift, "spo+": -0.5}
+    reports: dict[str, Any] = {
+        name: SimpleNamespace(instances={"regret": 1 + value + 0.01 * noise}, block=None)
+        for (name, value), noise in zip(shifts.items(), draw, strict=True)
+    }
+    rows = tuple(
+        ContrastRow(name, "decision-focused" if name == "spo+" else "reference", 1, 1, 0.0, (-0.1, 0.1), 1.0, 1.0)
+        for name in shifts
+    )
+    compared = Contrast("ridge", 0.95, 60, 60, "", rows)
+    parts = Parts.of(paths(60), (0.6, 0.2, 0.2), None, 0)
+    verdict = judge(compared, {"spo+": 1.0}, worthwhile=0.05, units="", sense="min")
+    told = cautions(compared, verdict, parts, Facts.of(parts.train), reports)
+    assert ("network decides worse than the mean: comparing with that says little" in told) == said
+
+
 def test_trees_of_a_loss_are_no_more_than_those_of_the_reference() -> None:
     train, valid = paths(60).split(40, 20)
     context = Context(train.solve(), valid.solve(), Facts.of(train), 0, 1, trees=4)
@@ -259,6 +279,25 @@ def test_a_budget_reduces_what_is_done() -> None:
     told = quick(paths(60), epochs=100_000, trials=2, budget=5.0, methods="spo+")
     assert told.plan.epochs < 100_000
     assert any("reduced from 100000" in warning for warning in told.warnings)
+
+
+def test_a_training_improves_until_its_patience_is_over() -> None:
+    """By the rule of early stopping: no better for half of the epochs, or for five."""
+
+    def course(epochs: int, best: int, planned: int) -> dict[str, Any]:
+        return {"train_loss": [0.0] * epochs, "best_epoch": best, "planned": planned}
+
+    network, model = Network(), MLP(2, 2)
+    assert network.improving(model, course(100, 51, 100))
+    assert not network.improving(model, course(100, 50, 100))
+    assert not network.improving(model, course(57, 7, 100))
+    assert network.improving(model, course(6, 2, 6))
+    assert not network.improving(model, course(6, 1, 6))
+    train, valid = paths(120).split(80, 40)
+    for trees, rate, expected in ((2, 0.3, True), (300, 0.5, False)):
+        context = Context(train.solve(), valid.solve(), Facts.of(train), 0, 1, trees)
+        grown = Boosted().train({"depth": 3, "lr": rate, "transform": None}, 0, context)
+        assert Boosted().improving(grown, None) is expected
 
 
 @pytest.mark.parametrize(("epochs", "budget", "said"), [(100, 1e-3, True), (10, None, False), (1, 1e-3, False)])

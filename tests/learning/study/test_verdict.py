@@ -18,12 +18,13 @@ def row(name: str, difference: float, interval: Pair | None, p: float, corrected
 
 
 def verdict(
-    *rows: ContrastRow, units: int = 100, sense: str = "min", regret: float = 10.0, hurried: str = ""
-) -> Verdict:
+    *rows: ContrastRow, units: int = 100, sense: str = "min", regret: float = 10.0, hurried: str = "",
+    reach: float = math.inf,
+) -> Verdict:  # fmt: skip
     reference = ContrastRow("ridge", "reference", 20.0, regret, 0.0, None, None, None)
     comparison = Contrast("ridge", 0.95, units, units, "", (reference, *rows))
     validated = {row.name: float(i) for i, row in enumerate(rows)}
-    return judge(comparison, validated, worthwhile=0.05, units="minutes", sense=sense, hurried=hurried)
+    return judge(comparison, validated, worthwhile=0.05, units="minutes", sense=sense, hurried=hurried, reach=reach)
 
 
 def test_it_pays() -> None:
@@ -59,9 +60,23 @@ def test_it_does_not_pay() -> None:
 
 def test_claims_after_hardly_any_training_say_so() -> None:
     pays, not_told = row("spo+", -1.31, (-1.8, -0.84), 0.001, 0.002), row("spo+", -0.1, (-2.1, 1.9), 0.5, 0.5)
-    said = " Methods had 3 of 100 epochs, all that the time budget allowed: more time may change this."
-    assert verdict(pays, hurried="3 of 100 epochs").sentence == verdict(pays).sentence + said
-    assert verdict(not_told, hurried="3 of 100 epochs").sentence == verdict(not_told).sentence
+    hurried = "3 of 100 epochs, at the end of which spo+ was still improving"
+    said = f" The time budget allowed {hurried}: more time may change this."
+    assert verdict(pays, hurried=hurried).sentence == verdict(pays).sentence + said
+    assert verdict(not_told, hurried=hurried).sentence == verdict(not_told).sentence
+
+
+def test_where_little_is_left_to_gain_more_data_is_no_advice() -> None:
+    """Regret of at most 0.2 % of the best value; from 1 % on, the data that would be needed is said."""
+    unsure = row("spo+", -0.1, (-2.1, 1.9), 0.5, 0.5)
+    told = verdict(unsure, reach=0.0015)
+    assert told.answer == "too little data"
+    assert told.sentence.endswith(
+        "against ridge. But ridge already decides within 0.2% of the best: little is left to gain."
+    )
+    assert "already decides" not in verdict(unsure, reach=0.01).sentence
+    assert verdict(unsure, reach=0.01).sentence == verdict(unsure).sentence
+    assert "already decides" not in verdict(unsure, units=19, reach=0.001).sentence
 
 
 @pytest.mark.parametrize("regret", [0.0, -3.0, 0.5])

@@ -37,6 +37,12 @@ def _of_the_reference(comparison: Contrast, parts: Parts, reports: Mapping[str, 
             )
     elif "mean" in reports and _difference(reference, "mean", comparison, reports).interval[1] >= 0:
         told.append(f"the best two-stage model ({reference}) is not shown to be better than the mean")
+    others = [row.name for row in comparison.rows if row.role == "reference" and row.name not in ("mean", reference)]
+    if "mean" in reports:
+        worse = [name for name in others if _difference(name, "mean", comparison, reports).interval[0] > 0]
+        if worse:
+            verb = "decides" if len(worse) == 1 else "decide"
+            told.append(f"{' and '.join(worse)} {verb} worse than the mean: comparing with that says little")
     if reference == "last value":
         told.append("the last value is the best two-stage model: add earlier truths as features, `data.lagged(1)`")
     return told

@@ -166,6 +166,14 @@ def contrast(
     return Contrast(reference, confidence, size, units, described(block, size), tuple(rows))
 
 
+def reach(report: Report, block: Block, *, confidence: float, seed: int) -> float:
+    """The most that is lost on average, as a share of the best values: the upper end of the interval of the regret."""
+    weights, best = report.instances.get("weight"), np.abs(report.instances["optimum"])
+    value = float(np.average(best, weights=weights))
+    most = mean_difference(report.instances["regret"], weights, block, confidence=confidence, seed=seed).interval[1]
+    return most / value if value > 0 else math.inf
+
+
 def _rounded(differences: np.ndarray, reference: Report, dtype: torch.dtype) -> np.ndarray:
     """Equal decisions differ by nothing, whatever the precision of the parameters makes of their values."""
     size = np.abs(reference.instances["optimum"]) + np.abs(reference.instances["regret"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,26 @@ from torch import nn
 from foresolve._base import checks, files, reading
 from foresolve._base.container import Container, entry_of, line_of, shown
 from foresolve._base.extras import need
-from foresolve.errors import ForesolveError
+from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.learning.policy_files import fill
 from foresolve.learning.registry import build, describe_model
 from foresolve.learning.study.budget import Plan
 from foresolve.learning.study.trial import Trial
 
 STUDY = Container(
-    "a study", "foresolve study", 3, remedy="Choose another folder, or continue with the version that wrote it"
+    "a study", "foresolve study", 4, remedy="Choose another folder, or continue with the version that wrote it"
 )
 MODEL = Container("a model of a study", "foresolve study model", 1)
+DATA = " data"  # how the names of parts end, whose entries are digests
 SETTINGS, TRIALS, WEIGHTS = "study.json", "trials.jsonl", "models"
+
+
+class OtherStudyError(InvalidInputError):
+    """A folder has a study of other data; `data` are the kinds that differ: features, parameters, problem ..."""
+
+    def __init__(self, message: str, data: Collection[str]) -> None:
+        super().__init__(message)
+        self.data = tuple(data)
 
 
 class Store:
@@ -82,10 +92,15 @@ class Store:
             before = saved.get(name)
             if before == current:
                 continue
+            remedy = "Choose another folder, or pass what it was begun with"
+            if isinstance(current, dict) and isinstance(before, dict) and name.endswith(DATA):
+                parts = [key for key in current if current[key] != before.get(key)]
+                got = f"{self.folder}, begun with other {' and '.join(parts)}"
+                error = checks.fail("folder", f"of a study with the same {name}", got, remedy)
+                raise OtherStudyError(str(error), parts)
             if isinstance(current, dict) and isinstance(before, dict):
                 part = next(key for key in [*current, *before] if current.get(key) != before.get(key))
                 name, current, before = f"{name}: {part}", current.get(part), before.get(part)
-            remedy = "Choose another folder, or pass what it was begun with"
             expected = f"of a study with the same {name} ({shown(current)})"
             raise checks.fail("folder", expected, f"{self.folder}, which has {shown(before)}", remedy)
 
@@ -110,9 +125,15 @@ class Store:
             lines = "".join(line_of(known.to_dict()) for known in self.trials.values())
             files.write_text(self._path(TRIALS), lines)
 
-    def forget(self, number: int) -> None:
-        """Leave out the trials of a round and of those after it: models first, so that none is left without a line."""
-        late = [trial for trial in self.trials.values() if trial.number >= number]
+    def forget(self, number: int, methods: Collection[str] | None = None) -> None:
+        """Leave out the trials of a round and of those after it: models first, so that none is left without a line.
+
+        Of some methods alone, where they are given.
+        """
+        late = [
+            trial for trial in self.trials.values()
+            if trial.number >= number and (methods is None or trial.method in methods)
+        ]  # fmt: skip
         for trial in late:
             self.drop(trial)
             del self.trials[trial.method, trial.number]

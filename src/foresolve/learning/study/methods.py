@@ -17,6 +17,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
+from foresolve.learning.options import LEAST_PATIENCE
 from foresolve.learning.study.facts import Facts
 from foresolve.losses.base import Loss
 from foresolve.models.baselines import ConstantMean, LinearRegression
@@ -80,6 +81,10 @@ class Method(ABC):
     def seen(self, data: DecisionDataset, settings: Settings) -> DecisionDataset:
         """The data as the model sees it: with its features, unless the method has others."""
         return data
+
+    def improving(self, model: nn.Module, history: dict[str, Any] | None) -> bool:
+        """Whether a model that was just trained might have got better with more epochs, or trees."""
+        return False
 
 
 class MeanMethod(Method):
@@ -156,6 +161,12 @@ class Boosted(Method):
         with quiet():
             return model.fit(context.train, context.valid)
 
+    def improving(self, model: nn.Module, history: dict[str, Any] | None) -> bool:
+        """Where all trees are kept, the last ones were of use."""
+        assert isinstance(model, BoostedTrees)
+        config = model.config()
+        return model.chosen == config["trees"] * (1 if self.loss is None else 2)
+
 
 class Network(Method):
     """A two-stage network: hidden layers, learning rates and, of positive skewed parameters, two kinds of error.
@@ -188,6 +199,12 @@ class Network(Method):
     def _goal(self, settings: Settings) -> tuple[Loss | str, float]:
         """The loss that it goes on with, and its learning rate."""
         return settings["loss"], settings["lr"]
+
+    def improving(self, model: nn.Module, history: dict[str, Any] | None) -> bool:
+        """Where it had not come to the end of its patience, by the rule of early stopping."""
+        if history is None or history["best_epoch"] is None:
+            return False
+        return len(history["train_loss"]) - history["best_epoch"] < max(LEAST_PATIENCE, history["planned"] // 2)
 
 
 class Focused(Network):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -19,17 +19,18 @@ from foresolve.errors import ForesolveError
 from foresolve.learning.blocks import Blocks
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.identity import settings_of
-from foresolve.learning.study.budget import LEAST_EPOCHS, TREES, plan_for
+from foresolve.learning.study.budget import TREES, Plan, warm_up
 from foresolve.learning.study.catalog import focused, two_stage
 from foresolve.learning.study.cautions import cautions
-from foresolve.learning.study.contrast import contrast
+from foresolve.learning.study.contrast import contrast, reach
 from foresolve.learning.study.dates import study_block
 from foresolve.learning.study.facts import Facts
-from foresolve.learning.study.folder import Store
+from foresolve.learning.study.folder import DATA, Store
 from foresolve.learning.study.methods import Context, Method, quiet
 from foresolve.learning.study.parts import Parts
 from foresolve.learning.study.result import Study
-from foresolve.learning.study.running import Rounds, StudyProgress, best_trial
+from foresolve.learning.study.running import Rounds, StudyProgress, best_trial, interruptible
+from foresolve.learning.study.trial import Trial
 from foresolve.learning.study.verdict import judge
 from foresolve.losses.base import Loss
 from foresolve.models.heads import Head
@@ -77,9 +78,9 @@ def study(
         otherwise.
     parts: `(train, valid, test)` instead of `data` and `split`.
     trials: settings that each method may try (the mean has none).
-    budget: seconds for everything, or `None`. Short trainings are timed first; epochs (and trees), then trials are
-        reduced for all methods alike until the rest fits, and `study.plan` says so. Given the plan, results depend on
-        `seed` alone.
+    budget: seconds for everything, or `None`. All methods have a first round of trainings, again with more epochs (and
+        trees) until those asked for are reached or the round takes half of the time that is left; then further trials,
+        in whole rounds, as time allows. `study.plan` says so. Given the plan, results depend on `seed` alone.
     epochs: of a network, until it predicts, and as many again with its own loss; forests have 100 trees, boosted trees
         twice as many, or fewer where the budget reduces epochs.
     hidden: the hidden layers of networks; by default none and one of 64 are tried.
@@ -91,7 +92,7 @@ def study(
     confidence: of the verdict, for all decision-focused methods together.
     worthwhile: the share of the reference's regret below which an improvement does not count.
     seed: of all randomness.
-    folder: keeps every finished trial; `resume=True` continues from there, with the plan of the first session.
+    folder: keeps every finished trial; `resume=True` continues from there.
     progress: a bar where stderr is a terminal; True or False; or a function that gets a `StudyProgress`.
 
     A method that fails is reported with its reason. Ctrl-C raises `StudyInterrupted`, which says how to continue.
@@ -111,27 +112,31 @@ def study(
     trials, epochs = checks.positive_int("trials", trials), checks.positive_int("epochs", epochs)
     budget = None if budget is None else checks.positive("budget", budget, "Seconds, or `None` for no limit")
     number = as_seed("seed", seed)
-    question = _Question(Parts.of(data, split, parts, number), number, methods, references, head, hidden)
+    question = _Question(
+        Parts.of(data, split, parts, number), split if parts is None else (), number, methods, references, head, hidden
+    )
     resampled = study_block(block, question.parts.test)
     place = None if folder is None else checks.path("folder", folder)
     with writing_to(place, "choose another folder"), _telling(progress) as told:
         store = Store.open(place, question.identity | {"trials": trials, "epochs": epochs}, resume)
-        context, spent = question.context(epochs, told), time.perf_counter() - began
-        if store.plan is None:
-            store.begin(plan_for(budget, epochs, trials, question.methods, context, spent, _timing(told)))
-        assert store.plan is not None
-        context.epochs, context.trees = store.plan.epochs, store.plan.trees
-        Rounds(context, question.methods, store.plan, store, budget, time.perf_counter() - began, told).run()
-        resampled = block if isinstance(block, str) else resampled
-        hurried = _hurried(store.plan.epochs, epochs)
-        return _answered(question, store, resampled, confidence, worthwhile, units, hurried, began)
+        with interruptible(store):
+            context = question.context(epochs, told)
+            if store.plan is None:
+                store.begin(Plan.begin(budget, epochs, trials))
+            if store.plan is not None and not store.plan.settled:
+                warm_up(question.methods, context, _preparing(told))
+            Rounds(context, question.methods, store, epochs, budget, time.perf_counter() - began, told).run()
+            resampled = block if isinstance(block, str) else resampled
+            return _answered(question, store, resampled, confidence, worthwhile, units, epochs, began)
 
 
 class _Question:
     """Data and methods of a study."""
 
-    def __init__(self, parts: Parts, seed: int, methods: Any, names: Any, head: Any, hidden: Any) -> None:
-        self.parts, self.seed = parts, seed
+    def __init__(
+        self, parts: Parts, split: Sequence[float], seed: int, methods: Any, names: Any, head: Any, hidden: Any
+    ) -> None:
+        self.parts, self.split, self.seed = parts, [float(share) for share in split], seed
         self.facts = Facts.of(parts.train, head, hidden)
         predicting, unsuited = two_stage(names, parts, self.facts)
         deciding, refused = focused(methods, parts.train.problem)
@@ -140,19 +145,15 @@ class _Question:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What identifies a study, by name."""
-        named = zip(
-            ("training data", "validation data", "test data"), (self.parts.train, self.parts.valid, self.parts.test)
-        )
-        digests = {
-            name: fingerprint(part.features, part.theta, part.problem, part.weights, _nanoseconds(part))[:16]
-            for name, part in named
-        }
-        return digests | {
+        """What identifies a study, by name: settings first, for with another seed or split all data are others."""
+        named = {"training": self.parts.train, "validation": self.parts.valid, "test": self.parts.test}
+        return {
+            "seed": self.seed,
+            "split": self.split,
             "methods": [method.name for method in self.methods],
             "networks": f"{self.facts.head}, {[list(layers) for layers in self.facts.hidden]}",
-            "seed": self.seed,
             **{f"settings of {method.name}": self._settings(method) for method in self.methods},
+            **{f"{name}{DATA}": _digests(part) for name, part in named.items()},
         }
 
     def _settings(self, method: Method) -> dict[str, Any]:
@@ -167,6 +168,15 @@ class _Question:
         return Context(train, valid, self.facts, self.seed, epochs, TREES)
 
 
+def _digests(part: DecisionDataset) -> dict[str, str]:
+    """Of what data consist of, by name."""
+    contents = {
+        "features": part.features, "parameters": part.theta, "problem": part.problem, "weights": part.weights,
+        "dates": _nanoseconds(part),
+    }  # fmt: skip
+    return {name: fingerprint(content)[:16] for name, content in contents.items()}
+
+
 def _nanoseconds(part: DecisionDataset) -> Any:
     """When instances are from, as numbers: the last value depends on it."""
     return None if part.times is None else part.times.astype("int64")
@@ -179,7 +189,7 @@ def _answered(
     confidence: float,
     worthwhile: float,
     units: str,
-    hurried: str,
+    asked: int,
     began: float,
 ) -> Study:
     """The one look at test data, and what it says."""
@@ -212,8 +222,12 @@ def _answered(
     signed = (lambda value: value) if problem.sense == "max" else (lambda value: -value)
     comparison = contrast(reports, roles, reference, signed, block=block, confidence=confidence, seed=question.seed,
                           dtype=question.parts.test.theta.dtype)  # fmt: skip
-    verdict = judge(comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense, hurried=hurried)
     assert store.plan is not None
+    verdict = judge(
+        comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense,
+        hurried=_hurried(store.plan.epochs, asked, best.values()),
+        reach=reach(reports[reference], block, confidence=confidence, seed=question.seed),
+    )  # fmt: skip
     warnings = (*store.plan.notes, *cautions(comparison, verdict, question.parts, question.facts, reports))
     chosen = verdict.method if verdict.answer == "pays" else reference
     seconds = max(time.perf_counter() - began, sum(trial.seconds for trial in store.trials.values()))
@@ -223,9 +237,13 @@ def _answered(
     )  # fmt: skip
 
 
-def _hurried(epochs: int, asked: int) -> str:
-    """How few epochs there were, where they were cut below what a method needs to show what it can do."""
-    return "" if epochs >= min(asked, LEAST_EPOCHS) else f"{epochs} of {asked} epochs"
+def _hurried(epochs: int, asked: int, trials: Iterable[Trial]) -> str:
+    """What time allowed and who would have needed more of it; nothing where all was done, or enough."""
+    improving = [trial.method for trial in trials if trial.improving]
+    if epochs >= asked or not improving:
+        return ""
+    verb = "was" if len(improving) == 1 else "were"
+    return f"{epochs} of {asked} epochs, at the end of which {' and '.join(improving)} {verb} still improving"
 
 
 @contextmanager
@@ -240,5 +258,5 @@ def _telling(progress: Any) -> Any:
         yield lambda told: report(math.floor(STEPS * told.share), STEPS, told.label)
 
 
-def _timing(told: Callable[[StudyProgress], Any]) -> Callable[[str], Any]:
-    return lambda name: told(StudyProgress(0, 0, 0.0, f"timing {name}"))
+def _preparing(told: Callable[[StudyProgress], Any]) -> Callable[[str], Any]:
+    return lambda name: told(StudyProgress(0, 0, 0.0, f"preparing {name}"))

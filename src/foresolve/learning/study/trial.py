@@ -27,6 +27,7 @@ class Trial:
     seconds: of training and validation.
     failure: why there is no model; empty where there is.
     history: of a network's training, as `History.to_dict` says it; `None` for other models.
+    improving: whether it was still getting better on validation data when its epochs or trees were used up.
     """
 
     method: str
@@ -37,6 +38,7 @@ class Trial:
     seconds: float
     failure: str = ""
     history: dict[str, Any] | None = None
+    improving: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
@@ -45,11 +47,13 @@ class Trial:
     @classmethod
     def from_dict(cls, document: Any) -> Trial:
         """What `to_dict` gave; an error where it did not."""
-        if not isinstance(document, dict) or set(document) | {"history"} != {item.name for item in fields(cls)}:
+        if not isinstance(document, dict) or set(document) | {"history", "improving"} != {
+            item.name for item in fields(cls)
+        }:
             raise ForesolveError("a trial must have the entries " + ", ".join(item.name for item in fields(cls)))
         kinds = {"method": str, "role": str, "number": int, "settings": dict, "seconds": int | float, "failure": str}
-        for name, kind in {**kinds, "regret": int | float | None}.items():
-            if not isinstance(document[name], kind):
+        for name, kind in {**kinds, "regret": int | float | None, "improving": bool}.items():
+            if not isinstance(document.get(name, False), kind):
                 raise ForesolveError(f"`{name}` of a trial cannot be {str(document[name])[:40]!r}")
         return cls(**document)
 
@@ -75,5 +79,6 @@ def run_trial(method: Method, settings: Settings, number: int, context: Context)
         failure, regret = f"its regret on validation data is {regret}", None
     seconds = time.perf_counter() - began
     history = context.histories.pop() if context.histories else None
-    trial = Trial(method.name, method.role, number, dict(settings), regret, seconds, failure, history)
+    improving = not failure and model is not None and method.improving(model, history)
+    trial = Trial(method.name, method.role, number, dict(settings), regret, seconds, failure, history, improving)
     return trial, None if failure else model

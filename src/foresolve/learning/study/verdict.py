@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from foresolve._base.numbers import significant
 from foresolve.learning.study.contrast import Contrast, ContrastRow
 
 Answer = Literal["pays", "does not pay", "too little data"]
+NEGLIGIBLE = 0.01  # of the best value, below which the reference's regret leaves little to gain
 LEAST_UNITS = 20  # below which skewed differences make intervals too short: nothing is claimed
 POWER = 0.8  # with which a study is to find what is worthwhile
 
@@ -60,6 +62,7 @@ def judge(
     units: str,
     sense: str,
     hurried: str = "",
+    reach: float = math.inf,
 ) -> Verdict:
     r"""The verdict of a comparison.
 
@@ -75,7 +78,9 @@ def judge(
     ----------
     validated: regret on validation data by method: of several that pay, and of several that do not, the sentence is
         about the best there, so that test data chooses nothing.
-    hurried: how little was trained, where the time budget allowed no more: a claim then says so.
+    hurried: what the time budget allowed, where methods were still improving: a claim then says so.
+    reach: the most that the reference loses, as `contrast.reach` says it: where it is below 1 % and there is too little
+        data, the sentence says so, and not how much more data would find a share of it.
     """
     reference, enough = comparison[comparison.reference], comparison.units >= LEAST_UNITS
     rows = sorted(comparison.focused, key=lambda row: validated[row.name])
@@ -88,10 +93,10 @@ def judge(
     sentence = {
         "pays": words.pays,
         "does not pay": lambda: words.does_not_pay(worthwhile, least),
-        "too little data": lambda: words.too_little(comparison, least, left),
+        "too little data": lambda: words.too_little(comparison, least, left, reach),
     }[answer]()
     if hurried and answer != "too little data":
-        sentence += f" Methods had {hurried}, all that the time budget allowed: more time may change this."
+        sentence += f" The time budget allowed {hurried}: more time may change this."
     share = row.improvement / reference.regret if reference.regret > 0 else math.nan
     return Verdict(answer, sentence, row.name, reference.name, row.improvement, row.improvement_interval, share, least)
 
@@ -147,11 +152,14 @@ class _Words:
         limit = f" of up to {self.amount(end)}" if math.isfinite(end) else ""
         return f"; an improvement{limit} by {row.name} is not ruled out"
 
-    def too_little(self, comparison: Contrast, least: float, left: list[ContrastRow]) -> str:
+    def too_little(self, comparison: Contrast, least: float, left: list[ContrastRow], reach: float) -> str:
         counted = comparison.counted
         text = f"Too little data to say whether training on decisions pays: on {counted}, {self.change}"
         if left and self.row not in left:
             text += self._hope(left[0])
+        if comparison.units >= LEAST_UNITS and self.reference.regret > 0 and reach < NEGLIGIBLE:
+            near = f"{self.reference.name} already decides within {_percent(reach)} of the best"
+            return f"{text}. But {near}: little is left to gain."
         pair = self.row.improvement_interval
         if pair is None or not all(map(math.isfinite, pair)) or least <= 0:
             return text + "."
@@ -171,6 +179,17 @@ def _to_find(confidence: float, methods: int) -> float:
     normal = NormalDist()
     quantile = normal.inv_cdf(1 - (1 - confidence) / 2 / methods)
     return (quantile + normal.inv_cdf(POWER)) / quantile
+
+
+def _percent(share: float) -> str:
+    """Rounded up to a digit that counts.
+
+    >>> _percent(0.00123), _percent(0.0098), _percent(0.0000004)
+    ('0.2%', '1%', '0.00004%')
+    """
+    percent = Decimal(100 * share)
+    digit = Decimal(1).scaleb(percent.adjusted())
+    return f"{percent.quantize(digit, ROUND_UP).normalize():f}%"
 
 
 def _about(times: float) -> str:
