@@ -168,6 +168,8 @@ class _Scorer:
         theta_hat = self._timed("prediction", predict, self.model, batch.features)
         batch.check_prediction(theta_hat)
         theta_hat = theta_hat.to(batch.device)
+        if batch.has_theta:  # decisions that are rounded to less than the truth would break its rows
+            theta_hat = theta_hat.to(torch.promote_types(theta_hat.dtype, batch.theta.dtype))
         checks.finite("model(features)", theta_hat)
         try:
             x = self._timed("decision", self._decide, theta_hat, batch.problem)

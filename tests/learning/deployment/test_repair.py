@@ -86,3 +86,21 @@ def test_it_is_left_out_where_only_decisions_are_known(policy: Policy) -> None:
     now = data(20, seed=4)
     known = foresolve.DecisionDataset(now.features, None, newsvendor(), decisions=torch.full((20, 2), 15.0))
     assert foresolve.evaluate(policy, known, bootstrap=0).instances
+
+
+def test_decisions_are_as_precise_as_the_truth() -> None:
+    """A model in single precision, amounts of a hundred: rounded to that, they would break a row that they fill."""
+    plain = foresolve.LinearProgram([[1.3, 0.7], [1.0, 0.0]], [100.0, 0.0], bounds=(0, 200))
+    problem = plain.parametrized([3.0, 1.0], b_ub=Affine([[0.0], [1.0]], known=[100.0, 0.0]), names=["guests"])
+    features = torch.linspace(20.1, 40.3, 50)[:, None]
+    guests = features.double() - 0.5
+    now = foresolve.DecisionDataset(features, guests, problem)
+
+    def fewer(x: Tensor, problem: foresolve.LinearProgram) -> Tensor:
+        return torch.stack([torch.minimum(x[..., 0], problem.b_ub[..., 1].to(x)), x[..., 1]], -1)
+
+    report = foresolve.evaluate(lambda features: features, now, repair=fewer, bootstrap=0)
+    assert report.regret == pytest.approx(0.5 * 1.3 / 0.7, rel=1e-4)  # what was set aside for half a guest
+    assert report.feasible == 0.0
+    exact = foresolve.evaluate(lambda features: features - 0.5, now, bootstrap=0)
+    assert exact.feasible == pytest.approx(1.0)
