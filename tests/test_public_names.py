@@ -192,3 +192,15 @@ def test_a_name_of_another_module_is_pointed_out() -> None:
         foresolve.Assignment  # noqa: B018  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"no attribute 'Assigment'$"):
         foresolve.Assigment  # noqa: B018  # type: ignore[attr-defined]
+
+
+def test_rooms_that_few_scripts_enter_are_there_when_asked_for() -> None:
+    """Without an import of their own, and without a cost for those who never ask."""
+    code = (
+        "import sys, foresolve\n"
+        "assert not {'foresolve.report', 'foresolve.testing', 'foresolve.reproduce'} & set(sys.modules)\n"
+        "print(foresolve.testing.check_gradient.__name__, foresolve.report.study_page.__name__, "
+        "foresolve.projects.init.__name__, foresolve.reproduce.plan.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["check_gradient", "study_page", "init", "plan"], done.stderr

@@ -16,6 +16,7 @@ and the decision is scored under the truth:
 tensor([2., 2., 2., 2., 2., 2., 2., 2.])
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from foresolve import data as data
@@ -109,11 +110,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`DecisionEstimator` derives from scikit-learn's classes, which are imported when it is first asked for."""
+    """What is imported when it is first asked for: what needs scikit-learn, and rooms that few scripts enter."""
     if name == "DecisionEstimator":
         from foresolve.learning.scikit_learn.estimator import DecisionEstimator
 
         return DecisionEstimator
+    if name in ("projects", "report", "reproduce", "testing"):
+        return importlib.import_module(f"{__name__}.{name}")
     rooms = (data, layers, learning, losses, models, problems, schedules, sets)
     place = next((f". It is in {room.__name__}" for room in rooms if name in room.__all__), "")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{place}")

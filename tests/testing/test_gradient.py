@@ -9,6 +9,7 @@ from torch import Tensor
 
 import foresolve
 from foresolve import LinearProgram, QuadraticRelaxation
+from foresolve.problems import Affine
 from foresolve.testing import ConformanceError, check_gradient
 from testing.test_layers import Soft, TenPercentOff, Turned
 
@@ -202,3 +203,17 @@ def test_what_it_refuses() -> None:
         check_gradient(layer, lambda: problem, theta)
     with pytest.raises(foresolve.InvalidInputError, match="`directions` must be an integer >= 1"):
         check_gradient(layer, problem, theta, directions=0)
+
+
+def test_where_theta_makes_constraints() -> None:
+    """Two rows, at most `theta_1` and at least `theta_2`: half of a unit farther out they contradict each other."""
+    theta = torch.tensor([[0.2, 0.1, 1.5, 1.2], [2.0, 1.0, 1.5, 1.0]], dtype=torch.float64)
+    plain = foresolve.LinearProgram([[1.0, 1.0], [-1.0, -1.0]], [0.0, 0.0], bounds=(0, 3))
+    sides = Affine([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, -1.0]])
+    problem = plain.parametrized(Affine.block(0, 2, size=4), b_ub=sides)
+    report = check_gradient(QuadraticRelaxation(0.5), problem, theta)
+    assert report
+    # x is (0.65, 0.55) on the lower row, with a multiplier of 0.45; then (1.25, 0.25) on the upper one, with 0.75.
+    # |a| = sqrt(2) and h = 1, and the other row is 0.3 / sqrt(2) and 0.5 / sqrt(2) away; so is x from 0, by 0.25
+    assert report.margin is not None
+    assert report.margin.tolist() == pytest.approx([0.3 / 2**0.5, 0.25], abs=1e-7)

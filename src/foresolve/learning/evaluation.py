@@ -92,7 +92,8 @@ def evaluate(
     """
     data = as_dataset("data", data)
     if isinstance(model, Policy):
-        rule, names, model = rule or model.rule, model.feature_names, as_model(model.model)
+        rule, repair = rule or model.rule, repair or (model.repair if data.has_theta else None)
+        names, model = model.feature_names, as_model(model.model)
     else:
         given, model = model, as_model(model)
         names = model_names(given)
@@ -167,6 +168,8 @@ class _Scorer:
         theta_hat = self._timed("prediction", predict, self.model, batch.features)
         batch.check_prediction(theta_hat)
         theta_hat = theta_hat.to(batch.device)
+        if batch.has_theta:  # decisions that are rounded to less than the truth would break its rows
+            theta_hat = theta_hat.to(torch.promote_types(theta_hat.dtype, batch.theta.dtype))
         checks.finite("model(features)", theta_hat)
         try:
             x = self._timed("decision", self._decide, theta_hat, batch.problem)
@@ -266,7 +269,7 @@ class _Scorer:
             checks.warn(
                 f"{self.infeasible} of {count} decisions under predicted constraints are infeasible under the truth: "
                 "their value and regret mean little. Declare what is carried out instead: "
-                "`evaluate(..., repair=...)`",
+                "`evaluate(..., repair=...)`, or `Policy(..., repair=...)` where a policy is made or monitored",
                 ForesolveWarning,
             )
         table = {name: column for name, column in table.items() if len(column) == count}  # a batch may lack one

@@ -22,6 +22,7 @@ from foresolve.learning.deployment.intake import check_ranges, take_in
 from foresolve.learning.deployment.training_statistics import TrainingStatistics
 from foresolve.learning.features import model_names
 from foresolve.learning.prediction import Model, as_model, inference, is_estimator, predict
+from foresolve.losses.base import Repair
 from foresolve.problems.base import Problem
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ class Policy:
     valid: data that the model was not trained on, such as a validation set: the policy keeps its errors and its regret
         there, which `monitor` compares with.
     record: how the policy came about (method, settings, dates), as JSON has it.
+    repair: where `theta` makes constraints, what is carried out of a decision that is not feasible under the truth:
+        `repair(x, problem) -> x`, as for `evaluate`. Decisions stay as they are; on `valid`, in `monitor` and in
+        `evaluate`, what the repair makes of them is scored.
 
     Attributes
     ----------
@@ -78,11 +82,14 @@ class Policy:
         train: DecisionDataset | None = None,
         valid: DecisionDataset | None = None,
         record: Mapping[str, Any] | None = None,
+        repair: Repair | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
             raise checks.fail("problem", "a foresolve Problem", type(problem).__name__)
         if rule is not None:
             checks.function("rule", rule, "rule(theta, problem) -> x", "Leave it out for `problem.decide`")
+        if repair is not None:
+            checks.function("repair", repair, "repair(x, problem) -> x")
         for name, data in (("train", train), ("valid", valid)):
             if data is not None and not isinstance(data, DecisionDataset):
                 raise checks.fail(name, "a DecisionDataset", type(data).__name__)
@@ -96,7 +103,8 @@ class Policy:
         # Fitted again, an estimator would change what the policy predicts.
         self.model: Any = copy.deepcopy(made) if is_estimator(model) else made
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
-        self.rule = rule
+        self.rule, self.repair = rule, repair
+        self._lacks_repair = False  # of those who loaded it
         self.record = policy_files.checked_record({} if record is None else record)
         self.reader: FrameReader | None = None if train is None else train.reader
         self._problem = self._placed = problem
@@ -172,6 +180,9 @@ class Policy:
         """
         from foresolve.learning.deployment.monitoring import monitor  # which scores policies
 
+        if self._lacks_repair:
+            remedy = "Pass it with `Policy.load(..., repair=...)`"
+            raise checks.fail("repair", "given, since the policy was saved with one", "none", remedy)
         return monitor(self, features, actuals, problem, **options)
 
     def plot(self, features: Any, index: int = 0, ax: Any = None, *, problem: Problem | None = None) -> Any:
@@ -199,9 +210,9 @@ class Policy:
 
         "policy.json" comes last: until then, the folder holds the older policy. It has all that a decision needs: the
         model, the problem, names, how frames are read, what is known of training, the record. What a file cannot hold
-        is said here: of a model that is not one of foresolve's own the weights alone, of a function or a `rule`
-        nothing; a warning says what to give to `load`. What is scikit-learn's is written by skops, where skops holds
-        all its types safe to load; otherwise it is an error.
+        is said here: of a model that is not one of foresolve's own the weights alone, of a function, a `rule` or a
+        `repair` nothing; a warning says what to give to `load`. What is scikit-learn's is written by skops, where skops
+        holds all its types safe to load; otherwise it is an error.
 
         Parameters
         ----------
@@ -211,7 +222,7 @@ class Policy:
         """
         stored = policy_files.Stored(
             self.model, self.problem, self.rule is not None, self.feature_names, self.reader, self.statistics,
-            self.record,
+            self.record, self.repair is not None or self._lacks_repair,
         )  # fmt: skip
         policy_files.write(checks.path("folder", folder), stored, with_problem=problem)
 
@@ -222,6 +233,7 @@ class Policy:
         model: Any = None,
         problem: Problem | None = None,
         rule: Rule | None = None,
+        repair: Repair | None = None,
     ) -> Self:
         """Read a policy; nothing in the files is run.
 
@@ -229,17 +241,20 @@ class Policy:
         ----------
         folder: what `save` wrote.
         model: a module of the class that was saved, for one that is not foresolve's own; it gets the saved weights.
-        problem: instead of the saved one, and where none was saved. Its variables are those of training, in that order:
-            only their number is checked.
+        problem: instead of the saved one, and where none was saved. Its parameters are those of training, in that
+            order: their number is checked, and their names where both problems have some.
         rule: where the policy had one.
+        repair: likewise; `monitor` needs it, decisions do not.
         """
         folder = checks.path("folder", folder)
         stored = policy_files.read(folder, model, problem)
         if stored.own_rule and rule is None:
             path = folder / policy_files.NAME
             raise ForesolveError(f"{path} was saved with a rule of its own: pass it with `Policy.load(..., rule=...)`")
-        policy = cls(stored.model, stored.problem, rule, feature_names=stored.feature_names, record=stored.record)
+        names, record = stored.feature_names, stored.record
+        policy = cls(stored.model, stored.problem, rule, feature_names=names, record=record, repair=repair)
         policy.reader, policy.statistics = stored.reader, stored.statistics
+        policy._lacks_repair = stored.own_repair and repair is None
         return policy
 
 

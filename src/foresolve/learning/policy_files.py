@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor, nn
 
 from foresolve._base import checks, files, reading
@@ -21,8 +20,8 @@ from foresolve.learning.deployment.training_statistics import TrainingStatistics
 from foresolve.learning.distributed import original
 from foresolve.learning.estimator_files import estimator_contents, load_estimator, load_scikit_learn
 from foresolve.learning.registry import build, describe_model, describe_problem, restore_problem
+from foresolve.learning.saved_weights import fill
 from foresolve.learning.transformed import Transformed
-from foresolve.models.open_scaling import make_room
 from foresolve.models.scikit_learn import ScikitLearn
 from foresolve.problems.base import Problem
 
@@ -33,7 +32,7 @@ _FILE = re.compile(r"(weights-[0-9a-f]{16}\.safetensors|(estimator|transformer)-
 
 
 class Stored(NamedTuple):
-    """What a folder holds of a policy; a rule of the user's is only noted."""
+    """What a folder holds of a policy; a rule and a repair of the user's are only noted."""
 
     model: Any
     problem: Problem
@@ -42,6 +41,7 @@ class Stored(NamedTuple):
     reader: FrameReader | None
     statistics: TrainingStatistics | None
     record: dict[str, Any]
+    own_repair: bool = False
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -57,6 +57,7 @@ def write(folder: Path, policy: Stored, *, with_problem: bool) -> None:
         "problem_class": type(policy.problem).__name__,
         "parameters": _parameters(policy.problem),
         "rule": "custom" if policy.own_rule else "solve",
+        "repair": policy.own_repair,
         "feature_names": None if policy.feature_names is None else list(policy.feature_names),
         "reader": None if policy.reader is None else policy.reader.config(),
         "statistics": None
@@ -84,10 +85,12 @@ def _tell(folder: Path, policy: Stored) -> None:
     lacking = missing_parts(policy.model)
     if policy.own_rule:
         lacking["rule"] = "nothing of its `rule`, which is a function"
+    if policy.own_repair:
+        lacking["repair"] = "nothing of its `repair`, which is a function, and which `monitor` needs"
     if lacking:
         wanted = ", ".join(f"{name}=..." for name in lacking)
         checks.warn(
-            f"{folder} does not hold all that a decision needs: it has {', and '.join(lacking.values())}. Load it with "
+            f"{folder} does not hold all of the policy: it has {', and '.join(lacking.values())}. Load it with "
             f"`Policy.load(folder, {wanted})`",
             ForesolveWarning,
         )
@@ -159,7 +162,8 @@ def read(folder: Path, model: Any, problem: Problem | None) -> Stored:
             raise ForesolveError(f"{path} is damaged: `feature_names` must be a list of names")
         rule = files.field(document, "rule", str, path)
         known = _load_training(document, tensors, path)
-    return Stored(model, problem, rule != "solve", None if names is None else tuple(names), *known)
+        repair = "repair" in document and files.field(document, "repair", bool, path)
+    return Stored(model, problem, rule != "solve", None if names is None else tuple(names), *known, repair)
 
 
 def _parameters(problem: Problem) -> dict[str, Any]:
@@ -255,46 +259,3 @@ def _load_model(section: Any, tensors: dict[str, Tensor], model: Any, folder: Pa
         return model
     fill(original(model), state, name, path, assign=ours)
     return model
-
-
-def fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> None:
-    """The saved weights, if they are of the same names and shapes; in a model on "meta" they take their places."""
-
-    def shapes(state: Any) -> dict[str, Any]:
-        return {key: tuple(value.shape) for key, value in state.items() if isinstance(value, Tensor)}
-
-    make_room(model, state)
-    expected, saved = shapes(model.state_dict()), shapes(state)
-    for key in [*expected, *saved]:
-        if expected.get(key) != saved.get(key):
-            sizes = f"{key} is {saved.get(key, 'missing')} in the file, {expected.get(key, 'missing')} in the model"
-            raise ForesolveError(f"{path} holds the weights of another model ({name}): {sizes}")
-    _check_kinds(model, state, path)
-    if not assign:  # a model of the caller's stays where it is, and gets the saved precision
-        for key, tensor in [*model.named_parameters(), *model.named_buffers()]:
-            if key in state:
-                tensor.data = tensor.data.to(state[key].dtype)
-    try:
-        model.load_state_dict(state, assign=assign)
-        if hasattr(model, "validate"):
-            model.validate()  # type: ignore[operator]
-    except (RuntimeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ForesolveError(f"{path} does not hold the weights of a {name}: {reading.one_line(error)}") from error
-
-
-def _check_kinds(model: nn.Module, state: Any, path: Path) -> None:
-    """Refuse tables of another kind of numbers than the model has, and parameters of several precisions."""
-
-    def kind(tensor: Tensor) -> str:
-        if tensor.is_floating_point():
-            return "fractions"
-        return "truth values" if tensor.dtype == torch.bool else "integers"
-
-    for name, expected in model.state_dict().items():
-        if isinstance(expected, Tensor) and kind(state[name]) != kind(expected):
-            raise ForesolveError(f"{path} is damaged: {name} holds {kind(state[name])}, not {kind(expected)}")
-    precisions = {str(state[name].dtype) for name, _ in model.named_parameters() if name in state}
-    current = {str(parameter.dtype) for parameter in model.parameters()}
-    if len(precisions) > max(1, len(current)):
-        names = ", ".join(sorted(precisions))
-        raise ForesolveError(f"{path} is damaged: its weights are of several precisions ({names})")

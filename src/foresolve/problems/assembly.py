@@ -36,7 +36,11 @@ def _quadratic_program() -> type[QuadraticProgram]:
 
 
 def program_of_model(
-    model: Model, predict: Sequence[str] | None, sense: Sense, origin: tuple[str, str]
+    model: Model,
+    predict: Sequence[str] | None,
+    predict_rows: Sequence[str] | None,
+    sense: Sense,
+    origin: tuple[str, str],
 ) -> LinearProgram:
     """The program of a file or of HiGHS.
 
@@ -44,6 +48,7 @@ def program_of_model(
     ----------
     model: what was read.
     predict: the names of the variables whose coefficients are predicted; `None` for all.
+    predict_rows: the names of the rows whose right-hand sides are predicted, after the coefficients.
     sense: of the program.
     origin: the argument that the model came by, and what a message calls its value.
     """
@@ -55,15 +60,40 @@ def program_of_model(
             raise
         name, value = origin
         raise checks.fail(name, "a linear or convex quadratic program", f"{value}: {error}") from error
-    constant = model.offset or None
-    if predict is None:
-        program = program if constant is None else program.parametrized(constant=constant)
+    if predict is None and predict_rows is None:
+        program = program if not model.offset else program.parametrized(constant=model.offset)
         program.nominal = torch.from_numpy(model.coefficients)
         return program
-    chosen = positions("predict", predict, model.names, "its variables")
-    known = Affine.part(chosen, torch.from_numpy(model.coefficients))
-    program = program.parametrized(known, constant=constant, names=[model.names[j] for j in chosen])
-    program.nominal = torch.from_numpy(model.coefficients[chosen])
+    return _predicting(program, model, arguments, predict, predict_rows)
+
+
+def _predicting(
+    program: LinearProgram, model: Model, arguments: dict[str, Any], predict: Any, predict_rows: Any
+) -> LinearProgram:
+    """The program whose parameters are some coefficients, then some right-hand sides, as the model has them."""
+    sides = {} if predict_rows is None else model.sides(predict_rows)
+    if predict is None:
+        chosen = list(range(program.n))
+    elif sides and not len(predict):
+        chosen = []
+    else:
+        chosen = positions("predict", predict, model.names, "its variables")
+    labels = [model.names[j] for j in chosen]
+    both = next((label for label in labels if label in sides), None)
+    if both is not None:
+        remedy = "Give the row another name in the model"
+        raise checks.fail("predict_rows", "other names than those of predicted variables", repr(both), remedy)
+    count, size = len(chosen), len(labels) + len(sides)
+    places = list(enumerate(sides.values(), count))
+    blocks = {
+        block: _signed([(k, *side[1:3]) for k, side in places if side.block == block], arguments[block], size)
+        for block in dict.fromkeys(side.block for side in sides.values())
+    }
+    coefficients = _signed([(k, j, 1.0) for k, j in enumerate(chosen)], model.coefficients, size)
+    constant = model.offset or None
+    program = program.parametrized(coefficients, constant=constant, names=[*labels, *sides], **blocks)
+    nominal = [*model.coefficients[chosen], *(side.value for side in sides.values())]
+    program.nominal = torch.tensor(nominal, dtype=torch.float64)
     return program
 
 
@@ -114,6 +144,14 @@ def _sign(sense: Sense) -> float:
 def _is_diagonal(matrix: Any) -> bool:
     row, column = matrix.tocoo().coords
     return bool((row == column).all())
+
+
+def _signed(entries: Sequence[tuple[int, int, float]], known: np.ndarray, size: int) -> Affine:
+    """Known numbers, in place of which some parameters stand: `(parameter, place, sign)`, of `size` parameters."""
+    parameters, places, signs = (np.array(part) for part in zip(*entries)) if entries else (np.zeros(0, int),) * 3
+    kept = known.copy()
+    kept[places] = 0.0
+    return Affine(scipy.sparse.coo_array((signs, (places, parameters)), shape=(len(known), size)), kept)
 
 
 def _affine(part: Part) -> Affine | None:

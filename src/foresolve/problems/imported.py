@@ -38,7 +38,12 @@ class ImportedProgram(PredictedProgram):
 
     @classmethod
     def from_mps(
-        cls, path: str | Path, *, predict: Sequence[str] | None = None, sense: Sense | None = None
+        cls,
+        path: str | Path,
+        *,
+        predict: Sequence[str] | None = None,
+        predict_rows: Sequence[str] | None = None,
+        sense: Sense | None = None,
     ) -> LinearProgram:
         r"""The model in an MPS or LP file, which may be compressed by gzip.
 
@@ -53,6 +58,9 @@ class ImportedProgram(PredictedProgram):
         path: of the file; what it is shows in its first words, whatever its name.
         predict: the names of the variables whose objective coefficients are predicted, in the order of `theta`
             `(*batch, p)`; the other coefficients stay as they are. By default all are, in the order of the file.
+        predict_rows: the names of the rows whose right-hand sides are predicted, demands or capacities: they follow the
+            coefficients in `theta`, each as the file has it, whichever way its row is written. With `predict=[]` they
+            are alone. Such a `theta` moves the feasible set (docs/parameters.md).
         sense: of an MPS file that does not state one (they are minimized, as a rule); that of the file itself wins,
             and another is refused: coefficients of `min` are costs, those of `max` gains.
 
@@ -81,6 +89,13 @@ class ImportedProgram(PredictedProgram):
         (tensor([[5., 0.],
                 [2., 3.]]), tensor([25., 31.]))
 
+        What there is of flour is predicted, too:
+
+        >>> problem = foresolve.LinearProgram.from_mps(path, predict=["cake"], predict_rows=["flour"])
+        >>> problem.solve(torch.tensor([[2.0, 8.0], [2.0, 4.0]]))
+        tensor([[5., 0.],
+                [4., 0.]])
+
         Gains less risk, which is quadratic:
 
         >>> _ = path.write_text("max worth: 3 a + 2 b + [ -2 a^2 - 4 b^2 ] / 2\nst a + b = 1\nend")
@@ -94,10 +109,13 @@ class ImportedProgram(PredictedProgram):
         if sense is not None and own is not None and sense != own:
             remedy = "Leave `sense` out; to turn the problem round, negate the coefficients of the file"
             raise checks.fail("sense", f"{own!r}, as the file says", repr(sense), remedy)
-        return program_of_model(model, predict, sense or own or "min", ("path", f"{str(path)!r}"))
+        chosen = sense or own or "min"
+        return program_of_model(model, predict, predict_rows, chosen, ("path", f"{str(path)!r}"))
 
     @classmethod
-    def from_highs(cls, model: Any, *, predict: Sequence[str] | None = None) -> LinearProgram:
+    def from_highs(
+        cls, model: Any, *, predict: Sequence[str] | None = None, predict_rows: Sequence[str] | None = None
+    ) -> LinearProgram:
         """The model that a `highspy.Highs` holds now.
 
         Integers, names, sense and the objective's constant are kept; columns without a name are called `x0`, `x1`, ...
@@ -106,7 +124,8 @@ class ImportedProgram(PredictedProgram):
         Parameters
         ----------
         model: the `highspy.Highs`; it is read, not kept.
-        predict: the names of the variables whose coefficients are predicted, as for `from_mps`.
+        predict, predict_rows: the names of the variables whose coefficients, and of the rows whose right-hand sides,
+            are predicted, as for `from_mps`.
 
         Examples
         --------
@@ -122,7 +141,8 @@ class ImportedProgram(PredictedProgram):
                 [3., 2.]])
         """
         read = read_highs(model)
-        return program_of_model(read, predict, "max" if read.maximize else "min", ("model", "a `highspy.Highs`"))
+        sense: Sense = "max" if read.maximize else "min"
+        return program_of_model(read, predict, predict_rows, sense, ("model", "a `highspy.Highs`"))
 
     @classmethod
     def from_cvxpy(cls, problem: Any, parameter: Any = None) -> LinearProgram:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from foresolve.errors import InfeasibleError
+
 STEPS = tuple(10.0**-k for k in range(2, 7))  # shares of a direction, which is as long as what is moved is large
 LEVELS = 21  # kinks are looked for at a whole direction, half of it, a quarter, ...
 TRUST = 1e-3  # a difference that is not known to this share of the gradient decides nothing
@@ -105,8 +107,10 @@ def nearest_kink(line: Line, scale: Tensor) -> Tensor:
 
 def _first_kink(line: Line, sign: float, scale: Tensor) -> Tensor:
     times = [0.0, *(2.0**-k for k in reversed(range(LEVELS)))]
-    values = line([sign * t for t in times])
-    at = torch.tensor(times, dtype=torch.float64, device=values.device)[:, None]
+    values = _as_far_as_decided(line, [sign * t for t in times])
+    if len(values) < 3:
+        return torch.full(scale.shape, torch.inf, dtype=torch.float64, device=scale.device)
+    at = torch.tensor(times[: len(values)], dtype=torch.float64, device=values.device)[:, None]
     secants = values.diff(dim=0) / at.diff(dim=0)  # (levels, B): the k-th from times[k] to times[k + 1]
     change = secants.diff(dim=0).abs()
     distance = torch.full(scale.shape, torch.inf, dtype=torch.float64, device=values.device)
@@ -116,6 +120,17 @@ def _first_kink(line: Line, sign: float, scale: Tensor) -> Tensor:
         distance = torch.where(sharp, _meeting(at, values, secants, k), distance)
         before = torch.maximum(before, step)
     return distance
+
+
+def _as_far_as_decided(line: Line, times: list[float]) -> Tensor:
+    """The values `(T, B)` up to where a decision ends: predicted constraints may contradict each other farther out."""
+    while True:
+        try:
+            return line(times)
+        except InfeasibleError:
+            if len(times) == 1:
+                raise
+            times = times[:-1]
 
 
 def _meeting(at: Tensor, values: Tensor, secants: Tensor, k: int) -> Tensor:

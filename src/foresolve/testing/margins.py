@@ -20,6 +20,7 @@ def margin(layer: Layer, problem: Problem, theta: Tensor) -> Tensor | None:
     """For the quadratic relaxation, the margins of the flattened batch `(B,)`; `None` for a layer without duals."""
     if not (isinstance(layer, QuadraticRelaxation) and isinstance(problem, LinearProgram)):
         return None
+    problem = problem.at(theta.detach())  # where `theta` makes constraints, those that hold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoGradientWarning)
         solution = layer.solve(theta.detach(), problem)

@@ -319,3 +319,32 @@ def test_a_parameter_that_nobody_knows_is_not_filled(rule: str) -> None:
 def test_columns_are_named_once() -> None:
     with pytest.raises(InvalidInputError, match="`key` must be different columns; got 'date', 'date'"):
         read(*days(), key=["date", "date"])
+
+
+def test_a_key_that_is_called_as_a_parameter_is_refused() -> None:
+    """Or its numbers would be taken for those to predict."""
+    problem = foresolve.LinearProgram([[1.0, 1.0]], [1.0], bounds=(0, 1), names=["week", "tea"])
+    features = pd.DataFrame({"week": range(5), "rain": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    worth = pd.DataFrame({"week": range(5), "tea": [2.0, 3.0, 4.0, 5.0, 6.0]})
+    with pytest.raises(InvalidInputError, match="`key` must be of columns that are no parameters; got 'week'"):
+        DecisionDataset.from_frames(features, worth, problem, key="week")
+
+
+def test_two_columns_of_names_for_one_axis_are_told_how_to_join() -> None:
+    names = [f"{who} | {ward}" for who in "ab" for ward in "cd"]
+    problem = foresolve.LinearProgram([[1.0] * 4], [1.0], bounds=(0, 1), names=names)
+    features = pd.DataFrame({"day": range(3), "flu": [1.0, 2.0, 3.0]})
+    rows = [(day, *name.split(" | "), 1.0 + day) for day in range(3) for name in names]
+    table = pd.DataFrame(rows, columns=["day", "who", "ward", "stay"])
+    told = r"such as 'a \| c': `table\['name'\] = table\['who'\] \+ ' \| ' \+ table\['ward'\]`"
+    with pytest.raises(InvalidInputError, match=told):
+        DecisionDataset.from_frames(features, table, problem, key="day", variable=("who", "ward"), value="stay")
+    table["name"] = table["who"] + " | " + table["ward"]
+    table = table.drop(columns=["who", "ward"])
+    data = DecisionDataset.from_frames(features, table, problem, key="day", variable="name", value="stay")
+    assert data.theta[:, 0].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_an_origin_is_shown_in_a_line() -> None:
+    data = read(*days())
+    assert repr(data.origin) == "Origin(keys date, dated, nothing is missing)"

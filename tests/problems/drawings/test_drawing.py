@@ -125,3 +125,19 @@ def test_a_notebook_shows_facts_and_escapes_names() -> None:
     assert "by a heuristic" in foresolve.SubmodularProblem(
         foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(3, 1)
     )._repr_html_()  # fmt: skip
+
+
+def test_bars_show_coefficients_where_parameters_are_something_else() -> None:
+    """As many parameters as variables, and none of them in its place: a load, then a price behind two columns."""
+    plain = foresolve.LinearProgram([[1.0, 1.0]], [0.0], bounds=(0, 9), sense="min", names=["buy", "sell"])
+    prices = problems.Affine([[0.0, 1.0], [0.0, -1.0]], known=[0.5, 0.0])
+    program = plain.parametrized(prices, b_ub=problems.Affine([[1.0, 0.0]]), names=["load", "price"])
+    theta = torch.tensor([7.0, 3.0])
+    axes = program.draw(program.solve(theta), theta)
+    assert labels(axes.get_legend()) == ["decision x", "coefficient (upper axis)"]
+    figure = axes.get_figure()
+    assert figure is not None
+    (upper,) = [other for other in figure.axes if other is not axes]
+    marked = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in upper.lines])
+    offsets = [np.asarray(c.get_offsets())[:, 0] for c in upper.collections]
+    assert sorted(np.concatenate([marked, *offsets]).tolist()) == [-3.0, 3.5]

@@ -31,6 +31,10 @@ def parameter_table(name: str, frame: Any, form: Form, axes: Axes, *, alone: boo
         return RawTable(grid.table(column), grid.keys)
     keys.check_different(name)
     (names,) = axes
+    both = next((title for title in form.key if title in names), None)
+    if both is not None:  # its keys would be taken for numbers to predict
+        expected = "of columns that are no parameters"
+        raise checks.fail("key", expected, f"{both!r}, the name of a parameter, too", "Rename one of them")
     absent = [title for title in names if title not in frame.columns]
     if absent:
         remedy = checks.did_you_mean(absent[0], [title for title in frame.columns if title not in names])

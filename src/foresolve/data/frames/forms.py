@@ -61,7 +61,11 @@ def named_axes(problem: Problem, variable: Sequence[str]) -> Axes:
         return (joined(texts),)
     if variable and len(variable) != len(texts):
         expected = f"{len(texts)} columns, one for each axis of the parameters" if len(texts) > 1 else "one column"
-        raise checks.fail("variable", expected, ", ".join(map(repr, variable)))
+        remedy = ""
+        if len(texts) == 1:
+            joint = f" + {JOINT!r} + ".join(f"table[{title!r}]" for title in variable)
+            remedy = f"Join them to the names of the problem, such as {texts[0][0]!r}: `table['name'] = {joint}`"
+        raise checks.fail("variable", expected, ", ".join(map(repr, variable)), remedy)
     return texts
 
 

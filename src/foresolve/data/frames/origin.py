@@ -38,6 +38,11 @@ class Origin:
     theta_holes: np.ndarray | None = None
     order: np.ndarray | None = None
 
+    def __repr__(self) -> str:
+        dated = "" if self.times is None else ", dated"
+        missing = "" if self.missing is None else f", {self.missing}"
+        return f"Origin(keys {', '.join(self.keys.names)}{dated}{missing})"
+
     def select(self, index: Tensor) -> Origin:
         """Of some instances."""
         places = index.detach().cpu().numpy()

@@ -13,8 +13,8 @@ from foresolve._base import checks, files, reading
 from foresolve._base.container import Container, entry_of, line_of, shown
 from foresolve._base.extras import need
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.learning.policy_files import fill
 from foresolve.learning.registry import build, describe_model
+from foresolve.learning.saved_weights import fill
 from foresolve.learning.study.budget import Plan
 from foresolve.learning.study.trial import Trial
 

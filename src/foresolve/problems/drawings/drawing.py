@@ -22,6 +22,8 @@ from foresolve.problems.naming import Naming
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from foresolve.problems.parameters import Parameters
+
 
 class Drawing(Naming):
     """Pictures of decisions; a `Problem` has them. A class of your own may override `_draw`."""
@@ -35,6 +37,10 @@ class Drawing(Naming):
 
         @property
         def fixed(self) -> bool: ...
+
+        parameters: Parameters | None
+
+        def _coefficients(self, theta: Tensor) -> Tensor: ...
         def objective(self, x: Tensor, theta: Tensor) -> Tensor: ...
         def signed(self, values: Tensor) -> Tensor: ...
         def solve(self, theta: Tensor) -> Tensor: ...
@@ -94,9 +100,12 @@ class Drawing(Naming):
         few = "" if len(shown) == len(x) else f", the {len(shown)} largest of {len(x)}"
         draw_bars(ax, names, x[shown], [CHOSEN] * len(shown), f"x{few}")
         entries = [legends.patch("decision x", CHOSEN)]
-        if theta is not None and theta.shape == (len(x),):
-            mark_bars(ax, theta.numpy()[shown], "theta")
-            entries.append(legends.mark("theta (upper axis)", GIVEN, "D"))
+        beside, called = theta, "theta"
+        if theta is not None and self.parameters is not None and self.parameters.coefficients is not None:
+            beside, called = self.signed(self._coefficients(theta)), "coefficient"  # parameters are no variables
+        if beside is not None and beside.shape == (len(x),):
+            mark_bars(ax, beside.numpy()[shown], called)
+            entries.append(legends.mark(f"{called} (upper axis)", GIVEN, "D"))
         legends.under(ax, entries)
 
     def _one_instance(self, name: str, tensor: Tensor) -> Tensor:

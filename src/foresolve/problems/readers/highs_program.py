@@ -46,6 +46,7 @@ def _model(lp: Any, given: tuple[str, ...], quadratic: scipy.sparse.csr_array | 
         lower=np.array(lp.col_lower_), upper=np.array(lp.col_upper_), integrality=_integrality(lp, names),
         coefficients=np.array(lp.col_cost_, dtype=np.float64), offset=float(lp.offset_),
         maximize=lp.sense_ == highspy.ObjSense.kMaximize, names=names, quadratic=quadratic,
+        rows={name: i for i, name in enumerate(lp.row_names_) if name},
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ class LpReader(ExpressionReader):
         self.costs: Terms = {}
         self.offset = 0.0
         self.rows: list[tuple[Terms, float, float]] = []
-        self.labels: set[str] = set()
+        self.labels: dict[str, int] = {}  # the place of each row that has a label
         self.lower: dict[int, float] = {}
         self.upper: dict[int, float] = {}
         self.upper_at: dict[int, int] = {}
@@ -84,7 +84,7 @@ class LpReader(ExpressionReader):
             label = self._next("label", "a label")
             if label.text in self.labels:
                 raise self._broken(f"the row {label.text!r} comes twice", label)
-            self.labels.add(label.text)
+            self.labels[label.text] = len(self.rows)
         terms, constant = self._expression()
         comparison = self._comparison()
         if terms:
@@ -189,7 +189,7 @@ class LpReader(ExpressionReader):
             row_lower=np.array([low for _, low, _ in self.rows]), row_upper=np.array([high for *_, high in self.rows]),
             lower=lower, upper=upper, integrality=integer,
             coefficients=np.array([self.costs.get(j, 0.0) for j in range(n)]), offset=self.offset,
-            maximize=maximize, names=tuple(self.columns), quadratic=self.quadratic(),
+            maximize=maximize, names=tuple(self.columns), quadratic=self.quadratic(), rows=self.labels,
         )  # fmt: skip
 
     def _check_mentioned(self) -> None:

@@ -82,6 +82,7 @@ class MpsReader:
             coefficients=np.array([self.entries.get((objective, j), 0.0) for j in range(len(self.columns))]),
             offset=0.0 - self.sides.get(objective, 0.0),
             maximize=self.maximize, names=tuple(self.columns), quadratic=self.quadratic.matrix(),
+            rows=self.places,
         )  # fmt: skip
 
     def _data(self) -> Iterator[tuple[str, str]]:
