@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools import gallery, results_page
+from tools import gallery, results_page, speed_figure
 from tools.house_numbers import House
 
 import foresolve
+from foresolve._base.drawing.palette import COLORS
 
 FILES = {
     "__init__.py": '__all__ = ["Problem", "fit"]\n',
@@ -125,6 +126,20 @@ def test_the_gallery_has_every_problem_and_layer() -> None:
     assert kinds(foresolve.layers, foresolve.Layer) - {"SmoothedLayer"} == drawn
     page = (Path(gallery.__file__).parents[1] / "docs" / "figures.md").read_text(encoding="utf-8")
     assert set(re.findall(r"gallery/(\w+)\.png", page)) <= set(gallery.pictures())
+
+
+def test_speeds_are_in_the_color_of_the_role_of_foresolve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the figure of the docs and in one that is drawn anew: no orange, which stands for two-stage training."""
+    image = pytest.importorskip("matplotlib.image")
+    colors = pytest.importorskip("matplotlib.colors")
+    monkeypatch.setattr(sys, "argv", ["speed_figure", str(tmp_path / "speed.png")])
+    speed_figure.main()
+    for path in (tmp_path / "speed.png", Path(speed_figure.__file__).parents[1] / "docs" / "figures" / "speed.png"):
+        pixels = image.imread(path)[..., :3].reshape(-1, 3)
+        ours = abs(pixels - colors.to_rgb(COLORS["decision-focused"])).max(-1) < 0.01
+        assert ours.sum() > 500
+        red, _, blue = pixels.T
+        assert not (red > blue + 0.3).any()
 
 
 def kinds(floor: Any, base: type) -> set[str]:

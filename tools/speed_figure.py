@@ -60,9 +60,11 @@ def main() -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
+    from foresolve._base.drawing.palette import color_of
+
     known = ratios()
     figure, ax = plt.subplots(figsize=(8, 3.9), layout="constrained")
-    ax.axvline(1, color="tab:orange", linewidth=2.5, label="foresolve")
+    ax.axvline(1, color=color_of("decision-focused"), linewidth=2.5, label="foresolve")
     for place, name in enumerate(CASES):
         ax.axhline(place, color="0.92", zorder=0)
         for package, (_, marker) in PACKAGES.items():

@@ -36,6 +36,26 @@ def test_text_fits_a_terminal() -> None:
     assert long[:2] == ["word " * 15 + "word", " ".join(["word"] * 14)]
 
 
+def test_what_stands_apart_is_below_a_rule() -> None:
+    table = Table(("", "mean"), [("a", Cell("1", "0 to 2")), ("b", "2"), ("mean", "3")], apart=1)
+    rule = "----  --------"
+    assert table.text().splitlines() == [
+        "          mean", rule, "a     1 0 to 2", "b            2", rule, "mean         3",
+    ]  # fmt: skip
+    wide = Table(("", "v" * 78), table.rows, apart=1).text().splitlines()  # intervals are below their figures
+    assert [line.split()[0] for line in wide[2:] if line[0] != " "] == ["a", "b", "-" * 4, "mean"]
+    assert table.html().count("<tbody") == 2
+    assert table.html().partition("border-top")[2].count("<tr>") == 1
+    assert Table(("", "mean"), [("a", 1)], apart=1).text().count("----") == 1  # nothing above
+    console, stream = pytest.importorskip("rich.console"), io.StringIO()
+    console.Console(file=stream, width=80).print(table.rich())
+    shown = stream.getvalue().splitlines()
+    assert sum(line.startswith("├") for line in shown) == 1
+    assert shown.index(next(line for line in shown if "mean" in line and "3" in line)) > shown.index(
+        next(line for line in shown if line.startswith("├"))
+    )
+
+
 def test_html_escapes_and_keeps_the_rest_aside() -> None:
     html = TABLE.html("figures")
     assert html.startswith('<table class="figures">\n<caption>a [title]</caption>\n<thead><tr><th>method</th>')

@@ -33,7 +33,7 @@ from foresolve.models import MLP, BoostedTrees, LinearRegression, NearestNeighbo
 from foresolve.projects import init
 from foresolve.projects.run import POLICY, RECORD, RUN, SCORES, STUDY, STUDY_RESULT
 from foresolve.projects.settings import NAME
-from foresolve.report.records import Config, Job, JobResult, Record
+from foresolve.report.records import Config, Course, Job, JobResult, Record
 from foresolve.reproduce.runs.folder import Run
 from foresolve.sets import PartitionMatroid, ProbabilisticCoverage
 
@@ -159,6 +159,7 @@ def write_study(folder: Path, number: int) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
+COURSE: Course = {"regret": [None, 0.5], "mse": [1.0, 2.0]}
 CONFIG = Config("budget", splits=2, ks=(5, 10), methods=("NN1-Decision", "OPT"), quick=True)
 
 
@@ -176,7 +177,10 @@ def write_reproduction(folder: Path, number: int) -> list[Path]:
         run.begin_session(Nobody())  # pyright: ignore[reportArgumentType]
         for split in range(2):
             for method in CONFIG.methods:
-                records = tuple(Record("budget", split, method, k, 0.5 * k, None, float(k), mse=0.1) for k in CONFIG.ks)
+                records = tuple(
+                    Record("budget", split, method, k, 0.5 * k, None, float(k), mse=0.1, course=COURSE)
+                    for k in CONFIG.ks
+                )
                 tables = {name: np.random.default_rng(0).random((2, 3)) for name in ("theta", "theta_hat")}
                 run.add(Job("budget", split, method, CONFIG.ks), JobResult(records, tables if split == 0 else {}), 1.0)
     return sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".jsonl", ".npz"))

@@ -65,7 +65,7 @@ def test_it_is_shown() -> None:
     lines = str(compare({"good": GOOD, "bad": BAD})).splitlines()
     assert lines[0] == "difference from good, paired test of the mean; 95% intervals"
     assert lines[1].split()[:2] == ["normalized", "regret"]
-    assert [line.split()[0] for line in lines[3:] if line[0] != " "] == ["good", "bad"]
+    assert [line.split()[0] for line in lines[3:] if line[0] != " "] == ["bad", "----", "good"]
     long = compare({"decision-focused, SPO+": GOOD, "two-stage network": BAD})
     assert max(map(len, str(long).splitlines())) <= 80
 
@@ -134,3 +134,17 @@ def test_too_few_instances_bound_no_interval() -> None:
     assert row.difference_interval is None
     assert row.p_value > 0.05
     assert compare({"a": GOOD, "b": BAD}, bootstrap=0)["b"].difference_interval is None
+
+
+@pytest.mark.parametrize("measure", ["regret", "value"])
+def test_the_best_is_shown_first_and_the_reference_apart(measure: str) -> None:
+    sizes = {"bad": 3.0, "usual": 1.5, "best": 0.5, "good": 1.0}
+    reports = {name: report(size * GOOD.instances["regret"]) for name, size in sizes.items()}
+    compared = compare(reports, reference="usual", measure=measure)
+    assert [row.name for row in compared.rows] == list(sizes)  # as they were given
+    shown = [line.split()[0] for line in str(compared).splitlines() if line.split() and line.split()[0] in sizes]
+    assert shown == ["best", "good", "bad", "usual"]
+    lines = str(compared).splitlines()
+    (last,) = [i for i, line in enumerate(lines) if line.startswith("usual")]
+    assert set(lines[last - 1]) <= {"-", " "}
+    assert compared._repr_html_().partition("border-top")[2].count("<td>usual") == 1

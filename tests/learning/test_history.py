@@ -9,7 +9,7 @@ from foresolve.errors import ForesolveError
 from foresolve.layers.quadratic import QuadraticRelaxation
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
-from foresolve.learning.history import COLUMNS, History
+from foresolve.learning.history import COLUMNS, History, averaged
 from foresolve.losses.decision import DecisionLoss
 from foresolve.losses.prediction import MSE
 from foresolve.solvers.statistics import solver_statistics
@@ -124,3 +124,15 @@ def test_damaged_documents_are_refused(change: dict[str, object], message: str) 
         History.from_dict(History().to_dict() | change)
     with pytest.raises(ForesolveError, match="entries"):
         History.from_dict([])
+
+
+def test_the_mean_of_trainings_ends_with_the_first_that_ends() -> None:
+    long, short = History(monitor="regret", start=1.0), History(monitor="regret", start=0.5, start_mse=2.0)
+    for regret, error in ((0.5, 1.0), (0.25, None), (0.125, 3.0)):
+        long.append(train_loss=1.0, valid_regret=regret, valid_mse=error, skipped=0)
+    for regret, error in ((0.25, 3.0), (0.75, 4.0)):
+        short.append(train_loss=1.0, valid_regret=regret, valid_mse=error, skipped=0)
+    mean = averaged([long, short])
+    assert (mean.start, mean.valid_regret) == (0.75, [0.375, 0.5])
+    assert (mean.start_mse, mean.valid_mse) == (None, [2.0, None])
+    assert (len(mean), mean.monitor, mean.best_epoch) == (2, "regret", None)

@@ -32,6 +32,12 @@ def test_differences_are_paired_by_key() -> None:
     assert "regret less that of a" in str(result)
 
 
+def test_the_best_run_is_shown_first_and_the_reference_apart() -> None:
+    result = compare_scores({name: scores(extra=extra) for name, extra in (("a", 0.5), ("b", 1.0), ("c", 0.0))})
+    assert [row.run for row in result.rows] == ["a", "b", "c"]
+    assert [line[0] for line in str(result).splitlines()[-4:]] == ["c", "b", "-", "a"]
+
+
 def test_weights_count() -> None:
     weight = np.where(np.arange(60) < 6, 10.0, 1.0)
     a, b = scores(weight=weight), scores(seed=1, weight=weight)

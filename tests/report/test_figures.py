@@ -14,7 +14,7 @@ from foresolve.report.figures import captions, draw, svgs, to_svg, write_figures
 from foresolve.report.view import RunView
 from reproduce.fakes import fake_run, picture
 
-NAMES = ["differences", "shares", "values", "cost", "heat-maps", "out-weights"]
+NAMES = ["differences", "shares", "values", "cost", "learning", "heat-maps", "out-weights"]
 
 
 @pytest.fixture(scope="module", params=["budget", "matching"])
@@ -59,12 +59,14 @@ def test_figures_are_the_same_for_the_same_run() -> None:
 
 def test_what_is_missing_is_not_drawn() -> None:
     run = fake_run(splits=2, pictures=False)
-    assert list(draw(run)) == NAMES[:4]
+    assert list(draw(run)) == NAMES[:5]
     assert draw(replace(run, records=[])) == {}
     half = replace(run, pictures={"NN2-Decision": picture("matching", "NN2-Decision")})
     assert list(draw(half)) == NAMES
     alone = replace(run, records=[r for r in run.records if r.method in ("NN1-Decision", "OPT")])
-    assert list(draw(alone)) == ["values"]
+    assert list(draw(alone)) == ["values", "learning"]
+    earlier = fake_run(splits=2, pictures=False, curves=False)
+    assert list(draw(earlier)) == NAMES[:4]
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

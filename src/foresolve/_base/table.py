@@ -46,6 +46,7 @@ class Table:
     ----------
     rows: of `Cell`s, or of whatever `str` shows.
     notes: what the notes of the cells are; Markdown gives them columns of this name.
+    apart: how many of the last rows are below a rule: what the others are compared with.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class Table:
     rows: Sequence[Sequence[Any]]
     title: str = ""
     notes: str = ""
+    apart: int = 0
 
     @property
     def has_notes(self) -> bool:
@@ -79,12 +81,11 @@ class Table:
     def text(self) -> str:
         """Columns under each other; intervals stand below their figures where lines would be too long otherwise."""
         cells = self._cells()
-        lines = _columns(self.headers, [[cell.text for cell in row] for row in cells])
+        first = len(cells) - self.apart
+        lines = _columns(self.headers, [[cell.text for cell in row] for row in cells], first)
         if max(map(len, lines)) > WIDTH:
-            parts = [
-                part for row in cells for part in ([c.figure for c in row], [c.interval for c in row]) if any(part)
-            ]
-            lines = _columns(self.headers, parts)
+            parts = [_stacked(row) for row in cells]
+            lines = _columns(self.headers, [line for row in parts for line in row], sum(map(len, parts[:first])))
         title = textwrap.wrap(self.title, WIDTH, break_long_words=False, break_on_hyphens=False)
         return "\n".join([*title, *lines])
 
@@ -101,12 +102,12 @@ class Table:
             drawn = rich.Table(title=text(self.title, "table.title"), title_justify="left")
         for i, header in enumerate(self.headers):
             drawn.add_column(text(header), justify="left" if i == 0 else "right")
-        for row in self._cells():
+        for place, row in enumerate(self._cells(), 1):
             parts = [(text("\n".join(filter(None, (c.figure, c.interval))), "bold" if c.bold else ""), c) for c in row]
             for part, cell in parts:
                 if cell.note:
                     part.append(f"\n({cell.note})", style="dim not bold")
-            drawn.add_row(*(part for part, _ in parts))
+            drawn.add_row(*(part for part, _ in parts), end_section=place == len(self.rows) - self.apart)
         return drawn
 
     def html(self, style: str = "") -> str:
@@ -117,9 +118,13 @@ class Table:
 
         opening = f'<table class="{style}">' if style else "<table>"
         caption = f"<caption>{escape(self.title)}</caption>\n" if self.title else ""
-        body = "\n".join(line(map(_html, row), "td") for row in self._cells())
+        rows = [line(map(_html, row), "td") for row in self._cells()]
+        first = len(rows) - self.apart
+        body = "<tbody>\n" + "\n".join(rows[:first]) + "\n</tbody>"
+        if self.apart:
+            body += '\n<tbody style="border-top: 3px double">\n' + "\n".join(rows[first:]) + "\n</tbody>"
         head = line(map(escape, self.headers), "th")
-        return f"{opening}\n{caption}<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        return f"{opening}\n{caption}<thead>{head}</thead>\n{body}\n</table>"
 
     def markdown(self) -> str:
         """A Markdown table; notes have columns of their own."""
@@ -157,15 +162,22 @@ class Tabular(ABC):
         return self._table().html()
 
 
-def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines: the headers, a rule, and the rows."""
+def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> list[str]:
+    """Lines: the headers, a rule, and the rows; another rule before the first of those that stand apart."""
     widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
 
     def line(row: Sequence[str]) -> str:
         first, *rest = zip(row, widths)
         return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]).rstrip()
 
-    return [line(headers), "  ".join("-" * width for width in widths), *map(line, rows)]
+    rule = "  ".join("-" * width for width in widths)
+    below = [rule] if 0 < first < len(rows) else []
+    return [line(headers), rule, *map(line, rows[:first]), *below, *map(line, rows[first:])]
+
+
+def _stacked(row: Sequence[Cell]) -> list[list[str]]:
+    """Lines of a row: figures, and where there are intervals, these below."""
+    return [part for part in ([c.figure for c in row], [c.interval for c in row]) if any(part)]
 
 
 def _html(cell: Cell) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -20,7 +21,7 @@ from foresolve._base.table import Cell, Table, Tabular
 from foresolve.errors import WeakReferenceWarning
 from foresolve.learning.blocks import Blocks, as_block, block_means, counted, described
 from foresolve.learning.inference import mean_difference
-from foresolve.learning.pictures.differences import draw_comparison
+from foresolve.learning.pictures.differences import LESS, draw_comparison
 from foresolve.learning.prediction import is_estimator
 from foresolve.learning.report import Report, check_columns, check_intervals, common_block, mean, weighted
 
@@ -45,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison(Tabular):
-    """Rows in the order they were given; `print` it, or let a notebook show it.
+    """Rows in the order they were given; `print` it, or let a notebook show it: the best first, the reference apart.
 
     Attributes
     ----------
@@ -96,16 +97,24 @@ class Comparison(Tabular):
     def _table(self) -> Table:
         level = f"{self.confidence:.0%}"
         headers = ("", "normalized regret", self.measure.replace("_", " "), "difference", "p")
-        cells, regret = self._cells(), any(row.normalized_regret is not None for row in self.rows)
+        rows, apart = self._ordered()
+        cells, regret = self._cells(rows), any(row.normalized_regret is not None for row in self.rows)
         if not regret:
             headers, cells = (headers[0], *headers[2:]), [(row[0], *row[2:]) for row in cells]
         blocks = f" on the means of {self.blocks}" if self.blocks else ""
         title = f"difference from {self.reference}, paired {self.test}{blocks}; {level} intervals"
-        return Table(headers, cells, title)
+        return Table(headers, cells, title, apart=apart)
 
-    def _cells(self) -> list[tuple[str | Cell, ...]]:
+    def _ordered(self) -> tuple[list[Row], int]:
+        """The best first, and the reference apart from them, at the end."""
+        sign = 1.0 if self.measure in LESS else -1.0
+        others = [row for row in self.rows if row.name != self.reference]
+        others.sort(key=lambda row: math.inf if math.isnan(row.mean) else sign * row.mean)
+        return [*others, *(row for row in self.rows if row.name == self.reference)], len(self.rows) - len(others)
+
+    def _cells(self, rows: Sequence[Row]) -> list[tuple[str | Cell, ...]]:
         cells = []
-        for row in self.rows:
+        for row in rows:
             itself = row.name == self.reference
             pair = None if itself else row.difference_interval
             difference = "" if itself else signed(row.difference, 4)

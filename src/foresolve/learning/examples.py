@@ -50,7 +50,7 @@ def examples(
     part = data.subset(torch.tensor(places)).solve(progress=False)
     made = {name: _decided(as_model(model), part) for name, model in models.items()}
     truth, names = measures(part.problem, part.theta), item_names(part.problem)
-    instances = [_instance(part, made, truth, names, i, _label(data, place), most) for i, place in enumerate(places)]
+    instances = [_instance(part, made, truth, names, i, label_of(data, place), most) for i, place in enumerate(places)]
     return {
         "item": "item", "parameter": "parameter", "instances": instances,
         "picked": f"{len(places)} of {len(data)} instances, evenly along the data, whatever came of them.",
@@ -132,6 +132,7 @@ def _instance(
     }  # fmt: skip
 
 
-def _label(data: DecisionDataset, place: int) -> str:
+def label_of(data: DecisionDataset, place: int) -> str:
+    """The key of an instance, or its number."""
     key = str(place) if data.keys is None else data.keys[place]
     return ", ".join(key) if isinstance(key, tuple) else key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from typing import Any
@@ -180,6 +181,27 @@ class History:
         parts += [f"{late} not solved to tolerance"] * (late > 0)
         parts += ["stopped early"] * self.stopped_early + ["interrupted"] * self.interrupted
         return f"History({', '.join(parts)})"
+
+
+def averaged(histories: Sequence[History]) -> History:
+    """The mean regret and error of trainings at each epoch that all of them came to, and before.
+
+    At later epochs the mean would be over other trainings, and move with who is among them. What one of them does not
+    know, the mean does not.
+    """
+    length = min(map(len, histories))
+    regret, error = ([getattr(h, column) for h in histories] for column in ("valid_regret", "valid_mse"))
+    mean = History(monitor="regret", planned=length, start=_mean([h.start for h in histories]),
+                   start_mse=_mean([h.start_mse for h in histories]))  # fmt: skip
+    for epoch in range(length):
+        of_epoch = {"valid_regret": _mean([c[epoch] for c in regret]), "valid_mse": _mean([c[epoch] for c in error])}
+        mean.append(train_loss=math.nan, skipped=0, seconds=0.0, **of_epoch)
+    return mean
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
 
 
 def _epochs(history: History) -> str:

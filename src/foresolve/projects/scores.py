@@ -93,7 +93,9 @@ class RunComparison(Tabular):
     def _table(self) -> Table:
         headers = ("run", "method", "value", "regret", "difference", f"{self.confidence:.0%} interval", "p")
         title = f"{self.instances} test instances; difference: regret less that of {self.rows[0].run}"
-        return Table(headers, [_cells(row) for row in self.rows], title)
+        reference, *others = self.rows
+        rows = [*sorted(others, key=lambda row: row.regret), reference]
+        return Table(headers, [_cells(row) for row in rows], title, apart=1)
 
 
 def compare_scores(tables: Mapping[str, Any], *, confidence: float = 0.95, seed: int = 0) -> RunComparison:

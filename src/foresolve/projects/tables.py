@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def study_table(run: Run) -> Table:
-    """Every method of a run on test data, against the best two-stage model; that of the policy is bold."""
+    """Every method of a run on test data, the least regret first, against the best two-stage model, which stands apart;
+    that of the policy is bold.
+    """
     study = run.study()
     with reading.understood(run.folder / "study.json"):
         comparison, units = study["comparison"], study["units"]
@@ -21,13 +23,12 @@ def study_table(run: Run) -> Table:
             run.folder.name, f"value ({units})" if units else "value", "regret", "difference",
             f"{comparison['confidence']:.0%} interval", "p",
         )  # fmt: skip
-        rows = [_cells(row, comparison["reference"], run.method) for row in comparison["rows"]]
+        reference = comparison["reference"]
+        ordered = sorted(comparison["rows"], key=lambda row: (row["name"] == reference, row["regret"]))
+        rows = [_cells(row, reference, run.method) for row in ordered]
         counted = f" in {comparison['blocks']}" if comparison["blocks"] else ""
-        title = (
-            f"{comparison['instances']} test instances{counted}; "
-            f"difference: regret less that of {comparison['reference']}"
-        )
-        return Table(headers, rows, title)
+        title = f"{comparison['instances']} test instances{counted}; difference: regret less that of {reference}"
+        return Table(headers, rows, title, apart=1)
 
 
 def cautions(run: Run) -> list[str]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from foresolve._base import files
 from foresolve._base.drawing.palette import Role
 from foresolve._base.drawing.rendering import prefixed, to_png, to_svg
-from foresolve.report import prediction_figures, value_figures
+from foresolve.learning.pictures.curves import plot_learning
+from foresolve.report import courses, prediction_figures, value_figures
 from foresolve.report.formats import best_words
 from foresolve.report.roles import role_of
 from foresolve.report.summary import OPT
@@ -27,7 +28,8 @@ def draw(run: RunView) -> dict[str, Figure]:
     """All figures of a run that its records and pictures allow, by the name of their file; drawn once for each view.
 
     "differences": paired differences. "shares": values as a share of the way from random to best. "values": Table 1 as
-    a chart. "cost": seconds against value. "heat-maps": Figure 1 of the paper. "out-weights": Figure 2 of the paper.
+    a chart. "cost": seconds against value. "learning": regret and error over epochs. "heat-maps": Figure 1 of the
+    paper. "out-weights": Figure 2 of the paper.
     """
     return run.once("figures", _draw)
 
@@ -55,6 +57,10 @@ def captions(run: RunView) -> dict[str, str]:
         ),
         "values": f"Table 1 as a chart: mean and 95 % interval over splits; dashed: {best}.{published}",
         "cost": f"Seconds a split, for training and deciding, against what decisions are worth{k}.",
+        "learning": (
+            f"Regret of validation decisions and squared error of predictions over epochs, means over splits{k}; on a "
+            "log scale where they are far apart."
+        ),
         "heat-maps": (
             f"Figure 1{k}: theta of one test instance, as it is and as {two_stage} and {decision} predict it, on one "
             f"scale; dark is high. {run.info.rows.capitalize()} are in the order of their true row sums."
@@ -73,6 +79,9 @@ def _draw(run: RunView) -> dict[str, Figure]:
         drawn["shares"] = value_figures.shares(run)
         drawn["values"] = value_figures.values(run)
         drawn["cost"] = value_figures.cost(run)
+    learned = courses.shown(run)
+    if learned:
+        drawn["learning"] = plot_learning(learned, {method: role_of(run, method) for method in learned})
     pictures = {method: run.pictures[method] for method in run.info.figure_methods if method in run.pictures}
     if pictures:
         roles: dict[str, Role] = {method: role_of(run, method) for method in pictures}

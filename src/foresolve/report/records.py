@@ -11,6 +11,9 @@ from foresolve.errors import ForesolveError
 
 Protocol = Literal["exact", "paper"]
 Measure = Literal["mse", "cross_entropy", "auc"]
+Course = dict[str, list[float | None]]
+"""Of a training: the normalized "regret" of validation decisions and the "mse" of predictions at each epoch from 0 on,
+which is before training; `None` where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ class Record:
     mse, cross_entropy, auc: of the predictions, where they apply.
     seconds: of the job, divided among its records.
     setting: what was chosen on validation data.
+    course: of the training with this setting, the mean over folds where there are several; empty for what is not
+        validated after each epoch, and in folders of earlier versions.
     """
 
     domain: str
@@ -127,6 +132,7 @@ class Record:
     auc: float | None = None
     seconds: float = 0.0
     setting: dict[str, Any] = field(default_factory=dict)
+    course: Course = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[int, str, int | None]:
@@ -140,7 +146,8 @@ class Record:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
         """What `to_dict` was called on; an error for entries that are not known."""
-        return cls(**_known(cls, document))
+        earlier = {"course": {}} | document if isinstance(document, dict) else document
+        return cls(**_known(cls, earlier))
 
 
 @dataclass(frozen=True)

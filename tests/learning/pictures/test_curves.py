@@ -81,3 +81,16 @@ def test_a_lone_epoch_is_a_dot_at_a_whole_number() -> None:
         axes.get_figure(root=True).draw_without_rendering()
         low, high = axes.get_xlim()
         assert [tick for tick in axes.get_xticks() if low <= tick <= high] == [1.0]
+
+
+def test_lines_of_one_role_differ_in_style_and_errors_far_apart_have_a_log_scale() -> None:
+    made = history([0.5, 0.4], [0.5, 0.3])
+    made.best_epoch = None
+    names = {f"network {i}": made for i in range(3)} | {"spo+": history([0.5, 0.4], [50.0, 100.0])}
+    figure = plot_learning(names, dict.fromkeys(list(names)[:3], "two-stage") | {"spo+": "decision-focused"})
+    regrets, errors = figure.axes
+    looks = [(line.get_color(), line.get_linestyle()) for line in regrets.get_lines() if len(line.get_xdata()) > 1]
+    assert looks == [(COLORS["two-stage"], "-"), (COLORS["two-stage"], "--"), (COLORS["two-stage"], ":"), (CHOSEN, "-")]
+    assert (regrets.get_yscale(), errors.get_yscale()) == ("linear", "log")
+    marks = [mark.get_marker() for mark in figure.legends[0].legend_handles]
+    assert marks == ["", "", "", "o"]  # the marker is the best epoch, where one is known

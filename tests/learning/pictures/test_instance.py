@@ -46,6 +46,23 @@ def test_options_go_to_the_drawing() -> None:
     assert any([7.0, 7.0] in marks.get_offsets().tolist() for axis in figure.axes for marks in axis.collections)  # type: ignore[union-attr]
 
 
+def test_an_instance_is_called_by_its_key() -> None:
+    pandas = pytest.importorskip("pandas")
+    days = pandas.date_range("2025-09-11", periods=3, name="day")
+    table = pandas.DataFrame(torch.rand(3, 4, generator=torch.Generator().manual_seed(0)).numpy(), index=days)
+    dated = DecisionDataset(table, table, foresolve.TopK(4, 2))
+    models = {"exact": lambda features: features}
+    assert words(draw_instance(models, dated, -1)) == "2025-09-13\nabove: as predicted\nbelow: as it is"
+    assert words(draw_instance(models, data(foresolve.TopK(3, 1)), 1)).startswith("instance 1\n")
+    table.index = pandas.Index(["a", "$b$", "c"], name="store")
+    assert words(draw_instance(models, DecisionDataset(table, table, foresolve.TopK(4, 2)))).startswith(r"\$b\$")
+
+
+def words(figure: Any) -> str:
+    """In the place without a picture."""
+    return figure.axes[0].texts[0].get_text()
+
+
 def test_instances_with_data_of_their_own() -> None:
     problem = foresolve.Knapsack(torch.ones(3, 1, 4), torch.tensor([[1.0], [2.0], [3.0]]))
     figure = draw_instance({"exact": lambda features: features}, data(problem), index=1)

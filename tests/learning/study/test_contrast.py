@@ -56,6 +56,8 @@ def test_blocks_are_the_units() -> None:
 
 def test_what_it_shows() -> None:
     rows = compared()
+    shown = [line[:9] for line in str(rows).splitlines() if line.startswith(("noise", "---"))]
+    assert shown == ["-" * 9, "noise 0.0", "noise 1.0", "noise 3.0", "-" * 9, "noise 0.5"]  # the reference is apart
     json.dumps(rows.to_dict(), allow_nan=False)
     pytest.importorskip("pandas")
     assert list(rows.to_frame().columns)[:3] == ["role", "value", "regret"]

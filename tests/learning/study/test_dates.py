@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 import torch
 
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.learning.study.dates import Last, block_length, spacing, study_block
+from foresolve.learning.study.dates import Last, block_length, neighbors, spacing, study_block
 from foresolve.learning.study.facts import Facts
 from foresolve.problems.top_k import TopK
 from learning.study.instances import dated, paths
@@ -58,6 +61,20 @@ def test_blocks() -> None:
     assert np.bincount(labels).tolist() == [7, 7, 7, 10]
     with pytest.raises(InvalidInputError, match="block"):
         study_block("weekly", data)
+
+
+def test_blocks_in_words() -> None:
+    """What is left over belongs to the last block; rows of one time are one."""
+    for count, words in ((28, "4 groups of 7"), (31, "4 groups of at least 7"), (7, "1 group of 7")):
+        data = dated(count)
+        assert neighbors(study_block("auto", data), data) == f"{words} neighboring days"
+    for times, words in (
+        (days(0) + np.arange(72).repeat(2) * np.timedelta64(1, "h"), "3 groups of 24 neighboring hours"),
+        (days(*range(0, 27 * 30, 30)), "9 groups of 3 neighboring times"),
+    ):
+        other = cast("DecisionDataset", SimpleNamespace(times=times))
+        assert neighbors(study_block("auto", other), other) == words
+    assert neighbors(None, paths(30)) == ""
 
 
 def test_blocks_are_as_long_as_differences_last() -> None:

@@ -32,6 +32,7 @@ from foresolve.losses.spo import SPOPlus
 from foresolve.models.boosting import BoostedTrees
 from foresolve.models.mlp import MLP
 from foresolve.problems.top_k import TopK
+from foresolve.report import study_page
 from learning.study.instances import dated, noise, paths, quick
 from models.instances import item_data, pair_data
 
@@ -226,7 +227,10 @@ def test_dated_frames_in_any_order() -> None:
     draw, index = np.random.default_rng(0), pandas.date_range("2024-01-01", periods=60)
     features, theta = (pandas.DataFrame(draw.random((60, k)), index=index).iloc[draw.permutation(60)] for k in (2, 4))
     told = quick(DecisionDataset(features, theta, TopK(4, 2)), references=["mean"], methods=["spo+"])
-    assert "group" in told.comparison.blocks
+    assert "neighboring days" in told.comparison.blocks
+    assert f"on {told.comparison.blocks}, " in told.verdict.sentence
+    more = study_page(told).cards[0].more
+    assert more.startswith("Test instances of a group, such as neighboring days, may depend on each other")
 
 
 def test_dated_rows() -> None:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from importlib import resources
 
-from foresolve.report.pages.curves import DASHES, TINTS, Curve, panel
+import pytest
+
+from foresolve.report.pages.curves import DASHES, TICKS, TINTS, Curve, panel
 
 STYLE = (resources.files("foresolve.report.pages") / "templates" / "page.css").read_text(encoding="utf-8")
 
@@ -49,3 +51,29 @@ def test_no_two_lines_look_the_same() -> None:
     for i in range(DASHES):
         assert f".line-{i}" in STYLE or i == 0
     assert all(f".tint-{i}" in STYLE for i in range(TINTS))
+
+
+def test_what_is_far_apart_is_on_a_log_scale_and_says_so() -> None:
+    made = panel("error", [Curve("a", (1.0, 10.0, 100.0)), Curve("b", (0.5, 0.5))])
+    assert made is not None
+    assert made.log
+    assert made.heading == "error, log scale"
+    assert made.words.startswith("error, log scale: a from 1 to 100")
+    first, second, third = (made.height(value) for value in (1.0, 10.0, 100.0))
+    assert first - second == pytest.approx(second - third, abs=0.02)
+    assert [label for _, label in made.ticks] == ["1", "10", "100"]
+    assert all(0 <= at <= 100 for at, _ in made.ticks)
+    near = panel("error", [Curve("a", (1.0, 4.0)), Curve("b", (2.0, None))])
+    zero = panel("error", [Curve("a", (0.0, 100.0))])
+    assert near is not None
+    assert zero is not None
+    assert not near.log
+    assert not zero.log  # zero has no logarithm
+    assert zero.heading == "error"
+
+
+@pytest.mark.parametrize("largest", [5.0, 30.0, 1e4, 1e30, 1e300])
+def test_a_log_scale_has_some_ticks_and_not_too_many(largest: float) -> None:
+    made = panel("", [Curve("a", (1.0, largest))])
+    assert made is not None
+    assert 2 <= len(made.ticks) <= TICKS

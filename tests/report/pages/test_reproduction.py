@@ -14,8 +14,10 @@ import pytest
 from foresolve.report.pages import reproduction
 from foresolve.report.pages.answers import QUICK
 from foresolve.report.pages.reproduction import command, report_html, write_report
+from foresolve.report.records import Course
 from foresolve.report.tables import table1, table2
 from foresolve.report.view import RunView
+from report.test_courses import learned
 from report.views import published_run
 from reproduce.fakes import INFOS, fake_run
 
@@ -251,3 +253,33 @@ def test_details_have_the_share_of_every_row() -> None:
     html = report_html([replace(run, records=steps)])
     assert html.count("<td>the best by the same ten steps</td>") == len(run.rows)
     assert "dashed: the best by the same ten steps." in html
+
+
+def test_networks_have_learning_curves_and_few_of_many() -> None:
+    falling: Course = {"regret": [0.5, 0.25], "mse": [1.0, 2.0]}
+    rising: Course = {"regret": [0.5, 0.375], "mse": [1.0, 0.5]}
+    both = {"NN2-Decision": [falling] * 2, "NN2-2Stage": [rising] * 2}
+    run = learned(fake_run("matching", splits=2, curves=False), both)
+    page = report_html([run])
+    text = "".join(read(page).text)
+    assert page.count('<figure class="curves">') == 1
+    assert (
+        "regret fell while the squared error of predictions rose in NN2-Decision; regret and the squared error of "
+        "predictions fell in NN2-2Stage. Means over splits, of the setting that was chosen in each. "
+        "No curve: NN1-Decision, NN1-2Stage and RF-2Stage, nothing of which is validated epoch by epoch. "
+        "Small sample: 2 splits." in text
+    )
+    assert 'aria-label="Squared error of predictions in validation: ' in page
+    assert 'class="line-0 decision-focused"' in page
+    assert 'figure class="curves"' not in report_html(
+        [fake_run("matching", splits=2, curves=False)]
+    )  # of an earlier version
+    many = [f"NN{i}-Decision" for i in range(3, 9)]
+    grown = replace(run, config=replace(run.config, methods=(*run.config.methods, *many)), records=[
+        *run.records, *(replace(r, method=name) for r in run.records if r.method == "NN2-Decision" for name in many),
+    ])  # fmt: skip
+    page = report_html([grown])
+    main, _, folded = page.partition("All learning curves")
+    assert main.count('<figure class="curves">') == folded.count('<figure class="curves">') == 1
+    assert "NN8-Decision from" in folded
+    assert "NN8-Decision from" not in main

@@ -46,10 +46,16 @@ def test_the_verdict_comes_first_and_the_forest_turns_its_sign(study: Study) -> 
 def test_networks_have_learning_curves_and_instances_every_method(study: Study) -> None:
     page = study_page(study)
     curves = block(page, Curves)
-    assert [[curve.name for curve in panel.curves] for panel in curves.panels] == [["network", "spo+"]] * 2
+    assert [[curve.name for curve in panel.curves] for panel in curves.panels] == [["network", "spo+"]] * 3
+    assert [panel.title for panel in curves.panels[:2]] == [
+        "Regret in validation (%)", "Squared error of predictions in validation",
+    ]  # fmt: skip
     trial = study.trial("spo+")
     assert trial.history is not None
     assert curves.panels[0].curves[1].values[1:] == tuple(100 * value for value in trial.history["valid_regret"])
+    assert curves.panels[1].curves[1].values[1:] == tuple(trial.history["valid_mse"])
+    assert "line-0 two-stage" in curves.panels[1].styles
+    assert curves.caption.startswith("From the first epoch to the last, ")
     picker = block(page, Picker)
     assert {choice.method for choice in picker.instances[0].choices} == {row.name for row in study.comparison.rows}
     assert picker.unit == "minutes"

@@ -220,6 +220,31 @@ def test_outcomes_are_checked(tmp_path: Path) -> None:
     assert Run.read(tmp_path).records == []
 
 
+@pytest.mark.parametrize(
+    "course", [[], {"regret": [0.1]}, {"regret": [0.1], "mse": []}, {"regret": [], "mse": []},
+               {"regret": ["much"], "mse": [1.0]}, {"regret": 1.0, "mse": 1.0}],
+)  # fmt: skip
+def test_a_course_is_two_lists_of_numbers(course: Any, tmp_path: Path) -> None:
+    """A line that is none is not a record: the last one is left out, an earlier one is an error by name."""
+    before = go(toys.config(), tmp_path).records
+    path = tmp_path / "records.jsonl"
+    sound = path.read_text()
+    path.write_text(sound + line_of(replace(before[0], course=course).to_dict()))
+    assert Run.read(tmp_path).records == before
+    path.write_text(path.read_text() + sound.splitlines(keepends=True)[0])
+    with pytest.raises(ForesolveError, match=r"line 13: not a record .`course` must be empty"):
+        Run.read(tmp_path)
+
+
+def test_a_course_is_kept(tmp_path: Path) -> None:
+    course = {"regret": [None, 0.25], "mse": [1.5, 2.5]}
+    config = toys.config()
+    record = Record("toy", 0, config.methods[0], config.ks[0], 1.0, None, 1.0, course=course)
+    with Run.open(tmp_path, config) as opened:
+        opened.add(Job("toy", 0, record.method, (record.k,)), JobResult((record,)))
+    assert Run.read(tmp_path).records == [record]
+
+
 def test_several_runs_share_an_engine(tmp_path: Path) -> None:
     configs = [toys.config(splits=1), replace(toys.config(splits=2), domain="other")]
     steps: list[tuple[int, int, str]] = []

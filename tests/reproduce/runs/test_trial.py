@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -194,7 +195,7 @@ def test_annealing_stops_where_the_longer_training_was(
     assert isinstance(method, NetworkMethod)
     assert method.anneal is not None
     setting = {**method.settings[0], "epochs": 3}
-    monkeypatch.setattr(Trial, "_cross_validated", lambda self, method, data: (1.0, setting))
+    monkeypatch.setattr(Trial, "_cross_validated", lambda self, method, data: (1.0, setting, {}))
     ((_, _, how),) = watched(config, "Bilinear-Annealed").fitted
     factors = [method.anneal(setting)(epoch / 4).factor for epoch in range(5)]  # type: ignore[union-attr]
     assert how["epochs"] == 3
@@ -242,6 +243,51 @@ def test_one_training_serves_all_budgets(monkeypatch: pytest.MonkeyPatch) -> Non
         assert record.setting == apart[key].setting
         assert record.validation == pytest.approx(apart[key].validation)
         assert record.value == pytest.approx(apart[key].value)
+
+
+# -- how trainings went ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("domain", ["budget", "shortest-path"])
+def test_a_record_has_the_course_of_the_training_that_was_chosen(domain: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[Any] = []
+    fit = trial.fit
+    monkeypatch.setattr(trial, "fit", lambda *args, **how: (trained.append(fit(*args, **how)), trained[-1])[1])
+    (record,) = outcome(domain, "NN1-Decision", (None,) if domain == "shortest-path" else (2,)).records
+    assert len(trained) == len(DOMAINS[domain].methods(tiny.config(domain))["NN1-Decision"].settings)  # type: ignore[union-attr]
+    regrets, errors = ([h.curve(column)[1] for h in trained] for column in ("valid_regret", "valid_mse"))
+    near = functools.partial(pytest.approx, rel=1e-3)
+    assert any(record.course == {"regret": near(r), "mse": near(e)} for r, e in zip(regrets, errors, strict=True))
+    assert all(float(f"{number:.4g}") == number for numbers in record.course.values() for number in numbers if number)
+
+
+@pytest.mark.usefixtures("small")
+def test_one_training_for_all_budgets_has_the_course_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same as of a training for that budget alone, but for epoch 0, at which nobody looked."""
+    together = outcome("budget", "NN1-2Stage", tiny.KS).records
+    method = DOMAINS["budget"].methods(tiny.config("budget"))["NN1-2Stage"]
+    assert isinstance(method, NetworkMethod)
+    alone = replace(DOMAINS["budget"], methods=lambda config: {"NN1-2Stage": replace(method, per_k=True)})
+    monkeypatch.setitem(DOMAINS, "budget", alone)
+    for record in together:
+        (expected,) = outcome("budget", "NN1-2Stage", (record.k,)).records
+        assert record.setting["lr"] == expected.setting["lr"]
+        for name, numbers in record.course.items():
+            assert numbers[0] is None
+            assert numbers[1:] == pytest.approx(expected.course[name][1:], rel=2e-3)
+    assert together[0].course["regret"] != together[1].course["regret"]
+    assert together[0].course["mse"] == together[1].course["mse"]
+
+
+@pytest.mark.usefixtures("small")
+def test_folds_have_a_mean_course_and_others_none() -> None:
+    (record,) = outcome("matching", "NN1-2Stage", (None,)).records
+    assert [len(numbers) for numbers in record.course.values()] == [tiny.EPOCHS + 1] * 2
+    assert outcome("matching", "TF-IDF", (None,)).records[0].course == {}
+    assert outcome("budget", "RF-2Stage", (2,)).records[0].course == {}
+    paper = outcome("budget", "NN1-Decision", (2,), protocol="paper").records[0]
+    assert paper.course == {}  # the published recipe does not validate
 
 
 # -- pictures ------------------------------------------------------------------------------------------------------

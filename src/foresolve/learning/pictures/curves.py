@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base import checks
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SHARES = {"valid_regret": ("validation regret", "normalized regret (%)"),
           "valid_distance": ("validation distance", "distance to decisions on record (%)")}  # fmt: skip
 SIZE = (6.8, 4.0)
+STYLES = ("-", "--", ":", "-.")
 
 
 def draw_history(history: History, ax: Any) -> Axes:
@@ -67,10 +68,19 @@ def draw_history(history: History, ax: Any) -> Axes:
     return ax
 
 
+def far_apart(numbers: Iterable[float | None]) -> bool:
+    """Whether numbers are positive and the largest is five times the smallest or more: they belong on a log scale.
+
+    >>> far_apart([1.0, None, 5.0]), far_apart([1.0, 4.0]), far_apart([0.0, 5.0])
+    (True, False, False)
+    """
+    known = [number for number in numbers if number is not None and math.isfinite(number)]
+    return bool(known) and min(known) > 0 and max(known) >= 5 * min(known)
+
+
 def on_logs(ax: Axes, curves: list[list[float]]) -> None:
-    """A log scale where a curve falls to a fifth or less: its first epochs would hide the others."""
-    numbers = [number for curve in curves for number in curve if not math.isnan(number)]
-    if not numbers or min(numbers) <= 0 or max(numbers) < 5 * min(numbers):
+    """A log scale where one scale of differences would hide all but the largest numbers."""
+    if not far_apart(number for curve in curves for number in curve):
         return
     ticker: Any = need("matplotlib.ticker", "a picture", "plot")
     ax.set_yscale("log")
@@ -127,19 +137,19 @@ def plot_learning(histories: Mapping[str, History], roles: Mapping[str, Role] | 
     columns += ["valid_mse"] if _any(histories, "valid_mse") else []
     figure = new_figure(1.0 + 4.2 * len(columns), 4.0)
     entries: dict[str, Any] = {}
+    looks = _looks(list(histories), roles or {})
     for axis, column in zip(figure.subplots(1, len(columns), squeeze=False).ravel(), columns):
-        for i, (name, history) in enumerate(histories.items()):
-            role = None if roles is None else roles.get(name)
-            color = SEQUENCE[i % len(SEQUENCE)] if role is None else color_of(role)
+        for name, history in histories.items():
+            role, color, style = looks[name]
             places, numbers = history.curve(column)
             numbers = [100 * number for number in numbers] if column in SHARES else numbers
-            style = "-" if i < len(SEQUENCE) or role is not None else "--"
             axis.plot(places, numbers, style, marker="o" if len(places) == 1 else "", color=color, linewidth=1.8)
             if history.best_epoch is not None and history.best_epoch in places:
                 best = numbers[places.index(history.best_epoch)]
                 axis.plot([history.best_epoch], [best], marker_of(role), color=color, markersize=7)
-            entries[name] = legends.mark(shortened(name, 30), color, marker_of(role), line=style)
-        if column in SHARES:
+            marker = "" if history.best_epoch is None else marker_of(role)
+            entries[name] = legends.mark(shortened(name, 30), color, marker, line=style)
+        if column in SHARES or column == "valid_mse":
             on_logs(axis, [history.curve(column)[1] for history in histories.values()])
         words = {"valid_mse": "mean squared error of predictions", "train_loss": "training loss"}
         axis.set_ylabel(SHARES[column][1] if column in SHARES else words.get(column, "validation loss"), fontsize=9)
@@ -149,6 +159,17 @@ def plot_learning(histories: Mapping[str, History], roles: Mapping[str, Role] | 
         tidy(axis, "y")
     legends.below(figure, list(entries.values()))
     return figure
+
+
+def _looks(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, tuple[Role | None, str, str]]:
+    """The role, color and style of each line: those of one color differ in their style."""
+    looks: dict[str, tuple[Role | None, str, str]] = {}
+    for i, name in enumerate(names):
+        role = roles.get(name)
+        color = SEQUENCE[i % len(SEQUENCE)] if role is None else color_of(role)
+        alike = sum(other == color for _, other, _ in looks.values())
+        looks[name] = role, color, STYLES[alike % len(STYLES)]
+    return looks
 
 
 def _any(histories: Mapping[str, History], column: str) -> bool:

@@ -11,6 +11,7 @@ from foresolve._base import checks
 from foresolve._base.drawing import legends
 from foresolve._base.drawing.canvas import new_figure, shortened
 from foresolve._base.numbers import significant
+from foresolve.learning.examples import label_of
 from foresolve.learning.prediction import as_model, inference, predict
 from foresolve.learning.subsets import as_dataset
 from foresolve.problems.base import Problem
@@ -62,7 +63,8 @@ def draw_instance(models: Mapping[str, Any], data: Any, index: int = 0, **option
     problem.draw(best, theta, table[1, 0], **options)
     _title(table[1, 0], "best")
     table[0, 0].axis("off")
-    table[0, 0].text(0.5, 0.5, f"instance {index}\nabove: as predicted\nbelow: as it is", ha="center", va="center",
+    name = f"instance {index}" if data.keys is None else shortened(label_of(data, index), 40)
+    table[0, 0].text(0.5, 0.5, f"{name}\nabove: as predicted\nbelow: as it is", ha="center", va="center",
                      fontsize=10)  # fmt: skip
     for column, (name, model) in enumerate(models.items(), 1):
         theta_hat, x = _decided(model, batch, problem)

@@ -60,7 +60,8 @@ class ContrastRow:
 
 @dataclass(frozen=True)
 class Contrast(Tabular):
-    """The comparison of a study, one row a method; `print` it, or let a notebook show it.
+    """The comparison of a study, one row a method; `print` it, or let a notebook show it: the least regret first, the
+    reference apart.
 
     Attributes
     ----------
@@ -116,7 +117,8 @@ class Contrast(Tabular):
         counted = f" in {self.blocks}" if self.blocks else ""
         title = f"{self.instances} test instances{counted}; difference: regret less that of {self.reference}"
         headers = ("", "value", "regret", "difference", f"{self.confidence:.0%} interval", "p")
-        return Table(headers, [_cells(row, row.name == self.reference) for row in self.rows], title)
+        rows = sorted(self.rows, key=lambda row: (row.name == self.reference, row.regret))
+        return Table(headers, [_cells(row, row.name == self.reference) for row in rows], title, apart=1)
 
 
 def contrast(
@@ -129,6 +131,7 @@ def contrast(
     confidence: float,
     seed: int,
     dtype: torch.dtype = torch.float32,
+    blocks: str = "",
 ) -> Contrast:
     """Compare reports of the same test instances with that of the reference.
 
@@ -137,6 +140,7 @@ def contrast(
     signed: `problem.signed`, which turns values to be maximized into the problem's own sense.
     block: what counts as one, as in `evaluate`, checked.
     dtype: of the true parameters, which says what differences are rounding.
+    blocks: what these are, in words, where more is known of them than how many they are.
     """
     baseline = reports[reference].instances["regret"]
     weights = reports[reference].instances.get("weight")
@@ -163,7 +167,7 @@ def contrast(
         )  # fmt: skip
     size = len(reports[reference])
     units = len(unit_sums(baseline, weights, block)[0])
-    return Contrast(reference, confidence, size, units, described(block, size), tuple(rows))
+    return Contrast(reference, confidence, size, units, blocks or described(block, size), tuple(rows))
 
 
 def reach(report: Report, block: Block, *, confidence: float, seed: int) -> float:

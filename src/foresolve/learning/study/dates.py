@@ -94,11 +94,27 @@ def study_block(block: Any, data: DecisionDataset, differences: Iterable[np.ndar
     return np.minimum(which // length, len(moments) // length - 1).astype(np.int64)
 
 
+def neighbors(block: Block, data: DecisionDataset) -> str:
+    """What the blocks of `study_block` are: "13 groups of at least 7 neighboring days"; nothing without dates."""
+    if data.times is None or not isinstance(block, np.ndarray):
+        return ""
+    moments, first = np.unique(data.times, return_index=True)
+    lengths = np.bincount(block[first])
+    season = _season(spacing(moments))
+    unit = {7: "days", 24: "hours", 1: "times"}[season]
+    size = str(lengths.min()) if lengths.min() == lengths.max() else f"at least {lengths.min()}"
+    return f"{len(lengths)} group{'s' * (len(lengths) != 1)} of {size} neighboring {unit}"
+
+
 def block_length(moments: int, step: float) -> int:
     """How many different times make a block; `step` is their distance in days.
 
     >>> block_length(400, 1.0), block_length(1000, 30.0), block_length(500, 1 / 24)
     (8, 10, 24)
     """
-    season = 7 if abs(step - 1) <= NEAR else 24 if abs(24 * step - 1) <= NEAR else 1
-    return max(season, math.ceil(round(moments ** (1 / 3), 9)))
+    return max(_season(step), math.ceil(round(moments ** (1 / 3), 9)))
+
+
+def _season(step: float) -> int:
+    """A week of days, a day of hours; `step` is their distance in days."""
+    return 7 if abs(step - 1) <= NEAR else 24 if abs(24 * step - 1) <= NEAR else 1

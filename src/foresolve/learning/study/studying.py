@@ -23,7 +23,7 @@ from foresolve.learning.study.budget import TREES, Plan, warm_up
 from foresolve.learning.study.catalog import focused, two_stage
 from foresolve.learning.study.cautions import cautions
 from foresolve.learning.study.contrast import contrast, reach
-from foresolve.learning.study.dates import study_block
+from foresolve.learning.study.dates import neighbors, study_block
 from foresolve.learning.study.facts import Facts
 from foresolve.learning.study.folder import DATA, Store
 from foresolve.learning.study.methods import Context, Method, quiet
@@ -214,14 +214,16 @@ def _answered(
             options = {"metrics": False, "bootstrap": 0, "confidence": confidence, "seed": question.seed}
             reports[method.name] = evaluate(store.model(trial), seen, **options)
     baseline = reports[reference].instances["regret"]
+    blocks = ""
     if isinstance(block, str):  # as long as the differences ask for
         differences = [report.instances["regret"] - baseline for report in reports.values()]
         block = study_block(block, question.parts.test, differences)
+        blocks = neighbors(block, question.parts.test)
     reports = {name: report.resampled(block, seed=question.seed) for name, report in reports.items()}
     problem, roles = question.parts.train.problem, {method.name: method.role for method in best}
     signed = (lambda value: value) if problem.sense == "max" else (lambda value: -value)
     comparison = contrast(reports, roles, reference, signed, block=block, confidence=confidence, seed=question.seed,
-                          dtype=question.parts.test.theta.dtype)  # fmt: skip
+                          dtype=question.parts.test.theta.dtype, blocks=blocks)  # fmt: skip
     assert store.plan is not None
     verdict = judge(
         comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense,

@@ -30,8 +30,10 @@ from foresolve.report.pages.document import (
     today,
 )
 from foresolve.report.pages.forest import Difference, Forest, percent
+from foresolve.report.pages.glossary import of_blocks
+from foresolve.report.pages.learning import histories_curves
 from foresolve.report.pages.picker import picker_of
-from foresolve.report.pages.trainings import histories_curves, instances, report_grid
+from foresolve.report.pages.trainings import instances, report_grid
 
 LEAST_P = 1e-4  # smaller ones are called so
 FEW = 50  # independent instances, below which a card says how few there are
@@ -148,7 +150,8 @@ class _Contest:
         """One for each model, unless there are many; before them, where there are several, one for all."""
         each = [self.card(row) for row in self.rows] if len(self.rows) <= CARDS else []
         first, *others = [self.overall(), *each] if len(self.rows) > 1 else each
-        return replace(first, more=MEANINGS.get(self.comparison.measure, "")), *others
+        told = [MEANINGS.get(self.comparison.measure, ""), of_blocks(self.comparison.blocks)]
+        return replace(first, more=" ".join(filter(None, told))), *others
 
     def overall(self) -> Card:
         """Which models are better, and which worse."""

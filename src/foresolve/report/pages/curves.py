@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from foresolve._base.numbers import significant
+from foresolve.learning.pictures.curves import far_apart
 from foresolve.report.pages.document import Block, Role
 from foresolve.report.pages.forest import rounds
 
 DASHES, TINTS = 8, 5  # as many as the style sheet has
+TICKS = 6
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,32 @@ class Panel:
         )
 
     @property
+    def log(self) -> bool:
+        """Whether the scale is one of logarithms."""
+        return far_apart(value for curve in self.curves for value in curve.values)
+
+    @property
+    def heading(self) -> str:
+        """The title, and the scale where it is an unusual one."""
+        return f"{self.title}, log scale" if self.log else self.title
+
+    @property
     def scale(self) -> tuple[float, float]:
-        """Of the numbers, from bottom to top."""
-        known = [value for curve in self.curves for value in curve.values if _known(value)]
-        low, high = min(map(float, known)), max(map(float, known))  # type: ignore[arg-type]
+        """Of the numbers, or of their logarithms, from bottom to top."""
+        known = [self._scaled(value) for curve in self.curves for value in curve.values
+                 if value is not None and _known(value)]  # fmt: skip
+        low, high = min(known), max(known)
         margin = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
         return low - margin, high + margin
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Round numbers and their heights, in percent from the top."""
-        return [(self.height(value), significant(value, 6).replace("-", "−")) for value in rounds(*self.scale, most=6)]
+        numbers = _powers(*self.scale) if self.log else rounds(*self.scale, most=TICKS)
+        return [(self.height(value), significant(value, 6).replace("-", "−")) for value in numbers]
+
+    def _scaled(self, value: float) -> float:
+        return math.log10(value) if self.log else value
 
     def across(self, epoch: float) -> float:
         """The place of an epoch, in percent from the left."""
@@ -78,7 +95,7 @@ class Panel:
     def height(self, value: float) -> float:
         """In percent from the top."""
         low, high = self.scale
-        return round(100 * (high - value) / (high - low), 2)
+        return round(100 * (high - self._scaled(value)) / (high - low), 2)
 
     def points(self, curve: Curve) -> str:
         """As an SVG polyline has them; what is not known is left out, and a lone one is there twice: a dot."""
@@ -96,7 +113,7 @@ class Panel:
             known = [value for value in curve.values if value is not None and _known(value)]
             first, last, least = (significant(number, 3) for number in (known[0], known[-1], min(known)))
             told.append(f"{curve.name} from {first} to {last}, least {least}")
-        return f"{self.title}: {'; '.join(told)}."
+        return f"{self.heading}: {'; '.join(told)}."
 
 
 @dataclass(frozen=True)
@@ -113,6 +130,21 @@ def panel(title: str, curves: Sequence[Curve], best: int | None = None) -> Panel
     """A panel of the lines that have a number; `None` where none has."""
     drawn = tuple(curve for curve in curves if any(_known(value) for value in curve.values))
     return Panel(title, drawn, best) if drawn else None
+
+
+def _powers(low: float, high: float) -> list[float]:
+    """Numbers such as 1, 2 and 5 between powers of ten; where there are many, the powers alone, or some of them.
+
+    >>> _powers(-0.1, 1.2), _powers(-1.1, 4.0)
+    ([1.0, 2.0, 5.0, 10.0], [0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0])
+    """
+    powers = range(math.floor(low), math.floor(high) + 1)
+    fine = [float(f"{factor}e{power}") for power in powers for factor in (1, 2, 5)]
+    inside = [value for value in fine if low <= math.log10(value) <= high]
+    if len(inside) <= TICKS:
+        return inside
+    coarse = [float(f"1e{power}") for power in powers if low <= power <= high]
+    return coarse[:: math.ceil(len(coarse) / TICKS)]
 
 
 def _known(value: float | None) -> bool:

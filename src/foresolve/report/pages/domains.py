@@ -11,8 +11,17 @@ from foresolve._base.numbers import significant
 from foresolve._base.table import Cell, Table
 from foresolve.errors import MissingExtraError
 from foresolve.learning.examples import matters
-from foresolve.report import figures, findings, tables
-from foresolve.report.formats import MEASURE_DIGITS, MEASURE_NAMES, MEASURE_SCALES, best_words, budget, digits, number
+from foresolve.report import courses, figures, findings, tables
+from foresolve.report.formats import (
+    MEASURE_DIGITS,
+    MEASURE_NAMES,
+    MEASURE_SCALES,
+    best_words,
+    budget,
+    digits,
+    listed,
+    number,
+)
 from foresolve.report.pages.answers import forest, small
 from foresolve.report.pages.document import (
     Block,
@@ -22,17 +31,20 @@ from foresolve.report.pages.document import (
     Folded,
     Grid,
     Heading,
+    Role,
     Section,
     Text,
     bolded,
     entry,
     line,
 )
+from foresolve.report.pages.learning import histories_curves
 from foresolve.report.pages.picker import Choice, Instance, Picker
 from foresolve.report.roles import role_of
 from foresolve.report.summary import CHOSEN, OPT, RANDOM, Estimate
 from foresolve.report.view import RunView
 
+OF_THE_PAGE = ("differences", "learning")  # which the page draws itself
 APART = (CHOSEN, RANDOM, OPT)
 Picture = Mapping[str, np.ndarray]
 
@@ -55,6 +67,7 @@ def section(run: RunView) -> Section:
     blocks += _drawings(run)
     shown = picker(run)
     blocks += [shown] if shown is not None else []
+    blocks += _learning(run)
     blocks.append(Folded("Time and cost", (_details(run),)))
     return Section(run.name, tuple(blocks), run.info.title)
 
@@ -186,10 +199,26 @@ def _drawings(run: RunView) -> list[Block]:
     known = figures.captions(run)
     blocks: list[Block] = [Heading("Figures")] if svgs else []
     for name, svg in svgs.items():
-        if name != "differences":  # the page draws these itself
+        if name not in OF_THE_PAGE:
             caption = known[name]
             blocks.append(Drawing(figures.prefixed(svg, f"{prefix}-{name}-"), caption, f"{run.name}. {caption}"))
     return blocks
+
+
+def _learning(run: RunView) -> list[Block]:
+    """Curves of all networks; where these are many, of those of the figures, and of all of them folded."""
+    histories = courses.histories(run)
+    roles: dict[str, Role] = {name: role_of(run, name) for name in histories}
+    k = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
+    notes = [f"Means over splits{k}, of the setting that was chosen in each."]
+    notes += ["A line ends where the first of its trainings was stopped."] if courses.cut(run) else []
+    left = courses.without(run)
+    notes += [f"No curve: {listed(left)}, nothing of which is validated epoch by epoch."] if left else []
+    shown = courses.shown(run)
+    title = "Learning curves"
+    drawn = histories_curves(shown, roles, " ".join(filter(None, [*notes, small([run])])), title=title)
+    every = histories_curves(histories, roles, title="Of all networks") if len(shown) < len(histories) else None
+    return [*([] if drawn is None else [drawn]), *([] if every is None else [Folded("All learning curves", (every,))])]
 
 
 def _published(run: RunView) -> list[Block]:

@@ -126,3 +126,16 @@ def _setting(name: str, value: Any) -> str:
     if name == "hidden":
         return f"hidden layers of {listed([str(width) for width in value])}" if value else "no hidden layers"
     return f"no {name}" if value is None else f"{name} {value}"
+
+
+def of_blocks(blocks: str) -> str:
+    """What the groups or blocks are that a page counts, in a sentence; nothing where there are none.
+
+    >>> of_blocks("13 groups of 7 neighboring days")
+    'Test instances of a group, such as neighboring days, may depend on each other: a group counts as one.'
+    """
+    if not blocks:
+        return ""
+    what = "block" if "block" in blocks else "group"
+    such = "which are neighbors" if what == "block" else "such as neighboring days"
+    return f"Test instances of a {what}, {such}, may depend on each other: a {what} counts as one."

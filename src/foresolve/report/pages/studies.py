@@ -9,6 +9,7 @@ from typing import Any
 
 from foresolve._base.numbers import signed, significant
 from foresolve._base.progress import duration
+from foresolve.learning.history import History
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.study_pictures import NO_FEATURES, study_role
 from foresolve.learning.study.verdict import LEAST_UNITS
@@ -32,7 +33,8 @@ from foresolve.report.pages.document import (
     today,
 )
 from foresolve.report.pages.forest import Difference, Forest, percent
-from foresolve.report.pages.glossary import settings_words, studied
+from foresolve.report.pages.glossary import of_blocks, settings_words, studied
+from foresolve.report.pages.learning import histories_curves
 from foresolve.report.pages.picker import picker_of
 
 TONES: Mapping[str, Tone] = {"pays": "good", "does not pay": "bad", "too little data": "open"}
@@ -102,7 +104,8 @@ def _cards(study: Mapping[str, Any]) -> tuple[Card, ...]:
     verdict, rows = study["verdict"], {row["name"]: row for row in study["comparison"]["rows"]}
     reference, chosen, units = study["reference"], study["chosen"], study["units"]
     caution = small(study["comparison"])
-    more = "" if verdict["interval"] is None else _level(study["comparison"])
+    level = "" if verdict["interval"] is None else _level(study["comparison"])
+    more = " ".join(filter(None, [of_blocks(study["comparison"]["blocks"]), level]))
     pays = Card("Does training on decisions pay?", verdict["sentence"], TONES[verdict["answer"]], caution,
                 (verdict["method"], reference), more)  # fmt: skip
     losses = [f"{name} loses {_amount(rows[name]['regret'], units)}" for name in dict.fromkeys((chosen, reference))]
@@ -197,24 +200,18 @@ def _grid(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Grid:
 
 def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Curves | None:
     """Of the best trial of each method that is a network."""
-    regrets, losses = [], []
+    histories, losses = {}, []
     for name, role in roles.items():
         trial = _best(study, name)
-        history = None if trial is None else trial.get("history")
-        if not history or not history["train_loss"]:
+        if trial is None or not trial.get("history"):
             continue
-        start = [history["start"]] if history["monitor"] == "regret" and history["start"] is not None else []
-        values = tuple(None if v is None else 100 * v for v in (*start, *history["valid_regret"]))
-        regrets.append(Curve(name, values, 0 if start else 1, role))
-        first = history["train_loss"][0]
-        if first:
-            losses.append(Curve(name, tuple(v / first for v in history["train_loss"]), 1, role))
-    panels = [panel("Regret on validation data (%)", regrets),
-              panel("Training loss, as a share of that of the first epoch", losses)]  # fmt: skip
-    drawn = tuple(one for one in panels if one is not None)
+        history = histories[name] = History.from_dict(trial["history"])
+        if history.train_loss and history.train_loss[0]:
+            losses.append(Curve(name, tuple(v / history.train_loss[0] for v in history.train_loss), 1, role))
     caption = "The best trial of each network. A decision-focused one starts from the two-stage network (epoch 0). "
     caption += "Every method minimizes a loss of its own; only regret compares."
-    return Curves("How networks learned", drawn, caption) if drawn else None
+    more = panel("Training loss, as a share of that of the first epoch", losses)
+    return histories_curves(histories, roles, caption, more, "How networks learned")
 
 
 def _best(study: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from foresolve._base.numbers import significant
@@ -13,8 +12,9 @@ from foresolve.learning.blocks import counted, described
 from foresolve.learning.examples import examples
 from foresolve.learning.history import History
 from foresolve.learning.report import Report
-from foresolve.report.pages.curves import Curve, Curves, panel
-from foresolve.report.pages.document import Card, Entry, Folded, Grid, Page, Role, Section, Tone, line, today
+from foresolve.report.pages.document import Card, Entry, Folded, Grid, Page, Section, Tone, line, today
+from foresolve.report.pages.glossary import of_blocks
+from foresolve.report.pages.learning import history_curves
 from foresolve.report.pages.picker import picker_of
 
 FEW = 50  # instances, below which a card says how few there are
@@ -83,37 +83,6 @@ def instances(count: int) -> str:
     return "1 instance" if count == 1 else f"{count:,} instances"
 
 
-def history_curves(history: History) -> Curves | None:
-    """Losses, and what was validated, over epochs."""
-    start = history.start
-    shares = []
-    for name, column, monitor in (
-        ("validation regret", history.valid_regret, "regret"),
-        ("distance to decisions on record", history.valid_distance, "agreement"),
-    ):
-        first = [start] if start is not None and history.monitor == monitor else []
-        values = tuple(None if v is None else 100 * v for v in (*first, *column))
-        shares.append(Curve(name, values, 0 if first else 1))
-    losses = [Curve("training loss", tuple(history.train_loss), 1, "reference"),
-              Curve("validation loss", tuple(history.valid_loss), 1, "decision-focused")]  # fmt: skip
-    panels = [
-        panel("Decisions in validation (%)", shares, history.best_epoch),
-        panel("Loss", losses, history.best_epoch),
-    ]
-    drawn = tuple(one for one in panels if one is not None)
-    return Curves("How it learned", drawn) if drawn else None
-
-
-def histories_curves(histories: Mapping[str, History], roles: Mapping[str, Role]) -> Curves | None:
-    """What was validated in several trainings."""
-    regrets = [
-        Curve(name, tuple(None if v is None else 100 * v for v in history.valid_regret), 1, roles.get(name))
-        for name, history in histories.items()
-    ]
-    drawn = panel("Regret in validation (%)", regrets)
-    return None if drawn is None else Curves("How models learned", (drawn,))
-
-
 def _worth(report: Report) -> Card:
     question, few = "How good are the decisions?", counted(report.block, len(report)) < FEW
     caution = f"Small sample: {described(report.block, len(report)) or instances(len(report))}." if few else ""
@@ -130,7 +99,8 @@ def _worth(report: Report) -> Card:
         share = f"{significant(report.regret)} each against the {best}, which are worth nothing"
     answer = f"They lose {share}, on {instances(len(report))}."
     worse = "They are worse than the one decision for the mean of the parameters: the model has learned too little."
-    return Card(question, answer, tone, caution, more=worse if report.loses_to_mean else "")
+    more = [of_blocks(described(report.block, len(report))), worse if report.loses_to_mean else ""]
+    return Card(question, answer, tone, caution, more=" ".join(filter(None, more)))
 
 
 def _learned(history: History) -> Card:

@@ -20,6 +20,7 @@ REMEDY = "Use another --out, or remove the folder"
 CONFIG = Container("the config of a run", "foresolve reproduction", 2, remedy=REMEDY)
 SESSIONS = Container("the sessions of a run", "foresolve sessions", 2, remedy=REMEDY)
 NUMBERS = ("value", "fractional", "optimum", "validation", "mse", "cross_entropy", "auc", "seconds")
+COURSE = ("regret", "mse")
 NEEDED = ("value", "optimum", "seconds")  # of these, the numbers that a record cannot do without
 
 
@@ -91,11 +92,21 @@ def _checked(record: Record, config: Config) -> Record:
             raise ValueError(f"`{name}` must be a number; got {str(value)[:40]!r}")
     if not _is_count(record.split) or not isinstance(record.method, str) or not isinstance(record.setting, dict):
         raise ValueError("`split`, `method` and `setting` must be a number, a name and a table")
+    if not _is_course(record.course):
+        raise ValueError("`course` must be empty, or list as many numbers of regret as of mse")
     if not (record.k is None or _is_count(record.k)) or not isinstance(record.domain, str):
         raise ValueError("`k` and `domain` must be a number and a name")
     if config.methods and (record.method not in config.methods or record.k not in (None, *config.ks)):
         raise ValueError(f"{record.method[:40]!r} with k = {record.k} is not of this run")
     return record
+
+
+def _is_course(course: Any) -> bool:
+    if not isinstance(course, dict) or set(course) not in (set(), set(COURSE)):
+        return False
+    lists = list(course.values())
+    sound = all(isinstance(entries, list) and entries and len(entries) == len(lists[0]) for entries in lists)
+    return sound and all(value is None or _is_number(value) for entries in lists for value in entries)
 
 
 def _is_number(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ from foresolve.errors import NoImprovementWarning, WeakReferenceWarning
 from foresolve.layers.base import Layer
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.fitting import fit
-from foresolve.learning.history import History
+from foresolve.learning.history import History, averaged
 from foresolve.learning.options import Schedule
 from foresolve.learning.prediction import inference, predict
 from foresolve.learning.report import Report
-from foresolve.report.records import Config, Job, Record
+from foresolve.report.records import Config, Course, Job, Record
 from foresolve.reproduce.domains.domain import Domain
 from foresolve.reproduce.domains.methods import (
     BestMethod,
@@ -34,6 +34,7 @@ from foresolve.reproduce.domains.methods import (
     RuleMethod,
     Setting,
 )
+from foresolve.reproduce.runs.course import course, course_of, prediction_error
 from foresolve.reproduce.runs.measures import published_measures
 from foresolve.reproduce.runs.pictures import picture
 from foresolve.reproduce.runs.recipe import follow
@@ -42,6 +43,17 @@ from foresolve.reproduce.runs.split import Split
 # What each stream of random numbers is for; a seed, a purpose and a split make a generator.
 FOREST, SPLIT, CHANCE, DRAWS, WEIGHTS, TRAINING = 0, 1, 2, 3, 4, 5
 PREDICTED = nn.Identity()  # the model of instances whose features are predictions
+Courses = dict[int | None, list[tuple[float | None, float | None]]]  # regret and error of epochs, by budget
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network of the best setting, the setting, its validation value, and how its training went."""
+
+    model: nn.Module
+    setting: Setting
+    value: float | None = None
+    course: Course = field(default_factory=dict)
 
 
 class Trial:
@@ -58,7 +70,7 @@ class Trial:
         self.split = Split.draw(count, self._stream(SPLIT))
         self.picture: dict[str, np.ndarray] = {}
         self._forecast: Tensor | None = None
-        self._choices: dict[int | None, tuple[nn.Module, Setting, float]] = {}
+        self._choices: dict[int | None, Trained] = {}
         self._carried: tuple[tuple[int | None, ...], nn.Module] | None = None  # budgets so far, and the network
 
     def score(self, data: DecisionDataset, k: int | None) -> Record:
@@ -72,6 +84,7 @@ class Trial:
             return replace(blank, fractional=self._fractional(method.layer, test.with_features(test.theta)))
         validation: float | None = None
         setting: Setting = {}
+        learned: Course = {}
         if isinstance(method, RuleMethod):
             model, held_out = method.model(data), data.subset(self._held_out)
             validation = self._report(held_out.with_features(self._predict(model, held_out))).value
@@ -81,8 +94,9 @@ class Trial:
         elif isinstance(method, RecipeMethod):
             theta_hat, setting = self._predict(self._by_recipe(method, data, k), test), {"lr": method.lr}
         else:
-            model, setting, validation = self._trained(method, data, k)
-            theta_hat = self._predict(model, test)
+            trained = self._trained(method, data, k)
+            setting, validation, learned = trained.setting, trained.value, trained.course
+            theta_hat = self._predict(trained.model, test)
         predicted = test.with_features(theta_hat)
         report = self._report(predicted, metrics=self.config.protocol == "exact")
         self._draw(theta_hat, test, k)
@@ -92,6 +106,7 @@ class Trial:
             fractional=None if isinstance(method, RuleMethod) else self._fractional(method.layer, predicted),
             validation=validation,
             setting=dict(setting),
+            course=learned,
             **self._measures(method, report, theta_hat, test),
         )
 
@@ -136,56 +151,64 @@ class Trial:
             self._forecast = self._predict(forest, test)
         return self._forecast
 
-    def _trained(
-        self, method: NetworkMethod, data: DecisionDataset, k: int | None
-    ) -> tuple[nn.Module, Setting, float | None]:
-        """The network of the best setting, the setting, and its validation value."""
+    def _trained(self, method: NetworkMethod, data: DecisionDataset, k: int | None) -> Trained:
+        """The network of the best setting."""
         if not method.validate:
             setting, train = method.settings[0], data.subset(self.split.train)
-            return self._fit(method, setting, data, train, None, method.epochs)[0], setting, None
+            return Trained(self._fit(method, setting, data, train, None, method.epochs)[0], setting)
         if method.folds > 1:
-            value, setting = self._cross_validated(method, data)
+            value, setting, learned = self._cross_validated(method, data)
             train = data.subset(self.split.train)
-            return self._fit(method, setting, data, train, None, setting["epochs"])[0], setting, value
+            model = self._fit(method, setting, data, train, None, setting["epochs"])[0]
+            return Trained(model, setting, value, learned)
         if not method.per_k:
             self._choices = self._choices or self._trained_once(method, data)
             return self._choices[k]
-        best: tuple[float, nn.Module, dict[str, Any]] | None = None
+        best: tuple[float, Trained] | None = None
         valid = data.subset(self.split.valid)
         for setting in method.settings:
             part = data.subset(self.split.part)
             model, history = self._fit(method, setting, data, part, valid, method.epochs)
             value = self._report(valid.with_features(self._predict(model, valid))).value
             if best is None or value > best[0]:
-                best = value, model, {**setting, "epochs": max(1, history.best_epoch or 0)}
+                chosen = {**setting, "epochs": max(1, history.best_epoch or 0)}
+                best = value, Trained(model, chosen, value, course_of(history))
         assert best is not None
-        return best[1], best[2], best[0]
+        return best[1]
 
-    def _trained_once(
-        self, method: NetworkMethod, data: DecisionDataset
-    ) -> dict[int | None, tuple[nn.Module, Setting, float]]:
+    def _trained_once(self, method: NetworkMethod, data: DecisionDataset) -> dict[int | None, Trained]:
         """One training for each setting; after each epoch every budget has its validation."""
         valid = data.subset(self.split.valid)
         budgets = {k: self.domain.at(valid, k).solve(progress=False) for k in self.job.ks}
-        best: dict[int | None, tuple[nn.Module, Setting, float]] = {}
+        best: dict[int | None, Trained] = {}
+        reached: dict[int | None, float] = {}
         for setting in method.settings:
+            courses: Courses = {k: [(None, None)] for k in budgets}  # epoch 0 cannot be chosen: it is not looked at
 
-            def note(model: nn.Module, history: History, setting: Setting = setting) -> None:
+            def note(
+                model: nn.Module, history: History, setting: Setting = setting, courses: Courses = courses
+            ) -> None:
                 theta_hat = self._predict(model, valid)
+                error = prediction_error(theta_hat, valid)
                 for k, instances in budgets.items():
-                    value = self._report(instances.with_features(theta_hat)).value
-                    if k not in best or value > best[k][2]:
-                        best[k] = copy.deepcopy(model), {**setting, "epochs": len(history)}, value
+                    report = self._report(instances.with_features(theta_hat))
+                    courses[k].append((report.normalized_regret, error))
+                    if k not in reached or report.value > reached[k]:
+                        reached[k] = report.value
+                        chosen = {**setting, "epochs": len(history)}
+                        best[k] = Trained(copy.deepcopy(model), chosen, report.value)
 
             self._fit(method, setting, data, data.subset(self.split.part), None, method.epochs, note)
+            new = {k: trained for k, trained in best.items() if not trained.course}  # of this setting
+            best.update({k: replace(trained, course=course(*zip(*courses[k]))) for k, trained in new.items()})
         return best
 
-    def _cross_validated(self, method: NetworkMethod, data: DecisionDataset) -> tuple[float, dict[str, Any]]:
+    def _cross_validated(self, method: NetworkMethod, data: DecisionDataset) -> tuple[float, dict[str, Any], Course]:
         """The best mean value over all training instances, each decided by networks that have not seen it."""
         folds = self.split.shuffled.tensor_split(method.folds)
-        best: tuple[float, dict[str, Any]] | None = None
+        best: tuple[float, dict[str, Any], Course] | None = None
         for setting in method.settings:
-            total = np.zeros(method.epochs)
+            total, histories = np.zeros(method.epochs), []
             for i, fold in enumerate(folds):
                 rest = torch.cat([*folds[:i], *folds[i + 1 :]]).sort().values
                 valid = data.subset(fold.sort().values)
@@ -193,10 +216,11 @@ class Trial:
                 best_values = valid.values.double()
                 regret = np.array(history.valid_regret, dtype=float)  # in units of the size of the best values
                 total += float(best_values.sum()) - float(best_values.abs().sum()) * regret
+                histories.append(history)
             epoch = int(total.argmax())
             mean = total[epoch] / len(self.split.train)
             if best is None or mean > best[0]:
-                best = mean, {**setting, "epochs": epoch + 1}
+                best = mean, {**setting, "epochs": epoch + 1}, course_of(averaged(histories))
         assert best is not None
         return best
 
