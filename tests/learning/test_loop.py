@@ -86,6 +86,18 @@ def test_where_no_epoch_is_better_a_warning_says_so() -> None:
     assert "before training: no epoch improved it" in repr(history)
 
 
+def test_forecasts_that_got_better_while_decisions_did_not_are_told() -> None:
+    """The start decides well and predicts nothing; training learns the level, and an order that is wrong elsewhere."""
+    features = torch.rand(60, 4, generator=torch.Generator().manual_seed(0))
+    train = DecisionDataset(features, 100 - features, TopK(4, 2))
+    valid = DecisionDataset(features, 100 + features + 0.1 * features.roll(1), TopK(4, 2))
+    net = nn.Linear(4, 4)
+    nn.init.eye_(net.weight)
+    nn.init.zeros_(net.bias)
+    with pytest.warns(NoImprovementWarning, match=r"squared error of predictions fell .*`monitor=\"loss\"`; otherwise"):
+        fit(net, MSE(), train, valid, epochs=20, lr=1.0)
+
+
 def test_a_start_without_a_number_is_no_candidate() -> None:
     class Late(Squares):
         """NaN in validation until a step was taken."""

@@ -26,6 +26,7 @@ from foresolve.learning.resuming import check_loaded
 from foresolve.learning.steps import Trainer
 from foresolve.solvers.statistics import solver_statistics
 
+BETTER = 0.9  # of the squared error before training, below which predictions have clearly got better
 NEGLIGIBLE = 1e-6  # a regret, or a share of entries, that no training need lower: the rounding of single precision
 
 
@@ -130,9 +131,17 @@ class TrainingLoop:
         checks.warn(
             f"none of {len(history)} epochs validated better than the weights before training "
             f"({self.options.monitor} {self.best:.4g}, at best {min(monitored):.4g} after an epoch): "
-            "the initial weights are restored. Lower `lr`, or take another loss; docs/choosing.md",
+            f"the initial weights are restored. {self._remedy()}; docs/choosing.md",
             NoImprovementWarning,
         )
+
+    def _remedy(self) -> str:
+        """What to do where nothing validated better; predictions may have, which is all that some losses are about."""
+        start, errors = self.history.start_mse, [error for error in self.history.valid_mse if error is not None]
+        if self.options.monitor == "loss" or start is None or min(errors, default=start) > BETTER * start:
+            return "Lower `lr`, or take another loss"
+        fell = f"The squared error of predictions fell all the same, from {start:.4g} to {min(errors):.4g}"
+        return f'{fell}: to train a forecast, `monitor="loss"`; otherwise lower `lr`, or take another loss'
 
     def _epochs(self, report: Callable[[History], Any]) -> None:
         history, trainer, monitor = self.history, self.trainer, self.options.monitor
