@@ -117,6 +117,12 @@ def test_every_column_grows_with_an_epoch() -> None:
         ({"chosen": {"lr": "x"}}, "numbers by name"),
         ({"chosen": 3}, "numbers by name"),
         ({"warm_start": {}}, "entries"),
+        ({"monitor": {"regret": 1}}, "was monitored"),
+        ({"monitor": "x"}, "was monitored"),
+        ({"planned": None}, "must count"),
+        ({"start": [1.0]}, "must be numbers"),
+        ({"best_epoch": 7}, "best epoch"),
+        ({"best_epoch": "1"}, "best epoch"),
     ],
 )
 def test_damaged_documents_are_refused(change: dict[str, object], message: str) -> None:

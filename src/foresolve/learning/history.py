@@ -123,6 +123,7 @@ class History:
             raise ForesolveError("the columns of a history must be lists of numbers")
         if len({len(column) for column in lists}) != 1:
             raise ForesolveError("the columns of a history must be of one length")
+        _check_scalars(document)
         chosen, first = document["chosen"], document["warm_start"]
         if not isinstance(chosen, dict) or not all(isinstance(value, int | float) for value in chosen.values()):
             raise ForesolveError("what a history says was chosen must be numbers by name")
@@ -210,3 +211,16 @@ def _epochs(history: History) -> str:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
+
+
+def _check_scalars(document: Any) -> None:
+    """Refuse entries of a stored history that are no lists and are not what they should be."""
+    if document["monitor"] is not None and document["monitor"] not in list(VALIDATED):
+        raise ForesolveError(f"a history must say that one of {', '.join(VALIDATED)} was monitored, or nothing")
+    if not all(isinstance(document[name], int) for name in ("left_out", "planned", "stopped_early", "interrupted")):
+        raise ForesolveError("a history must count what was left out and planned, and say whether it was stopped")
+    if not all(isinstance(document[name], int | float | None) for name in ("start", "start_mse")):
+        raise ForesolveError("the start of a history must be numbers")
+    best, epochs = document["best_epoch"], len(document["train_loss"])
+    if best is not None and not (isinstance(best, int) and 0 <= best <= epochs):
+        raise ForesolveError(f"the best epoch of a history must be one of its {epochs}, or the start")
