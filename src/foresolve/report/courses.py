@@ -8,7 +8,7 @@ from foresolve.learning.history import History, averaged
 from foresolve.report.records import Course
 from foresolve.report.view import RunView
 
-LINES = 6  # that can be told apart
+LINES = 6  # more in one picture cannot be distinguished
 
 
 def histories(run: RunView) -> dict[str, History]:
