@@ -18,7 +18,7 @@ from torch import Tensor
 
 from foresolve._base import functorch
 from foresolve._base.lookalikes import twin
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError, InvalidInputError, Words
 
 T = TypeVar("T")
 
@@ -29,10 +29,9 @@ FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64}
 MOST_OPTIONS = 10_000
 
 
-def fail(name: str, expected: str, value: str, remedy: str = "") -> InvalidInputError:
+def fail(name: str, expected: Words, got: Words, remedy: Words = "") -> InvalidInputError:
     """The error for a bad argument; the caller raises it."""
-    message = f"`{name}` must be {expected}; got {value}"
-    return InvalidInputError(f"{message}. {remedy}" if remedy else message)
+    return InvalidInputError(argument=name, expected=expected, got=got, remedy=remedy)
 
 
 def as_tensor(name: str, value: Any, *, dtype: torch.dtype = torch.float64) -> Tensor:
