@@ -22,7 +22,7 @@ def mistake(
     Parameters
     ----------
     argument: the argument that the error is about; "" for none, `None` for any.
-    facts: numbers and names of the user's that its message must hold, such as "(32, 2400)" or "'store 3'"; not sentences.
+    facts: numbers and names that its message must hold, such as "(32, 2400)" or "'store 3'"; no sentences.
     kind: the class of the error.
     instances: positions that it must name.
     """
