@@ -64,18 +64,17 @@ class Voice:
 
     Parameters
     ----------
-    names: the setting that each argument is called here, as it is written. Other arguments keep their names.
-    pattern: how a setting with a value is written, a format of `name` and `value`.
+    names: what arguments are called here, as it is written. Other arguments keep their names.
+    pattern: how an argument with a value is written, a format of `name` and `value`.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
-    pattern: str = "`{name}={value!r}`"
+    pattern: str = '`{name}="{value}"`'
 
     def setting(self, setting: Setting) -> str:
-        name = self.names.get(setting.name)
-        if setting.value is None:
-            return f"`{setting.name}`" if name is None else name
-        return self.pattern.format(name=setting.name if name is None else name, value=setting.value)
+        if setting.value is not None:
+            return self.pattern.format(name=setting.name, value=setting.value)
+        return self.names.get(setting.name, f"`{setting.name}`")
 
 
 PYTHON = Voice()
@@ -128,13 +127,14 @@ class ForesolveError(Exception):
 
         Parameters
         ----------
-        name: what `argument` is called there, as it is written; by default as in `voice`.
+        name: what `argument` is called there, as it is written; by default as in `voice`. An empty name leaves the
+            subject out, for programs that say it themselves.
         remedy: what to do there, instead of `remedy`.
         voice: how settings are written there.
         """
         subject = voice.setting(Setting(self.argument)) if name is None else name
-        what = f"{subject} {self.about(voice)}" if self.argument else self.about(voice)
-        return sentence(what, _said(self.remedy if remedy is None else remedy, voice))
+        what = [subject, self.about(voice)] if self.argument else [self.about(voice)]
+        return sentence(" ".join(filter(None, what)), _said(self.remedy if remedy is None else remedy, voice))
 
     def about(self, voice: Voice = PYTHON) -> str:
         """The sentence without its subject, the argument, and without the remedy."""

@@ -182,8 +182,10 @@ class _Slices(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         raise ForesolveError(
-            "gradients that `vmap` has asked for at once cannot be differentiated again. Apply `torch.func` to the "
-            "whole function, as in `torch.func.hessian(f)`, or ask for them one by one"
+            "gradients that `vmap` has asked for at once cannot be differentiated again",
+            remedy=(
+                "Apply `torch.func` to the whole function, as in `torch.func.hessian(f)`, or ask for them one by one"
+            ),
         )
 
     @staticmethod

@@ -121,8 +121,8 @@ def outside_transforms(what: str) -> None:
     """Refuse to make a problem where a transform of `torch.func` hands out tensors without numbers."""
     if functorch.active():
         raise ForesolveError(
-            f"{what} is made of numbers, not inside of a transform of `torch.func`. Make it outside; gradients of "
-            "constraints come from `torch.autograd.grad` or `backward()`"
+            f"{what} is made of numbers, not inside of a transform of `torch.func`",
+            remedy="Make it outside; gradients of constraints come from `torch.autograd.grad` or `backward()`",
         )
 
 
@@ -130,9 +130,12 @@ def has_numbers(value: Any) -> None:
     """Refuse a tensor that a transform of `torch.func` has handed out, where a solver is to work with it."""
     if isinstance(value, Tensor) and functorch.wrapped(value):
         raise ForesolveError(
-            "a solver needs numbers, and a transform of `torch.func` hands out none here. It can transform layers and "
-            "losses, as functions of predictions and of their own parameters (`gamma`). For a batch, "
-            "`problem.solve(theta)` takes (*batch, n); gradients of constraints come from `backward()`"
+            "a solver needs numbers, and a transform of `torch.func` hands out none here",
+            remedy=(
+                "It can transform layers and losses, as functions of predictions and of their own parameters "
+                "(`gamma`). For a batch, `problem.solve(theta)` takes (*batch, n); gradients of constraints come "
+                "from `backward()`"
+            ),
         )
 
 

@@ -27,7 +27,7 @@ def storage_error(error: OSError, path: Path) -> StorageError:
     """The same error of the file that the caller knows, with what to do about it."""
     reason = error.strerror or str(error)
     remedy = _REMEDIES.get(error.errno or 0, "")
-    return StorageError(error.errno, f"{reason}. {remedy}" if remedy else reason, str(path))
+    return StorageError(error.errno, reason, path, remedy)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import platform
 import sys
 from typing import Any
 
-from foresolve.errors import MissingExtraError
+from foresolve.errors import MissingExtraError, sentence
 
 # What is not installed under the name that it is imported by.
 _INSTALLED_AS = {"sklearn": "scikit-learn"}
@@ -33,13 +33,11 @@ def need(module: str, what: str, extra: str = "", note: str = "") -> Any:
         package = _INSTALLED_AS.get(name, name)
         reason = "" if extra else f", which cannot be imported ({error})"
         command = f'pip install "foresolve[{extra}]"' if extra else f"pip install {package}"
-        message = f"{what} needs {package}{reason}. Install it with: {command}"
+        remedy = f"Install it with: {command}"
         if _left_out(package):
-            message = (
-                f"{what} needs {package}, which the extra `{extra}` leaves out on this platform: there are no wheels "
-                f"for it. Build it, which takes a C compiler, with: pip install {package}"
-            )
-        raise MissingExtraError(f"{message}. {note}" if note else message) from error
+            reason = f", which the extra `{extra}` leaves out on this platform: there are no wheels for it"
+            remedy = f"Build it, which takes a C compiler, with: pip install {package}"
+        raise MissingExtraError(f"{what} needs {package}{reason}", remedy=sentence(remedy, note)) from error
 
 
 def _left_out(package: str) -> bool:

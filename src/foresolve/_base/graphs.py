@@ -176,8 +176,8 @@ def _check_name(name: Any) -> None:
             _check_name(part)
     elif not isinstance(name, str | int | float | np.integer | np.floating):
         raise ForesolveError(
-            f"{name!r:.80}, the name of a node or key, is of type {type(name).__name__}, which a file cannot hold. "
-            "Name nodes by str, int, float or tuples of them, for example with `networkx.relabel_nodes`"
+            (f"{name!r:.80}, the name of a node or key, is of type {type(name).__name__}, which a file cannot hold"),
+            remedy="Name nodes by str, int, float or tuples of them, for example with `networkx.relabel_nodes`",
         )
 
 

@@ -46,4 +46,4 @@ def check_keywords(kind: type, given: Iterable[str]) -> None:
         remedy = f"Did you mean `{known[0]}`?" if known else HINTS.get(name, "")
         remedy = remedy or checks.did_you_mean(name, [other for other in parameters if other != "self"], code=True)
         if remedy:
-            raise InvalidInputError(f"{kind.__name__} takes no `{name}`. {remedy}")
+            raise InvalidInputError(f"{kind.__name__} takes no `{name}`", remedy=remedy)

@@ -28,7 +28,7 @@ def transforming(tensor: Tensor) -> bool:
         return False
     if functorch.in_old_vmap():
         raise ForesolveError(
-            '`vectorize=True` with `strategy="forward-mode"` does not reach solvers. `torch.func.jacfwd` does'
+            '`vectorize=True` with `strategy="forward-mode"` does not reach solvers', remedy="`torch.func.jacfwd` does"
         )
     return forward_ad.unpack_dual(tensor).tangent is not None
 

@@ -42,6 +42,9 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
             ray.init(address, **quiet)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise ForesolveError(
-                f"no Ray cluster at {address!r} ({error}). Start one with `ray start --head`, give its --address, or "
-                "leave --address out to use Ray on this machine"
+                f"no Ray cluster at {address!r} ({error})",
+                remedy=(
+                    "Start one with `ray start --head`, give its --address, or leave --address out to use Ray on "
+                    "this machine"
+                ),
             ) from error

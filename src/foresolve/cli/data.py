@@ -88,5 +88,5 @@ def _add_check(app: "Typer", folder: Any) -> None:
 
 def _data_folder(folder: Path | None) -> Path:
     if folder is None and not os.environ.get(DATA):
-        raise ForesolveError(f"there is no data folder. Name one with --data, or in the variable {DATA}")
+        raise ForesolveError("there is no data folder", remedy=f"Name one with --data, or in the variable {DATA}")
     return folder or Path(os.environ[DATA])

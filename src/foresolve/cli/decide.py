@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from foresolve._base.progress import duration, reporting
-from foresolve.cli.options import about_files, existing, json_option, method_option, opened, usage
+from foresolve.cli.options import existing, json_option, method_option, opened, usage
 from foresolve.cli.output import console, print_json
 from foresolve.errors import InvalidInputError
 
@@ -76,7 +76,7 @@ def add_decide(app: "Typer") -> None:
                         data, out, method=method, form=form.value, certify=certify, chunk=chunk, progress=progress
                     )
         except InvalidInputError as error:
-            raise usage(about_files(error), out="'--out'", path="'--data'", method="'--method'") from error
+            raise usage(error, out="'--out'", path="'--data'", method="'--method'") from error
         if as_json:
             print_json(asdict(result))
             return

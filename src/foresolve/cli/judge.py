@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from foresolve._base.table import Table
-from foresolve.cli.options import about_files, existing, json_option, method_option, opened, usage
+from foresolve.cli.options import existing, json_option, method_option, opened, usage
 from foresolve.cli.output import console, print_json, print_next, print_table, print_text, quoted
 from foresolve.errors import InvalidInputError
 
@@ -50,7 +50,7 @@ def add_evaluate(app: "Typer") -> None:
         try:
             report = kept.evaluate(data, actuals, method=method, missing=missing)
         except InvalidInputError as error:
-            raise usage(about_files(error), method="'--method'") from error
+            raise usage(error, method="'--method'") from error
         units = kept.settings.values["data"]["units"]
         if as_json:
             print_json(_numbers(report, units))
@@ -77,7 +77,7 @@ def add_monitor(app: "Typer") -> None:
         try:
             result = opened(run).monitor(data, actuals, method=method, missing=missing)
         except InvalidInputError as error:
-            raise usage(about_files(error), method="'--method'") from error
+            raise usage(error, method="'--method'") from error
         if as_json:
             print_json(result.to_dict())
             return

@@ -4,10 +4,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError, InvalidInputError, Voice
 
 if TYPE_CHECKING:
     from foresolve.projects.run import Run
+
+# How errors of the library mention arguments that are options here.
+SHELL = Voice(
+    {"features": "'--data'", "actuals": "'--actuals'", "resume": "--resume", "missing": "`missing` in [data]"},
+    pattern="--{name} {value}",
+)
 
 
 def existing(what: str, **more: Any) -> Any:
@@ -46,35 +52,13 @@ def opened(folder: Path) -> "Run":
 
 
 def usage(error: InvalidInputError, **options: str) -> Exception:
-    """An error about an argument, as one about the option that set it; or as it is.
+    """An error of the library in the words of the shell; about an argument that an option sets, a wrong call.
 
-    `options` are the options by the names of arguments, as in `folder="'--out'"`.
+    `options` are these options by the names of arguments, as in `folder="'--out'"`.
     """
-    import re
-
     import typer
 
-    name = re.match(r"`(\w+)` ", str(error))
-    if name is None or name[1] not in options:
-        return error
-    return typer.BadParameter(_reworded(str(error)[name.end() :], options), param_hint=options[name[1]])
-
-
-def about_files(error: InvalidInputError) -> InvalidInputError:
-    """An error about what a file holds, with the options that named the files; what to do without any Python."""
-    from foresolve.data.frames.missing import RULES
-
-    message = str(error)
-    for python, shell in (
-        ('`missing="drop"`', "--missing drop"),
-        (RULES, "Fill them in, or train again with a rule for `missing` in [data]"),
-        ("; a long table needs `variable=` and `value=`", ""),
-    ):
-        message = message.replace(python, shell)
-    return InvalidInputError(_reworded(message, {"features": "'--data'", "actuals": "'--actuals'"}))
-
-
-def _reworded(message: str, options: dict[str, str]) -> str:
-    for name, option in options.items():
-        message = message.replace(f"`{name}`", option)
-    return message
+    option = options.get(error.argument)
+    if option is None:
+        return InvalidInputError(error.said_as(voice=SHELL)) if type(error) is InvalidInputError else error
+    return typer.BadParameter(error.said_as("", voice=SHELL), param_hint=option)

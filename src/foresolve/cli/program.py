@@ -23,8 +23,9 @@ _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 
 def told(error: BaseException) -> str:
-    """An error in a line of words; of the disk's, the file first."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+    """An error in a line of words; of the system's, the file first."""
+    ours = isinstance(error, ForesolveError)
+    if isinstance(error, OSError) and not ours and error.filename is not None and error.strerror:
         return f"{os.fspath(error.filename)}: {error.strerror}"
     return " ".join(line.strip() for line in str(error).splitlines())
 

@@ -232,10 +232,9 @@ def _usage_error(error: InvalidInputError, given: dict[str, Any]) -> Exception:
     """An error about an option that was given, by the option's own name and with typer's exit status; or as it is."""
     import typer
 
-    name = re.match(r"`(\w+)` ", str(error))
-    if name is None or given.get(name[1]) is None:
+    if given.get(error.argument) is None:
         return error
-    return typer.BadParameter(str(error)[name.end() :], param_hint=_hint(name[1]))
+    return typer.BadParameter(error.said_as(""), param_hint=_hint(error.argument))
 
 
 def _places(domain: str, protocol: str, configs: Sequence["Config"], out: Path | None) -> tuple[list[Path], Path]:

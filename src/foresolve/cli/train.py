@@ -68,7 +68,7 @@ def add_train(app: "Typer") -> None:
                 complain(f"stopped before anything was trained; begin again with: {again}")
             raise typer.Exit(STOPPED) from None
         except InvalidInputError as error:
-            raise usage(error, folder="'--out'", keep="'--keep'", resume="--resume") from error
+            raise usage(error, folder="'--out'", keep="'--keep'") from error
         from foresolve.report.pages.studies import run_page
 
         _show(run, as_json, run_page(run).save(run.folder / REPORT))

@@ -14,7 +14,7 @@ from foresolve._base import checks, files
 from foresolve._base.arrays import read_arrays
 from foresolve._base.container import checksum, version
 from foresolve._base.progress import Progress
-from foresolve.errors import ForesolveError, ForesolveWarning, SolverError, StoppedError
+from foresolve.errors import FileError, ForesolveError, ForesolveWarning, SolverError, StoppedError
 from foresolve.problems.base import Problem
 
 # Chunks grow from the first to the second size (in numbers) while they take less than the time: progress is seen, and
@@ -111,7 +111,7 @@ def load_decisions(path: Path, key: str, problem: Problem, theta: Tensor) -> tup
         stored = read_arrays(path)
         kind = str(stored.get("kind"))
         if kind not in (KIND, OLD_KIND) or "key" not in stored:
-            raise ForesolveError(f"{path} is not a cache of decisions (its kind is {kind[:40]!r})")
+            raise FileError(path, f"is not a cache of decisions (its kind is {kind[:40]!r})")
         if str(stored["key"]) != key:
             checks.warn(
                 f"{path} holds the decisions of other data or of another problem: they are computed again, and "
@@ -121,11 +121,11 @@ def load_decisions(path: Path, key: str, problem: Problem, theta: Tensor) -> tup
             return None
         missing = {"decisions", "values"} - set(stored)
         if missing:
-            raise ForesolveError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}")
+            raise FileError(path, f"is damaged: it lacks {', '.join(sorted(missing))}")
         if any(stored[name].dtype not in FLOATS for name in ("decisions", "values")):
-            raise ForesolveError(f"{path} is damaged: decisions and values must be fractions")
+            raise FileError(path, "is damaged: decisions and values must be fractions")
         if kind == KIND and str(stored.get("sha256")) != _checksum(stored):
-            raise ForesolveError(f"{path} is damaged: it is not what was written (its checksum differs)")
+            raise FileError(path, "is damaged: it is not what was written (its checksum differs)")
         decisions, values = (torch.from_numpy(stored[name]) for name in ("decisions", "values"))
         return _verified(decisions, values, path, problem, theta)
     except ForesolveError as error:
@@ -140,18 +140,18 @@ def _verified(decisions: Tensor, values: Tensor, path: Path, problem: Problem, t
     sound = decisions.ndim == 2 and len(decisions) == count and tuple(decisions.shape[1:])[: len(width)] == width
     if not sound or values.shape != (count,):
         shapes = f"{tuple(decisions.shape)} and {tuple(values.shape)}"
-        raise ForesolveError(f"{path} is damaged: decisions and values are {shapes} for {count} instances")
+        raise FileError(path, f"is damaged: decisions and values are {shapes} for {count} instances")
     if not all(bool(torch.isfinite(table).all()) for table in (decisions, values)):
-        raise ForesolveError(f"{path} is damaged: it holds numbers that are not finite")
+        raise FileError(path, "is damaged: it holds numbers that are not finite")
     decisions, values = decisions.to(theta), values.to(theta)
     with torch.no_grad():
         feasible = problem.at(theta.double()).check(decisions).feasible
         stated = problem.objective(decisions, theta)
     if not bool(feasible.all()):
         where = checks.instance_names((~feasible.reshape(count)).nonzero().flatten().tolist(), (count,))
-        raise ForesolveError(f"{path} is damaged: its decisions for {where} are not feasible")
+        raise FileError(path, f"is damaged: its decisions for {where} are not feasible")
     if not bool(torch.isclose(stated, values, rtol=LOOSE, atol=LOOSE).all()):
-        raise ForesolveError(f"{path} is damaged: its decisions are not worth what it says")
+        raise FileError(path, "is damaged: its decisions are not worth what it says")
     return decisions, stated
 
 

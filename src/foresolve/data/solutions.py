@@ -88,6 +88,5 @@ class SolvedInstances(Instances):
         keep[sorted(failed)] = False
         rest = self.subset(keep)
         rest._decisions, rest.skipped = decisions[keep], tuple(sorted(failed))
-        message = str(error).partition(". With `data.solve")[0]
-        checks.warn(f"{len(failed)} of {len(self)} instances are skipped: {message}", ForesolveWarning)
+        checks.warn(f"{len(failed)} of {len(self)} instances are skipped: {error.about()}", ForesolveWarning)
         return rest.solve()

@@ -117,9 +117,12 @@ class _PolytopeProjection(torch.autograd.Function):
             return None, apply(_AlongFace, g, derivative), *(None,) * (len(needs) - 2)
         if g.requires_grad or (k is not None and k.requires_grad):
             raise ForesolveError(
-                "double backward through predicted constraints, duals or the form of a quadratic program (a predicted "
-                "Q, a gamma that requires grad or follows theta) is not supported; it is for decisions in `theta`, and "
-                "in the gamma of a linear program. Detach the others, or drop create_graph=True"
+                (
+                    "double backward through predicted constraints, duals or the form of a quadratic program (a "
+                    "predicted Q, a gamma that requires grad or follows theta) is not supported; it is for "
+                    "decisions in `theta`, and in the gamma of a linear program"
+                ),
+                remedy="Detach the others, or drop create_graph=True",
             )
         incoming, metric = to_array(g), derivative.tangent.polytope.metric
         if k is None and not any(needs[2:6]):  # of the metric alone: multipliers of the rows are not asked for

@@ -31,10 +31,10 @@ def report(
     infeasible = sorted(infeasible + [i for i in unclear if not is_feasible(polytope.detach(), i)])
     if infeasible:
         raise InfeasibleError(
-            "no decision satisfies the constraints of {instances}. "
-            "Check the right-hand sides and bounds (`problem.check(x)` says what a given x breaks)",
+            "no decision satisfies the constraints of {instances}",
             infeasible,
             checks.instance_names(infeasible, batch),
+            remedy="Check the right-hand sides and bounds (`problem.check(x)` says what a given x breaks)",
         )
     if late:
         _warn_of_late(late, result, problem, batch, tol, max_iter)

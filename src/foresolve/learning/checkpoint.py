@@ -10,7 +10,7 @@ from torch import Tensor
 from foresolve._base import checks, files
 from foresolve._base.container import Container, shown
 from foresolve._base.extras import need
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError
 
 CHECKPOINT = Container(
     "a checkpoint", "foresolve checkpoint", 4,
@@ -66,9 +66,9 @@ class Checkpoint:
         try:
             state = files.unpack(files.field(document, "state", dict, self.path), tensors, self.path)
         except RecursionError as error:
-            raise ForesolveError(f"{self.path} is damaged: it is nested too deeply") from error
+            raise FileError(self.path, "is damaged: it is nested too deeply") from error
         if not isinstance(state, dict):
-            raise ForesolveError(f"{self.path} is damaged: `state` must be a dict")
+            raise FileError(self.path, "is damaged: `state` must be a dict")
         return state, files.field(document, "identity", dict, self.path)
 
     def _compare(self, identity: dict[str, Any]) -> None:

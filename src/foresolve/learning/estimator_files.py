@@ -9,7 +9,7 @@ from typing import Any
 
 from foresolve._base import configs, files, reading
 from foresolve._base.extras import need
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError, ForesolveError
 from foresolve.learning.transformed import Transformed
 from foresolve.models.reference import Reference
 from foresolve.models.scikit_learn import ScikitLearn
@@ -45,8 +45,11 @@ def _skops(estimator: Any) -> bytes:
     unsafe = library.get_untrusted_types(data=content)
     if unsafe:
         raise ForesolveError(
-            f"{type(estimator).__name__} cannot be saved so that it is safe to load: skops does not trust "
-            f"{', '.join(unsafe)}. For forests, `RandomForest` can"
+            (
+                f"{type(estimator).__name__} cannot be saved so that it is safe to load: skops does not trust "
+                f"{', '.join(unsafe)}"
+            ),
+            remedy="For forests, `RandomForest` can",
         )
     return content
 
@@ -58,11 +61,11 @@ def load_scikit_learn(section: Any, source: Path, path: Path) -> ScikitLearn:
     layout = files.field(fitted, "layout", str, path)
     shape = files.field(fitted, "shape", list, path)
     if not all(type(size) is int and -1 <= size <= configs.MOST for size in shape):
-        raise ForesolveError(f"{path} is damaged: `shape` must hold sizes")
+        raise FileError(path, "is damaged: `shape` must hold sizes")
     try:
         model = ScikitLearn(estimator)
     except ForesolveError as error:
-        raise ForesolveError(f"{path} is damaged: {error}") from error
+        raise FileError(path, f"is damaged: {error}") from error
     model.fitted, model._fitted = estimator, {"layout": layout, "shape": shape}
     return model
 
@@ -75,12 +78,12 @@ def load_estimator(source: Path) -> Any:
         _check_size(content, source)
         unsafe = library.get_untrusted_types(data=content)
         if unsafe:
-            raise ForesolveError(f"{source} holds types that are not safe to load: {', '.join(unsafe)}")
+            raise FileError(source, f"holds types that are not safe to load: {', '.join(unsafe)}")
         return library.loads(content, trusted=[])
     except ForesolveError:
         raise
     except Exception as error:  # whatever a damaged archive makes skops stumble over
-        raise ForesolveError(f"{source} is damaged: {type(error).__name__}: {error}") from error
+        raise FileError(source, f"is damaged: {type(error).__name__}: {error}") from error
 
 
 def _check_size(content: bytes, source: Path) -> None:
@@ -90,4 +93,4 @@ def _check_size(content: bytes, source: Path) -> None:
     reading.check_compression(entries)
     total, most = sum(entry.file_size for entry in entries), reading.UNPACKED + reading.GROWTH * len(content)
     if total > most:
-        raise ForesolveError(f"{source} is too large: it says that it holds {total:,} bytes, and {most:,} are read")
+        raise FileError(source, f"is too large: it says that it holds {total:,} bytes, and {most:,} are read")

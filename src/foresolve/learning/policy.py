@@ -14,7 +14,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.frames.reader import FrameReader
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError
 from foresolve.learning import policy_files
 from foresolve.learning.deployment.certificate import relaxes
 from foresolve.learning.deployment.decisions import Decisions
@@ -250,7 +250,7 @@ class Policy:
         stored = policy_files.read(folder, model, problem)
         if stored.own_rule and rule is None:
             path = folder / policy_files.NAME
-            raise ForesolveError(f"{path} was saved with a rule of its own: pass it with `Policy.load(..., rule=...)`")
+            raise FileError(path, "was saved with a rule of its own: pass it with `Policy.load(..., rule=...)`")
         names, record = stored.feature_names, stored.record
         policy = cls(stored.model, stored.problem, rule, feature_names=names, record=record, repair=repair)
         policy.reader, policy.statistics = stored.reader, stored.statistics

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from foresolve._base import checks, files, reading
 from foresolve._base.container import Container
 from foresolve.data.frames.reader import FrameReader
-from foresolve.errors import ForesolveError, ForesolveWarning
+from foresolve.errors import FileError, ForesolveError, ForesolveWarning
 from foresolve.learning.deployment.training_statistics import TrainingStatistics
 from foresolve.learning.distributed import original
 from foresolve.learning.estimator_files import estimator_contents, load_estimator, load_scikit_learn
@@ -125,8 +125,11 @@ def _problem_section(problem: Problem) -> dict[str, Any]:
         return describe_problem(problem)
     except ForesolveError as error:
         raise ForesolveError(
-            f"the policy's {type(problem).__name__} cannot be saved: {error}. Save the policy without it, "
-            "`policy.save(folder, problem=False)`, and pass it again, `Policy.load(folder, problem=...)`"
+            f"the policy's {type(problem).__name__} cannot be saved: {error}",
+            remedy=(
+                "Save the policy without it, `policy.save(folder, problem=False)`, and pass it again, "
+                "`Policy.load(folder, problem=...)`"
+            ),
         ) from error
 
 
@@ -159,7 +162,7 @@ def read(folder: Path, model: Any, problem: Problem | None) -> Stored:
         model = _load_model(files.field(document, "model", dict, path), tensors, model, folder, document, path)
         names = document.get("feature_names")
         if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise ForesolveError(f"{path} is damaged: `feature_names` must be a list of names")
+            raise FileError(path, "is damaged: `feature_names` must be a list of names")
         rule = files.field(document, "rule", str, path)
         known = _load_training(document, tensors, path)
         repair = "repair" in document and files.field(document, "repair", bool, path)
@@ -209,7 +212,7 @@ def _file(document: Any, name: str, folder: Path, path: Path) -> Path:
     entry = files.field(files.field(document, "files", dict, path), name, dict, path)
     filename = files.field(entry, "name", str, path)
     if not _FILE.fullmatch(filename):
-        raise ForesolveError(f"{path} is damaged or hostile: it names the file {filename[:80]!r}")
+        raise FileError(path, f"is damaged or hostile: it names the file {filename[:80]!r}")
     source, digest = folder / filename, files.field(entry, "sha256", str, path)
     try:
         with reading.opened(source) as file:  # its size first: that is known at once
@@ -218,17 +221,17 @@ def _file(document: Any, name: str, folder: Path, path: Path) -> Path:
     except ForesolveError as error:
         raise ForesolveError(f"{error} ({path} names it)") from error
     if not sound:
-        raise ForesolveError(f"{source} is damaged: it is not what {path} says")
+        raise FileError(source, f"is damaged: it is not what {path} says")
     return source
 
 
 def _load_problem(document: Any, tensors: dict[str, Tensor], path: Path) -> Problem:
     if files.field(document, "problem", (dict, type(None)), path) is None:
         name = files.field(document, "problem_class", str, path)
-        raise ForesolveError(f"{path} was saved without its {name}: pass it with `Policy.load(..., problem=...)`")
+        raise FileError(path, f"was saved without its {name}: pass it with `Policy.load(..., problem=...)`")
     config = files.unpack(document["problem"], tensors, path)
     if not isinstance(config, dict):
-        raise ForesolveError(f"{path} is damaged: `problem` must be a dict")
+        raise FileError(path, "is damaged: `problem` must be a dict")
     return restore_problem(config)
 
 
@@ -239,15 +242,18 @@ def _load_model(section: Any, tensors: dict[str, Tensor], model: Any, folder: Pa
         return Transformed(load_estimator(_file(document, "transformer", folder, path)), inner)
     state = files.unpack(files.field(section, "state", dict, path), tensors, path)
     if not isinstance(state, dict):
-        raise ForesolveError(f"{path} is damaged: `state` must be dict; got {type(state).__name__}")
+        raise FileError(path, f"is damaged: `state` must be dict; got {type(state).__name__}")
     ours, reference = model is None, files.field(section, "reference", bool, path)
     if ours and not reference and "estimator" in files.field(document, "files", dict, path):
         return load_scikit_learn(section, _file(document, "estimator", folder, path), path)
     if ours:
         if not reference:
-            raise ForesolveError(
-                f"{path} holds the weights of a {name}, which is none of foresolve's models: pass one with "
-                "`Policy.load(..., model=...)`"
+            raise FileError(
+                path,
+                (
+                    f"holds the weights of a {name}, which is none of foresolve's models: pass one with "
+                    "`Policy.load(..., model=...)`"
+                ),
             )
         model = build(
             name, files.field(section, "config", dict, path), device="meta",

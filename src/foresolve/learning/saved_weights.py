@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from foresolve._base import reading
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError
 from foresolve.models.open_scaling import make_room
 
 
@@ -24,7 +24,7 @@ def fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> N
     for key in [*expected, *saved]:
         if expected.get(key) != saved.get(key):
             sizes = f"{key} is {saved.get(key, 'missing')} in the file, {expected.get(key, 'missing')} in the model"
-            raise ForesolveError(f"{path} holds the weights of another model ({name}): {sizes}")
+            raise FileError(path, f"holds the weights of another model ({name}): {sizes}")
     _check_kinds(model, state, path)
     if not assign:  # a model of the caller's stays where it is, and gets the saved precision
         for key, tensor in [*model.named_parameters(), *model.named_buffers()]:
@@ -35,7 +35,7 @@ def fill(model: nn.Module, state: Any, name: str, path: Path, assign: bool) -> N
         if hasattr(model, "validate"):
             model.validate()  # type: ignore[operator]
     except (RuntimeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ForesolveError(f"{path} does not hold the weights of a {name}: {reading.one_line(error)}") from error
+        raise FileError(path, f"does not hold the weights of a {name}: {reading.one_line(error)}") from error
 
 
 def _check_kinds(model: nn.Module, state: Any, path: Path) -> None:
@@ -48,9 +48,9 @@ def _check_kinds(model: nn.Module, state: Any, path: Path) -> None:
 
     for name, expected in model.state_dict().items():
         if isinstance(expected, Tensor) and kind(state[name]) != kind(expected):
-            raise ForesolveError(f"{path} is damaged: {name} holds {kind(state[name])}, not {kind(expected)}")
+            raise FileError(path, f"is damaged: {name} holds {kind(state[name])}, not {kind(expected)}")
     precisions = {str(state[name].dtype) for name, _ in model.named_parameters() if name in state}
     current = {str(parameter.dtype) for parameter in model.parameters()}
     if len(precisions) > max(1, len(current)):
         names = ", ".join(sorted(precisions))
-        raise ForesolveError(f"{path} is damaged: its weights are of several precisions ({names})")
+        raise FileError(path, f"is damaged: its weights are of several precisions ({names})")

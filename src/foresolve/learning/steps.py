@@ -98,7 +98,7 @@ class Trainer:
         parameters = [*self.module.parameters(), *self._of_loss]
         gradients = [p.grad for p in parameters if p.grad is not None]
         if gradients and not bool(torch.isfinite(torch.stack([g.detach().sum() for g in gradients]).sum())):
-            raise ForesolveError(f"the gradient is not finite in {place}. {_REMEDY}")
+            raise ForesolveError(f"the gradient is not finite in {place}", remedy=_REMEDY)
         if self.options.clip is not None:
             nn.utils.clip_grad_norm_(parameters, self.options.clip)
         if self._unsuited and gradients:
@@ -278,7 +278,7 @@ class _Place(NamedTuple):
             instances = self.instances[bad.to(self.instances.device)]
         first = value[bad][0].flatten()
         number = float(first[~torch.isfinite(first)][0])
-        raise ForesolveError(f"{what} is {number} in {self._replace(instances=instances)}. {_REMEDY}")
+        raise ForesolveError(f"{what} is {number} in {self._replace(instances=instances)}", remedy=_REMEDY)
 
 
 def _mean_weight(train: DecisionDataset) -> float:

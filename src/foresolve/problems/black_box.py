@@ -140,8 +140,8 @@ class OracleProblem(Problem):
         """
         if not self.linear:
             raise ForesolveError(
-                "the objective of this OracleProblem is not linear in x: it has no coefficients. If it is theta'x, say "
-                "so with linear=True"
+                "the objective of this OracleProblem is not linear in x: it has no coefficients",
+                remedy="If it is theta'x, say so with linear=True",
             )
         return super().gain(theta)
 

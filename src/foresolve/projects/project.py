@@ -11,7 +11,7 @@ from typing import Any, Self
 from foresolve._base import checks
 from foresolve._base.locks import writing_to
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
+from foresolve.errors import InvalidInputError, Phrase, Setting
 from foresolve.learning.study.catalog import candidates
 from foresolve.learning.study.folder import OtherStudyError
 from foresolve.learning.study.running import StudyProgress
@@ -28,7 +28,6 @@ _KEYS = {"path": "file", "theta": "parameters", "methods": "decision", "loss": "
 # What an error says in Python, and how the file says it.
 _WORDS = (
     (r"`encode=\{(.+?): (\"\w+\")\}`", r"`\1 = \2` in [data.encode]"),
-    ("`variable=` and `value=`", "`variable` and `value`"),
     ("nodes of `graph`", "nodes of `file`"),
     ("a Loss or one of", "one of"),
 )
@@ -105,7 +104,7 @@ class Project:
         if folder.exists() and not folder.is_dir():
             raise checks.fail("folder", "a folder", f"the file {str(folder)!r}")
         if not resume and folder.exists() and any(folder.iterdir()):
-            remedy = "Continue a stopped run with `resume`, or choose another folder"
+            remedy = Phrase("Continue a stopped run with ", Setting("resume"), ", or choose another folder")
             raise checks.fail("folder", "new or empty", f"{str(folder)!r}, which is not", remedy)
         with writing_to(folder, "choose another folder"):
             return self._study(folder, resume, budget, keep, progress)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from foresolve._base import checks, files
 from foresolve._base.container import Container
 from foresolve._base.table_files import read_table
-from foresolve.errors import ForesolveError, ForesolveWarning
+from foresolve.errors import FileError, ForesolveWarning
 from foresolve.learning.policy import Policy
 from foresolve.projects.deciding import CHUNK, POLICY, RECORD, Decided, Form, decide_file
 from foresolve.projects.scores import scores_of
@@ -55,14 +55,12 @@ class Run:
         path = folder / RECORD
         if not path.is_file():
             if (folder / TRAINING).is_dir():
-                raise ForesolveError(
-                    f"{folder} holds a run that has not finished. Continue it: `foresolve train --resume`"
-                )
-            raise ForesolveError(f"{folder} holds no run. `foresolve train` makes one")
+                raise FileError(folder, "holds a run that has not finished", "Continue it: `foresolve train --resume`")
+            raise FileError(folder, "holds no run", "`foresolve train` makes one")
         record = RUN.read(path)
         files.field(record, "policy", str, path)
         if not all(isinstance(name, str) for name in files.field(record, "policies", list, path)):
-            raise ForesolveError(f"{path} is damaged: `policies` must be names")
+            raise FileError(path, "is damaged: `policies` must be names")
         return cls(folder, Settings.read(folder / NAME, files=False), record)
 
     @classmethod
@@ -125,9 +123,9 @@ class Run:
         """A frame with the score of a method on each test instance; by default that of the policy's."""
         table = read_table(self.folder / SCORES)
         if "method" not in table.columns:
-            raise ForesolveError(f"{self.folder / SCORES} is damaged: it has no column `method`")
+            raise FileError(self.folder / SCORES, "is damaged: it has no column `method`")
         if method is None and self.method not in set(table["method"]):
-            raise ForesolveError(f"{self.folder / SCORES} is damaged: it has no scores of {self.method[:60]!r}")
+            raise FileError(self.folder / SCORES, f"is damaged: it has no scores of {self.method[:60]!r}")
         method = checks.one_of("method", method or self.method, list(dict.fromkeys(table["method"])))
         return table[table["method"] == method].reset_index(drop=True)
 

@@ -65,8 +65,8 @@ def _best_base(
         return base
     if not isinstance(matroid, PolyhedralMatroid):
         raise SolverError(
-            f"branch and bound found no end, and {matroid!r} has no rows for a mixed-integer program. "
-            "Use method='greedy', whose value is at least half of the best"
+            f"branch and bound found no end, and {matroid!r} has no rows for a mixed-integer program",
+            remedy="Use method='greedy', whose value is at least half of the best",
         )
     bases = Bases(*matroid.rows(), matroid.rank)
     return maximize_by_cuts(function.cuts(theta, matroid.n), bases, start, gap, deadline - time.monotonic())

@@ -53,9 +53,12 @@ class ProcessPool:
         except BrokenProcessPool as error:
             self.close()
             raise ForesolveError(
-                'a worker process ended abruptly. A script must start its work under `if __name__ == "__main__":`, '
-                "the oracle must be importable from a file, and `ortools` cannot share a process with `highspy`; the "
-                "process says more on stderr"
+                "a worker process ended abruptly",
+                remedy=(
+                    'A script must start its work under `if __name__ == "__main__":`, the oracle must be '
+                    "importable from a file, and `ortools` cannot share a process with `highspy`; the process says "
+                    "more on stderr"
+                ),
             ) from error
         except BaseException:
             for future in futures:

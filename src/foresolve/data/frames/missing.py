@@ -10,7 +10,7 @@ import numpy as np
 from foresolve._base import checks
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.keys import Keys, keys_listed
-from foresolve.errors import ForesolveWarning
+from foresolve.errors import ForesolveWarning, Words
 
 Rule = Literal["refuse", "drop", "mean", "median", "previous"]
 STATISTICS = ("mean", "median")
@@ -59,7 +59,7 @@ def as_rules(missing: Any) -> tuple[Rule, Rule]:
 
 
 def refuse(
-    name: str, holes: np.ndarray, keys: Keys, columns: tuple[str, ...], remedy: str = RULES, what: str = "entries"
+    name: str, holes: np.ndarray, keys: Keys, columns: tuple[str, ...], remedy: Words = RULES, what: str = "entries"
 ) -> None:
     """An error that names the columns and instances with missing entries `(N, ..., columns)`."""
     flat = holes.reshape(len(holes), -1, holes.shape[-1])

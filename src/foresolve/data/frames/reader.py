@@ -15,9 +15,11 @@ from foresolve._base import checks, configs, frames
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.forms import joined
 from foresolve.data.frames.keys import Keys, keys_listed
-from foresolve.data.frames.missing import STATISTICS, Rule, previous, refuse, warn_of_same_times
+from foresolve.data.frames.missing import RULES, STATISTICS, Rule, previous, refuse, warn_of_same_times
 from foresolve.data.frames.pivot import Axes, pivot
-from foresolve.errors import ForesolveWarning
+from foresolve.errors import ForesolveWarning, Phrase, Setting, Words
+
+TRAINED = Phrase("Fill them in, or train again with a rule for ", Setting("missing"))
 
 
 class FrameInput(NamedTuple):
@@ -79,7 +81,7 @@ class FrameReader:
         if not holes.any():
             return FrameInput(as_features(raw.table), raw.keys)
         if self.missing == "refuse":
-            self.refuse(holes, raw.keys)
+            self.refuse(holes, raw.keys, TRAINED)
         if self.missing == "drop":
             return self._without(raw, holes)
         if self.missing == "previous":
@@ -90,14 +92,14 @@ class FrameReader:
             self.refuse(np.isnan(filled), raw.keys)
         return FrameInput(as_features(filled), raw.keys)
 
-    def refuse(self, holes: np.ndarray, keys: Keys) -> None:
+    def refuse(self, holes: np.ndarray, keys: Keys, remedy: Words = RULES) -> None:
         """An error that names columns of the user's, or, where the long form lacks whole rows, their variables."""
         starts = {column.title: part.start for part, column in self.encoding.groups()}
         cells = holes[..., list(starts.values())]
         absent = cells.all(-1).reshape(len(cells), -1)
         if cells.ndim > 2 and len(starts) > 1 and absent.any():
-            refuse("features", absent, keys, joined(self.axes), what="rows")
-        refuse("features", cells, keys, tuple(starts))
+            refuse("features", absent, keys, joined(self.axes), remedy, what="rows")
+        refuse("features", cells, keys, tuple(starts), remedy)
 
     def carried(self, raw: RawTable) -> np.ndarray:
         """The table with the last known before each missing entry: in time where keys are dated, whatever the rows."""

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from foresolve._base import reading
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError, ForesolveError
 
 CHUNK = 2**18
 LARGEST = 2**30  # bytes of an archive or of a file in it; the data sets that are known are far below
@@ -44,9 +44,11 @@ def download(url: str, path: Path, progress: Progress | None, by_hand: str) -> N
                 came = _copy(answer, out, url, lambda done: progress(done, total) if progress is not None else None)
     except (OSError, ValueError, http.client.HTTPException) as error:  # URLError is an OSError
         reason = getattr(error, "reason", None) or error
-        raise ForesolveError(f"could not fetch {url}: {reason}. See whether there is a network. {by_hand}") from error
+        raise ForesolveError(
+            f"could not fetch {url}: {reason}", remedy=f"See whether there is a network. {by_hand}"
+        ) from error
     if total is not None and came != total:
-        raise ForesolveError(f"{url} broke off after {came:,} of {total:,} bytes. Try again. {by_hand}")
+        raise ForesolveError(f"{url} broke off after {came:,} of {total:,} bytes", remedy=f"Try again. {by_hand}")
 
 
 def extract(archive: Path, names: Collection[str], folder: Path, origin: str) -> set[str]:
@@ -70,7 +72,8 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
                     extracted.add(name)
     except _DAMAGE as error:
         raise ForesolveError(
-            f"what came from {origin} is not a sound zip or tar file: {str(error).partition(chr(10))[0]}. Try again"
+            f"what came from {origin} is not a sound zip or tar file: {str(error).partition(chr(10))[0]}",
+            remedy="Try again",
         ) from error
     return extracted
 
@@ -119,7 +122,7 @@ def _copy(stream: IO[bytes], out: IO[bytes], origin: str, tell: Callable[[int], 
     while block := stream.read(CHUNK):
         came += len(block)
         if came > LARGEST:
-            raise ForesolveError(f"{origin} has more than {LARGEST:,} bytes: it is not what is expected")
+            raise FileError(origin, f"has more than {LARGEST:,} bytes: it is not what is expected")
         _write(out, block)
         tell(came)
     return came
@@ -132,5 +135,5 @@ def _write(out: IO[bytes], block: bytes) -> None:
         out.flush()
     except OSError as error:
         raise ForesolveError(
-            f"{out.name} cannot be written: {error.strerror}. Make room or name another folder"
+            f"{out.name} cannot be written: {error.strerror}", remedy="Make room or name another folder"
         ) from error

@@ -64,18 +64,20 @@ def fetch_source(name: str, folder: str | Path, progress: Progress | None = None
     source, folder = find_source(name), checks.path("folder", folder)
     target, names = folder / source.folder, " and ".join(file.title for file in source.needed)
     if source.url is None:
-        raise ForesolveError(f"{source.title} has no address to fetch from. Put {names} into {target} yourself")
+        raise ForesolveError(
+            f"{source.title} has no address to fetch from", remedy=f"Put {names} into {target} yourself"
+        )
     present = [file.name for file in source.files if (target / file.name).exists()]
     if present:
         raise ForesolveError(
-            f"{target} already has {', '.join(present)}, which is never replaced. See what it is with `foresolve data "
-            f"check {name}`; to fetch again, move it away first"
+            f"{target} already has {', '.join(present)}, which is never replaced",
+            remedy=f"See what it is with `foresolve data check {name}`; to fetch again, move it away first",
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".fetch-", dir=folder))  # beside the target: a move is then one step
     except OSError as error:
-        raise ForesolveError(f"could not write to {folder}: {error.strerror}. Name another folder") from error
+        raise ForesolveError(f"could not write to {folder}: {error.strerror}", remedy="Name another folder") from error
     try:
         archive, files = scratch / "archive", scratch / "files"
         by_hand = f"You can also download it on another machine and put {names} into {target}"

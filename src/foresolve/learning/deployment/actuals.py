@@ -15,9 +15,10 @@ from foresolve.data.frames.columns import parameter_table
 from foresolve.data.frames.forms import Form, as_theta, joined, named_axes
 from foresolve.data.frames.keys import Keys, keys_listed
 from foresolve.data.frames.missing import refuse
+from foresolve.errors import Phrase, Setting
 from foresolve.problems.base import Problem
 
-REMEDY = 'To leave out instances whose truth is not complete: `missing="drop"`'
+REMEDY = Phrase("To leave out instances whose truth is not complete: ", Setting("missing", "drop"))
 
 
 def read_actuals(
@@ -37,7 +38,7 @@ def read_actuals(
         return _matched(frames.as_frame("actuals", actuals), problem, keys, variable, value, missing)
     theta = torch.as_tensor(actuals) if missing == "drop" else problem.check_theta(actuals)
     if len(theta) != count:
-        raise checks.fail("actuals", f"of the {count} instances of `features`", f"{len(theta)}")
+        raise checks.fail("actuals", Phrase(f"of the {count} instances of ", Setting("features")), f"{len(theta)}")
     lost = theta.reshape(count, -1).isnan().any(-1).cpu().numpy()
     places = _known(lost, missing)
     return problem.check_theta(theta[torch.from_numpy(places).to(theta.device)]), places
@@ -65,7 +66,7 @@ def _matched(
     rows = own.places(keys)
     if missing == "refuse" and (rows < 0).any():
         got = f"one without {keys_listed(keys, np.flatnonzero(rows < 0))}"
-        raise checks.fail("actuals", "a frame with the instances of `features`", got, REMEDY)
+        raise checks.fail("actuals", Phrase("a frame with the instances of ", Setting("features")), got, REMEDY)
     table = table[rows]
     flat = np.isnan(table).reshape(len(table), -1)
     if missing == "refuse" and flat.any():
@@ -77,7 +78,7 @@ def _matched(
 def _known(lost: np.ndarray, missing: str) -> np.ndarray:
     """The places of instances whose truth is there; an error where there is none."""
     if missing == "drop" and lost.all():
-        raise checks.fail("actuals", "complete for some instance of `features`", "none that is")
+        raise checks.fail("actuals", Phrase("complete for some instance of ", Setting("features")), "none that is")
     return np.flatnonzero(~lost)
 
 

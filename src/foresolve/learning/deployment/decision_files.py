@@ -10,7 +10,7 @@ from torch import Tensor
 
 from foresolve._base import checks, files, reading
 from foresolve._base.container import Container
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError
 from foresolve.learning.deployment.certificate import Certificate
 from foresolve.problems.base import Problem
 from foresolve.problems.certificates import bounds_of
@@ -47,16 +47,16 @@ def read(path: Path, problem: Problem, make: type[D]) -> D:
     tensors, document = DECISIONS.read_tensors(path)
     name = files.field(document, "problem_class", str, path)
     if not isinstance(problem, Problem) or type(problem).__name__ != name:
-        raise ForesolveError(f"{path} holds decisions of a {name}; `problem` is a {type(problem).__name__}")
+        raise FileError(path, f"holds decisions of a {name}; `problem` is a {type(problem).__name__}")
     _check_names(document.get("names"), problem, path)
     x, theta = _part(tensors, "x", path), _part(tensors, "theta", path)
     count = len(x) if x.ndim == 2 else -1
     columns = {part: _part(tensors, part, path) for part in ("objective", "adjusted", "bound", "gap", "proven")}
     duals = tensors.get("duals")
     if len(theta) != count or any(column.shape != (count,) for column in columns.values()):
-        raise ForesolveError(f"{path} is damaged: its tables are not of the same instances")
+        raise FileError(path, "is damaged: its tables are not of the same instances")
     if duals is not None and (duals.ndim != 2 or len(duals) != count):
-        raise ForesolveError(f"{path} is damaged: `duals` must have a row for each instance")
+        raise FileError(path, "is damaged: `duals` must have a row for each instance")
     _check_tables(problem, x, theta, columns, duals, path)
     keys = document.get("keys")
     ruled, relaxed = (files.field(document, name, bool, path) for name in ("ruled", "relaxed"))
@@ -82,11 +82,14 @@ def _check_names(saved: Any, problem: Problem, path: Path) -> None:
     if saved is None or names is None or saved == names:
         return
     if not isinstance(saved, list) or len(saved) != len(names):
-        raise ForesolveError(f"{path} holds decisions of other variables than those of `problem`")
+        raise FileError(path, "holds decisions of other variables than those of `problem`")
     place = next(i for i, pair in enumerate(zip(saved, names)) if pair[0] != pair[1])
-    raise ForesolveError(
-        f"{path} holds decisions of other variables, or in another order, than `problem`: at position {place} it has "
-        f"{saved[place]!r}, `problem` has {names[place]!r}"
+    raise FileError(
+        path,
+        (
+            f"holds decisions of other variables, or in another order, than `problem`: at position {place} it has "
+            f"{saved[place]!r}, `problem` has {names[place]!r}"
+        ),
     )
 
 
@@ -97,9 +100,9 @@ def _check_tables(
     truths = ("adjusted", "proven")
     numbers = [x, theta, *(column for name, column in columns.items() if name not in truths)]
     if not all(table.is_floating_point() for table in (numbers if duals is None else [*numbers, duals])):
-        raise ForesolveError(f"{path} is damaged: its tables do not hold fractions")
+        raise FileError(path, "is damaged: its tables do not hold fractions")
     if any(columns[name].dtype != torch.bool for name in truths):
-        raise ForesolveError(f"{path} is damaged: `adjusted` and `proven` must hold truth values")
+        raise FileError(path, "is damaged: `adjusted` and `proven` must hold truth values")
     with reading.understood(path):
         problem.check_theta(theta)
         checks.last_dim("x", x, x.shape[-1] if problem.n is None else problem.n)
@@ -110,7 +113,7 @@ def _check_tables(
 
 def _part(tensors: dict[str, Tensor], name: str, path: Path) -> Tensor:
     if name not in tensors or tensors[name].ndim == 0:
-        raise ForesolveError(f"{path} is damaged: it has no table `{name}`")
+        raise FileError(path, f"is damaged: it has no table `{name}`")
     return tensors[name]
 
 
@@ -126,6 +129,6 @@ def _keys(section: Any, count: int, path: Path) -> Any:
     names, columns = files.field(section, "names", list, path), files.field(section, "columns", list, path)
     sound = all(isinstance(column, list) and len(column) == count for column in columns)
     if not (sound and len(names) == len(columns) and all(isinstance(name, str) for name in names)):
-        raise ForesolveError(f"{path} is damaged: its keys are not those of {count} instances")
+        raise FileError(path, f"is damaged: its keys are not those of {count} instances")
     frame = need("pandas", "keys of decisions", "learn").DataFrame(dict(zip(names, columns)))
     return Keys.of("keys", frame, names)

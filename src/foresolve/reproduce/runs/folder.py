@@ -29,7 +29,7 @@ from foresolve._base.container import line_of
 from foresolve._base.disk import storage_errors
 from foresolve._base.files import write_bytes
 from foresolve._base.locks import WriterLock, folder_lock
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError, ForesolveError
 from foresolve.report.records import Config, Job, JobResult, Record
 from foresolve.reproduce.domains.fingerprints import method_fingerprints
 from foresolve.reproduce.runs.engines import Engine, JobError, cores, job_name
@@ -83,7 +83,7 @@ class Run:
             if known:
                 check_same(config, run.config, folder)
             elif run._records:
-                raise ForesolveError(f"{folder} has records but no config.json. Give another folder with --out")
+                raise FileError(folder, "has records but no config.json", "Give another folder with --out")
             run.config = config
             if not known:
                 run.environment = environment()
@@ -98,7 +98,7 @@ class Run:
         """What is in a folder, also while another process works on it."""
         folder = checks.path("folder", folder)
         if not (folder / "config.json").is_file():
-            raise ForesolveError(f"{folder} is not a run: it has no config.json. Give the --out of an earlier run")
+            raise FileError(folder, "is not a run: it has no config.json", "Give the --out of an earlier run")
         run = cls(folder, Config(""), None)
         run._load(repair=False)
         return run
@@ -145,7 +145,7 @@ class Run:
         codes = self.codes | other.codes
         if len(codes) > 1:
             names = ", ".join(sorted(codes))
-            raise ForesolveError(f"{folder} has records of another version of the code than {self.folder}: {names}")
+            raise FileError(folder, f"has records of another version of the code than {self.folder}: {names}")
         new = [record for record in other.records if record.key not in self._records]
         if not new:
             return 0
@@ -216,7 +216,9 @@ class Run:
 
     def _check_writable(self) -> None:
         if self._lock is None:
-            raise ForesolveError(f"the run in {self.folder} was opened to be read. Use `Run.open` to add to it")
+            raise ForesolveError(
+                f"the run in {self.folder} was opened to be read", remedy="Use `Run.open` to add to it"
+            )
 
     def _append(self, records: Sequence[Record], text: str) -> None:
         """Keep records, which are `text` as JSON; on return they are on the disk."""
@@ -254,9 +256,10 @@ def check_same(config: Config, before: Config, folder: Path) -> None:
         )
         if new[name] != old[name] and not grown:
             expected = f"{old[name]!r} or more" if name in MAY_GROW else repr(old[name])
-            raise ForesolveError(
-                f"{folder} holds a run with another `{name}`: expected {expected}; got {new[name]!r}. "
-                "Ask for the same, or give another folder with --out"
+            raise FileError(
+                folder,
+                f"holds a run with another `{name}`: expected {expected}; got {new[name]!r}",
+                "Ask for the same, or give another folder with --out",
             )
 
 

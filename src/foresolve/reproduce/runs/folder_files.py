@@ -12,7 +12,7 @@ import numpy as np
 
 from foresolve._base import arrays, files, reading
 from foresolve._base.container import Container, entry_of
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError, ForesolveError
 from foresolve.report.records import Config, Record
 
 COLUMNS = ("decision_value", "best_value")  # of pictures; everything else is a table
@@ -32,10 +32,10 @@ def read_config(path: Path) -> tuple[Config, dict[str, str], dict[str, str]]:
     try:
         config = Config.from_dict(files.field(document, "config", dict, path))
     except (TypeError, ValueError, ForesolveError) as error:
-        raise ForesolveError(f"{path} is not of this version of foresolve: {error}. {REMEDY}") from error
+        raise FileError(path, f"is not of this version of foresolve: {error}", REMEDY) from error
     tables = [files.field(document, name, dict, path) for name in ("environment", "methods") if name in document]
     if not all(isinstance(value, str) for table in tables for value in table.values()):
-        raise ForesolveError(f"{path} is damaged: `environment` and `methods` must hold words. {REMEDY}")
+        raise FileError(path, "is damaged: `environment` and `methods` must hold words", REMEDY)
     return config, tables[0], tables[1] if len(tables) > 1 else {}
 
 
@@ -44,7 +44,7 @@ def read_sessions(path: Path) -> list[dict[str, Any]]:
     document = files.read_json(path)
     sessions = document if isinstance(document, list) else SESSIONS.checked(document, path).get("sessions")
     if not isinstance(sessions, list) or not all(map(_is_session, sessions)):
-        raise ForesolveError(f"{path} is damaged: it must list sessions with their `jobs` and `seconds`. {REMEDY}")
+        raise FileError(path, "is damaged: it must list sessions with their `jobs` and `seconds`", REMEDY)
     return sessions
 
 
@@ -72,7 +72,8 @@ def read_records(path: Path, config: Config, *, repair: bool) -> list[Record]:
         except (ValueError, TypeError, AttributeError, ForesolveError) as error:
             if number < len(lines):
                 raise ForesolveError(
-                    f"{path}, line {number}: not a record ({error}). Remove the line to have its job done again"
+                    f"{path}, line {number}: not a record ({error})",
+                    remedy="Remove the line to have its job done again",
                 ) from error
             break
         if not line.endswith(b"\n"):
@@ -123,7 +124,7 @@ def read_picture(path: Path) -> dict[str, np.ndarray]:
     for name, array in picture.items():
         what, dims = ("column", 1) if name in COLUMNS else ("table", 2)
         if array.dtype.kind not in "fiub" or array.ndim != dims or not np.isfinite(array).all():
-            raise ForesolveError(f"{path} is damaged: {name!r} must be a {what} of finite numbers. {REMEDY}")
+            raise FileError(path, f"is damaged: {name!r} must be a {what} of finite numbers", REMEDY)
     return picture
 
 
@@ -131,7 +132,8 @@ def check_methods(current: dict[str, str], before: dict[str, str], folder: Path 
     """Refuse to mix results of methods that share a name and not their settings."""
     for name in wanted:
         if name in before and name in current and before[name] != current[name]:
-            raise ForesolveError(
-                f"{folder} holds a run in which {name} had other settings (fingerprint {before[name]}; now "
-                f"{current[name]}). Go on with those, or give another folder with --out"
+            raise FileError(
+                folder,
+                (f"holds a run in which {name} had other settings (fingerprint {before[name]}; now {current[name]})"),
+                "Go on with those, or give another folder with --out",
             )

@@ -10,7 +10,7 @@ from typing import Any
 from foresolve._base.checks import fail
 from foresolve._base.files import write_text
 from foresolve._base.log import log
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError
 from foresolve.report.records import Config, Job
 from foresolve.reproduce.runs.engines import Engine, JobError, Task, Work, job_name
 from foresolve.reproduce.runs.fingerprint import code_fingerprint
@@ -100,10 +100,13 @@ def _check_code(run: Run, left: int) -> None:
     """Refuse to add jobs of one version of the code to records of another."""
     others = run.codes - {code_fingerprint()}
     if others:
-        raise ForesolveError(
-            f"{run.folder} holds records of another version of the code ({', '.join(sorted(others))}; this is "
-            f"{code_fingerprint()}), and {left} jobs are left. Continue with that version, or start over with another "
-            "folder (--out)"
+        raise FileError(
+            run.folder,
+            (
+                f"holds records of another version of the code ({', '.join(sorted(others))}; this is "
+                f"{code_fingerprint()}), and {left} jobs are left"
+            ),
+            "Continue with that version, or start over with another folder (--out)",
         )
 
 

@@ -120,10 +120,10 @@ def refuse_singular(singular: Tensor, name: str, by: str) -> None:
     where = singular.nonzero().flatten().tolist()
     if where:
         raise SolverError(
-            f"`{name}` has no finite derivative in {by} at {{instances}}: the root or the logarithm of 0, for example. "
-            "Keep predictions away from there, by `softplus(.) + 1e-3`, or add a small number below the root",
+            f"`{name}` has no finite derivative in {by} at {{instances}}: the root or the logarithm of 0, for example",
             where,
             checks.instance_names(where, (len(singular),)),
+            remedy="Keep predictions away from there, by `softplus(.) + 1e-3`, or add a small number below the root",
         )
 
 
@@ -177,8 +177,11 @@ class _ThetaGradient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         raise ForesolveError(
-            "a second derivative through d/dtheta of a set function is not offered; x alone can be differentiated "
-            "twice. Detach theta, or drop create_graph=True"
+            (
+                "a second derivative through d/dtheta of a set function is not offered; x alone can be "
+                "differentiated twice"
+            ),
+            remedy="Detach theta, or drop create_graph=True",
         )
 
 

@@ -124,7 +124,7 @@ class Selected(SetFunction):
             self.function.check_theta(self.select_from(theta), n)
         except InvalidInputError as error:
             drawn = "What is drawn around a prediction stays within `f.of(select, theta_bounds=(low, high))`"
-            raise InvalidInputError(f"select(theta) does not suit {self.function!r}: {error}. {drawn}") from error
+            raise InvalidInputError(f"select(theta) does not suit {self.function!r}: {error}", remedy=drawn) from error
         return theta
 
     def to(self, device: torch.device | str) -> Selected:
@@ -134,8 +134,8 @@ class Selected(SetFunction):
     def config(self) -> dict[str, Any]:
         """An error: a Python function cannot be kept in a file of numbers."""
         raise ForesolveError(
-            f"{self!r} cannot be written to a file: its `select` is code. "
-            "Select from `theta` in the model instead, or keep the code that makes the function"
+            f"{self!r} cannot be written to a file: its `select` is code",
+            remedy="Select from `theta` in the model instead, or keep the code that makes the function",
         )
 
     def __repr__(self) -> str:

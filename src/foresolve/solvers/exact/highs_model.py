@@ -37,7 +37,9 @@ def new_highs(options: Mapping[str, Any] | None = None) -> Any:
     settings = {"output_flag": False, "log_to_console": False, "threads": 1, "mip_rel_gap": 0.0} | dict(options or {})
     for name, value in settings.items():
         if highs.setOptionValue(name, value) == load_highspy().HighsStatus.kError:
-            raise SolverError(f"HiGHS does not take {name}={value!r}. Check the name and the type of the option")
+            raise SolverError(
+                f"HiGHS does not take {name}={value!r}", remedy="Check the name and the type of the option"
+            )
     return highs
 
 
@@ -79,7 +81,7 @@ class HighsModel:
             *_entries(rows), (np.zeros(n) if integer is None else integer).astype(np.int32),
         )  # fmt: skip
         if status == highspy.HighsStatus.kError:
-            raise SolverError("HiGHS refused the model. Check for entries or right-hand sides beyond 1e15")
+            raise SolverError("HiGHS refused the model", remedy="Check for entries or right-hand sides beyond 1e15")
 
     def set_costs(self, costs: np.ndarray) -> None:
         self._highs.changeColsCost(len(self._columns), self._columns, costs)
@@ -91,7 +93,7 @@ class HighsModel:
         kind = int(highspy.HessianFormat.kTriangular)
         status = self._highs.passHessian(n, lower_triangle.nnz, kind, starts, index, values)
         if status == highspy.HighsStatus.kError:
-            raise SolverError("HiGHS refused the quadratic part. Check for entries beyond 1e15")
+            raise SolverError("HiGHS refused the quadratic part", remedy="Check for entries beyond 1e15")
 
     def set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
         self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)

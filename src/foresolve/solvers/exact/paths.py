@@ -60,8 +60,8 @@ class PathSolver:
         behind = hops(heads, tails, n_nodes, target)
         if not np.isfinite(ahead[target]):
             raise InfeasibleError(
-                f"no path leads from node {name(source)} (`source`) to node {name(target)} (`target`). "
-                "Add the missing arcs or choose other nodes"
+                f"no path leads from node {name(source)} (`source`) to node {name(target)} (`target`)",
+                remedy="Add the missing arcs or choose other nodes",
             )
         self.usable = np.isfinite(ahead[tails]) & np.isfinite(behind[heads]) & (tails != heads)
         levels = longest_ways(tails[self.usable], heads[self.usable], n_nodes)

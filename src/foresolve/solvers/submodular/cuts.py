@@ -188,12 +188,17 @@ class _Search:
             if status == OPTIMAL:
                 return self.highs.decision()
             if status != TIME_LIMIT:
-                raise SolverError(f"HiGHS stopped without an optimum (status: {status!r}). Use another `method`")
+                raise SolverError(
+                    f"HiGHS stopped without an optimum (status: {status!r})", remedy="Use another `method`"
+                )
         raise self._stopped("the time limit", np.inf)
 
     def _stopped(self, what: str, bound: float) -> SolverError:
         known = f" of at most {bound:.6g}" if np.isfinite(bound) else ""
         return SolverError(
-            f"the exact method met {what} before it could prove an optimum{known}; the best set so far has the value "
-            f"{self.value:.6g}. Raise `time_limit`, or use method='greedy'"
+            (
+                f"the exact method met {what} before it could prove an optimum{known}; the best set so far has the "
+                f"value {self.value:.6g}"
+            ),
+            remedy="Raise `time_limit`, or use method='greedy'",
         )
