@@ -115,7 +115,7 @@ def halves(source: SourceTree, tests: SourceTree) -> Iterator[Offense]:
 
     Public are the classes in `__all__` of a subpackage.
     """
-    public = {name for module in source.modules if _is_public(module) for name in exported(module.tree)}
+    public = {name for module in source.modules if is_public(module) for name in exported(module.tree)}
     made = {last_name(node.func) for module in source.modules for node in module.nodes if isinstance(node, ast.Call)}
     for (file, name), children in sorted(_children(source).items()):
         if len(children) == 1 and name not in public | made:
@@ -137,7 +137,7 @@ def _children(source: SourceTree) -> dict[tuple[str, str], list[str]]:
     return children
 
 
-def _is_public(module: Module) -> bool:
+def is_public(module: Module) -> bool:
     """True for packages and modules at the top, whose `__all__` users import from."""
     return len(module.parts) <= 1 and not module.subpackage.startswith("_")
 
@@ -223,20 +223,18 @@ def docstrings(source: SourceTree, tests: SourceTree) -> Iterator[Offense]:
 def conduct(source: SourceTree, tests: SourceTree) -> Iterator[Offense]:
     """Only the shell prints; nobody changes global state, guesses, pickles or parses the message of an error."""
     for module in source.modules:
-        errors = {"error", "exception"} | {node.name for node in module.nodes if isinstance(node, ast.ExceptHandler)}
-        for entry in module.imports:
-            if entry.target.partition(".")[0] in PICKLES:
-                remedy = "nothing is pickled, store it in a `Container`"
-                yield Offense(module.name, f"{module.name}:{entry.line} imports {entry.target}: {remedy}")
+        found = [(entry.line, f"imports {entry.target}: nothing is pickled, store it in a `Container`")
+                 for entry in module.imports if entry.target.partition(".")[0] in PICKLES]  # fmt: skip
         for node in module.nodes:
-            if isinstance(node, ast.expr) and (remedy := _called(node, module.subpackage) or _parsed(node, errors)):
-                yield Offense(module.name, f"{module.name}:{node.lineno} {ast.unparse(node)}: {remedy}")
+            if isinstance(node, ast.Call) and (remedy := _misconduct(node, module.subpackage)):
+                found.append((node.lineno, f"{ast.unparse(node)}: {remedy}"))
+        for node in parsed_messages(module):
+            found.append((node.lineno, f"{ast.unparse(node)}: messages are not parsed, give the error a field"))
+        yield from (Offense(module.name, f"{module.name}:{line} {sentence}") for line, sentence in found)
 
 
-def _called(node: ast.expr, here: str) -> str:
+def _misconduct(node: ast.Call, here: str) -> str:
     """The remedy for a call, empty if it is fine."""
-    if not isinstance(node, ast.Call):
-        return ""
     called = dotted(node.func)
     if called == ["print"] and here != "cli":
         return "only the shell prints, return it or log it"
@@ -249,8 +247,9 @@ def _called(node: ast.expr, here: str) -> str:
     return ""
 
 
-def _parsed(node: ast.expr, errors: set[str | None]) -> str:
-    """The remedy for an expression that searches or cuts the text of an error, empty for others."""
+def parsed_messages(module: Module) -> Iterator[ast.expr]:
+    """Expressions that search or cut the text of an error."""
+    errors = {"error", "exception"} | {node.name for node in module.nodes if isinstance(node, ast.ExceptHandler)}
 
     def is_message(text: ast.expr) -> bool:
         if isinstance(text, ast.Call) and last_name(text.func) == "str":
@@ -261,15 +260,16 @@ def _parsed(node: ast.expr, errors: set[str | None]) -> str:
             return any(isinstance(part, ast.FormattedValue) and is_message(part.value) for part in text.values)
         return last_name(text) in ("message", "reason")
 
-    parsed = False
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-        parsed = node.func.attr in CUTS and is_message(node.func.value)
-        parsed |= node.func.attr in SEARCHES and any(map(is_message, node.args))
-    elif isinstance(node, ast.Compare):
-        parsed = isinstance(node.ops[0], ast.In | ast.NotIn) and is_message(node.comparators[0])
-    elif isinstance(node, ast.Subscript):
-        parsed = is_message(node.value)
-    return "messages are not parsed, give the error a field" if parsed else ""
+    for node in module.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            cut = node.func.attr in CUTS and is_message(node.func.value)
+            if cut or (node.func.attr in SEARCHES and any(map(is_message, node.args))):
+                yield node
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            if is_message(node.comparators[0]):
+                yield node
+        elif isinstance(node, ast.Subscript) and is_message(node.value):
+            yield node
 
 
 def mirror(source: SourceTree, tests: SourceTree) -> Iterator[Offense]:

@@ -96,9 +96,13 @@ class Module:
         for token in self.tokens():
             if token.type not in LAYOUT:
                 held |= set(range(token.start[0], token.end[0] + 1))
-        texts = (node for node in self.nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        for node in texts:
-            held -= set(range(node.lineno, node.lineno + lines_of(node)))
+        for node in self.nodes:
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                held -= set(range(node.lineno, node.lineno + lines_of(node)))
         return held
 
 
@@ -138,7 +142,7 @@ def _imports(node: ast.AST, late: bool, for_types: bool) -> Iterator[Import]:
             yield from _imports(child, late or isinstance(node, FunctionNode), for_types)
 
 
-def lines_of(node: ast.stmt) -> int:
+def lines_of(node: ast.stmt | ast.expr) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
