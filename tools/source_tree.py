@@ -1,6 +1,6 @@
 """Python files as syntax trees, each parsed once: shared by the rules of the source and its numbers.
 
-Standard library only: `make house` runs on any Python.
+Standard library only: `make house` and `make rules` need no environment.
 """
 
 from __future__ import annotations
