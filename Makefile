@@ -9,7 +9,7 @@ DURATIONS ?= 25
 
 .PHONY: help demo test test-slow test-durations test-cuda test-lowest stress fuzz kill soak coverage check lint format types gallery
 .PHONY: docs links llms package tutorials tutorial-figures
-.PHONY: bench-methods bench-linear bench-quadratic bench-submodular bench-learning bench-defaults bench-load bench-compare house clean
+.PHONY: bench-methods bench-linear bench-quadratic bench-submodular bench-learning bench-defaults bench-load bench-compare rules house clean
 
 help:
 	@echo "demo          the paper's three domains in small, on embedded data: tables and a report"
@@ -33,7 +33,8 @@ help:
 	@echo "bench-load    time against size and batch, and beside busy processes; five minutes on a quiet machine"
 	@echo "bench-compare OLD=FOLDER   this tree and another one (its src), in turns: is anything slower?"
 	@echo "gallery       one picture for each problem and each layer, into docs/gallery"
-	@echo "house         files, functions, names and duplicates of the source tree, counted"
+	@echo "rules         what breaks a rule of the source, beyond tests/architecture.toml, whose numbers it lowers"
+	@echo "house         the source in numbers: sizes, names, duplicates, parsed texts, what tests depend on"
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -171,6 +172,9 @@ bench-compare: $(STAMP)
 # The pictures of docs/figures.md.
 gallery: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/gallery.py $(ARGS)
+
+rules:
+	$(PYTHON) tools/rules.py
 
 house:
 	$(PYTHON) tools/house_numbers.py $(if $(OLD),before=$(OLD)/foresolve after=)src/foresolve

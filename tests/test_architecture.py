@@ -1,247 +1,215 @@
-"""The house rules of docs/architecture.md, read from the source."""
+"""The rules of tools/rules.py hold, but for the exceptions in architecture.toml; and each can tell."""
 
 from __future__ import annotations
 
-import ast
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
+from tools.rules import RULES, Offense, Verdict, as_toml, judge
+from tools.source_tree import SourceTree
 
 import foresolve
 
-ROOT = Path(foresolve.__file__).parent
-FILES = sorted(ROOT.rglob("*.py"))
-FLOORS = (
-    "errors",
-    "_base",
-    "schedules",
-    "solvers",
-    "sets",
-    "problems",
-    "layers",
-    "data",
-    "losses",
-    "models",
-    "learning",
-    "projects",
-    "report",
-    "reproduce",
-    "testing",
-    "cli",
-)
-# Global state belongs to the user.
-FORBIDDEN = {"manual_seed", "seed", "set_default_dtype", "set_default_device", "set_num_threads"}
-GENERATORS = {"manual_seed", "seed"}  # fine as methods of a generator: `torch.Generator().manual_seed(0)`
-MOST_LINES, MOST_FUNCTION_LINES = 300, 50
-# Tests of the project's pages and tools, of devices, of what several modules do together.
-ABOUT_NO_MODULE = {
-    "layers/test_cuda.py",
-    "layers/test_multilinear_cuda.py",
-    "layers/test_multilinear_sampled.py",
-    "layers/test_quadratic_programs.py",
-    "learning/test_cuda.py",
-    "losses/test_compatibility.py",
-    "problems/test_mistakes.py",
-    "test_architecture.py",
-    "test_benchmarks.py",
-    "test_core_install.py",
-    "test_docs.py",
-    "test_examples.py",
-    "test_first_decision.py",
-    "test_kill.py",
-    "test_packages.py",
-    "test_pages_in_browser.py",
-    "test_public_names.py",
-    "test_quadratic_page.py",
-    "test_site.py",
-    "test_soak.py",
-    "test_fuzz.py",
-    "test_stress.py",
-    "test_tools.py",
-}
-# What a problem or a layer is, its contract says.
-CONTRACTS = {"problem", "layer"}
+
+@cache
+def trees() -> tuple[SourceTree, SourceTree]:
+    return SourceTree(Path(foresolve.__file__).parent), SourceTree(Path(__file__).parent)
 
 
-def name(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_holds(rule: str) -> None:
+    complaints = judge(*trees(), rule).complaints()
+    if complaints:
+        pytest.fail("\n".join((f"{rule}: {RULES[rule].__doc__}", *complaints)), pytrace=False)
 
 
-def floor(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
-
-
-def module(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(("foresolve", *(parts[:-1] if parts[-1] == "__init__" else parts)))
-
-
-def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and full name of every module or name of foresolve's that is imported, wherever in the file it stands."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"line {node.lineno}: imports are absolute"
-            origin = node.module or ""
-            if origin.split(".")[0] == "foresolve":
-                yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from ((node.lineno, a.name) for a in node.names if a.name.split(".")[0] == "foresolve")
-
-
-def at_import(tree: ast.Module) -> ast.Module:
-    """Without what is imported later, where it is used, or only for type checkers."""
-    guarded = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))]
-    body: list[ast.stmt] = [node for node in guarded if not isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    return ast.Module(body, [])
-
-
-def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and floor of every import of foresolve's own modules."""
-    for line, target in imported(tree):
-        yield line, [*target.split("."), "foresolve"][1]
-
-
-def dotted(node: ast.expr) -> list[str]:
-    """`torch.cuda.manual_seed` as its parts; a part that is not a plain name is ''."""
-    if isinstance(node, ast.Attribute):
-        return [*dotted(node.value), node.attr]
-    return [node.id] if isinstance(node, ast.Name) else [""]
-
-
-def calls(tree: ast.AST) -> Iterator[tuple[int, list[str]]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield node.lineno, dotted(node.func)
-
-
-def guesses(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Calls of `getattr` and `hasattr` on a problem or a layer."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and dotted(node.func) in (["getattr"], ["hasattr"]):
-            subject = dotted(node.args[0])
-            if subject[-1] in CONTRACTS:
-                yield node.lineno, ".".join(subject)
-
-
-@pytest.fixture(params=FILES, ids=name)
-def path(request: pytest.FixtureRequest) -> Path:
-    return request.param
+Offenses = Callable[..., list[str]]
 
 
 @pytest.fixture
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def offenses(tmp_path: Path) -> Offenses:
+    """The offenses of a small package, and of its tests, against a rule."""
+
+    def found(rule: str, files: Mapping[str, str], tests: Mapping[str, str] = {}) -> list[str]:
+        roots = tmp_path / "foresolve", tmp_path / "tests"
+        for root, texts in zip(roots, (files, tests)):
+            for name, text in texts.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+        return [offense.sentence for offense in RULES[rule](*map(SourceTree, roots))]
+
+    return found
 
 
-def test_every_file_lives_on_a_floor(path: Path) -> None:
-    assert floor(path) in (*FLOORS, "__init__")
-
-
-def test_floors_import_only_from_floors_above(path: Path, tree: ast.Module) -> None:
-    if floor(path) == "__init__":
-        return
-    here = FLOORS.index(floor(path))
-    for line, target in imports(tree):
-        if floor(path) == "cli" and target == "__version__":
-            continue
-        assert target in FLOORS, f"line {line}: import from the module that defines `{target}`, not from the package"
-        assert FLOORS.index(target) <= here, f"line {line}: `{floor(path)}` must not know `{target}`"
-
-
-def test_durations_are_measured_by_clocks_that_cannot_jump(tree: ast.Module) -> None:
-    for line, parts in calls(tree):
-        assert parts[-2:] != ["time", "time"], f"line {line}: take time.perf_counter or time.monotonic"
-
-
-def test_modules_do_not_import_in_circles() -> None:
-    known = {module(path) for path in FILES}
-    graph: dict[str, set[str]] = {}
-    for path in FILES:
-        targets = {target if target in known else target.rpartition(".")[0]
-                   for _, target in imported(at_import(ast.parse(path.read_text(encoding="utf-8"))))}  # fmt: skip
-        graph[module(path)] = (targets & known) - {module(path)}
-    done: set[str] = set()
-
-    def visit(node: str, trail: tuple[str, ...]) -> None:
-        assert node not in trail, " -> ".join((*trail[trail.index(node) :], node))
-        if node not in done:
-            for target in graph[node]:
-                visit(target, (*trail, node))
-            done.add(node)
-
-    for node in graph:
-        visit(node, ())
-
-
-def test_rooms_of_a_floor_do_not_import_in_circles() -> None:
-    edges: set[tuple[str, str]] = set()
-    for path in FILES:
-        parts = path.relative_to(ROOT).parts
-        if len(parts) == 3:
-            for _, target in imported(ast.parse(path.read_text(encoding="utf-8"))):
-                names = target.split(".")
-                if len(names) > 3 and names[1] == parts[0] and (ROOT / parts[0] / names[2]).is_dir():
-                    edges.add((".".join(parts[:2]), ".".join(names[1:3])))
-    assert not {(a, b) for a, b in edges if a != b and (b, a) in edges}
-
-
-def test_tests_mirror_the_source() -> None:
-    """`tests/A/B/test_x.py` is about `foresolve/A/B/x.py` (or the package `x`); what is not is named."""
-    tests = Path(__file__).parent
-    stray = set()
-    for path in tests.rglob("test_*.py"):
-        place = path.relative_to(tests)
-        target = ROOT / place.with_name(place.name.removeprefix("test_"))
-        if not target.is_file() and not (target.with_suffix("") / "__init__.py").is_file():
-            stray.add(place.as_posix())
-    assert stray == ABOUT_NO_MODULE
-
-
-def test_no_module_name_twice_on_a_floor() -> None:
-    for here in FLOORS:
-        stems = Counter(path.stem for path in FILES if floor(path) == here and path.stem != "__init__")
-        assert not {stem: count for stem, count in stems.items() if count > 1}, here
-
-
-def test_files_and_functions_stay_short(path: Path, tree: ast.Module) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            start = node.body[1].lineno if ast.get_docstring(node) and len(node.body) > 1 else node.body[0].lineno
-            length = (node.end_lineno or 0) - start + 1
-            assert length <= MOST_FUNCTION_LINES, f"line {node.lineno}: {node.name} has {length} lines"
-
-
-def test_nobody_guesses_what_a_problem_or_a_layer_is(path: Path, tree: ast.Module) -> None:
-    assert not list(guesses(tree))
-
-
-def test_only_the_command_line_prints(path: Path, tree: ast.Module) -> None:
-    if floor(path) != "cli":
-        assert not [line for line, called in calls(tree) if called == ["print"]]
-
-
-def test_global_state_is_left_alone(path: Path, tree: ast.Module) -> None:
-    for line, called in calls(tree):
-        method_of_generator = called[-1] in GENERATORS and called[0] not in {"torch", "np", "numpy", "random"}
-        assert called[-1] not in FORBIDDEN or method_of_generator, f"line {line}: {'.'.join(called)}"
-
-
-def test_the_rules_can_tell() -> None:
-    """The rules above catch what they are meant to catch."""
-    source = (
-        "import torch\nfrom foresolve import _base\nfrom foresolve.layers.base import Layer\ntorch.manual_seed(0)\n"
-    )
-    tree = ast.parse(source + "torch.Generator().manual_seed(0)\nimport foresolve.cli\nprint(1)\n")
-    assert list(imports(tree)) == [(2, "_base"), (3, "layers"), (6, "cli")]
-    assert list(imported(tree))[1] == (3, "foresolve.layers.base.Layer")
-    assert [called for _, called in calls(tree)] == [
-        ["torch", "manual_seed"],
-        ["", "manual_seed"],
-        ["print"],
-        ["torch", "Generator"],
+def test_addresses(offenses: Offenses) -> None:
+    assert offenses(
+        "addresses",
+        {
+            "__init__.py": "from foresolve.layers.base import Layer\n",
+            "attic/old.py": "",
+            "cli/main.py": "from foresolve import __version__\nimport foresolve.layers.base\n",
+            "layers/base.py": "from foresolve.cli.main import run\nfrom foresolve import _base\nfrom . import other\n",
+            "layers/deep/base.py": "import ast\nimport torch\nfrom foresolve import MLP\n",
+            "models/trees.py": (
+                "import sklearn\nfrom typing import TYPE_CHECKING\n"
+                "def grow():\n    import sklearn\n    from foresolve.cli import main\n"
+                "if TYPE_CHECKING:\n    import pandas\n"
+            ),
+        },
+    ) == [
+        "attic/old.py is in no known subpackage: add `attic` to SUBPACKAGES, below what it imports",
+        "layers/base.py has the name of another module of `layers`: say in the name what differs",
+        "layers/base.py:1 imports foresolve.cli.main.run: `layers` must not know `cli`, a later subpackage",
+        "layers/base.py:3 imports ..other: write its full address",
+        "layers/deep/base.py has the name of another module of `layers`: say in the name what differs",
+        "layers/deep/base.py:3 imports foresolve.MLP: import from the module that defines it, not from the package",
+        "models/trees.py:1 imports sklearn: import it where it is used",
+        "models/trees.py:5 imports foresolve.cli.main: `models` must not know `cli`, a later subpackage",
     ]
-    tree = ast.parse("getattr(batch.problem, 'n')\ngetattr(value, 'n')\nhasattr(layer, 'gamma')")
-    assert list(guesses(tree)) == [(1, "batch.problem"), (3, "layer")]
+
+
+def test_sizes(offenses: Offenses) -> None:
+    steps = "    step()\n"
+    assert offenses(
+        "sizes",
+        {
+            "losses/soft_regret.py": "\n" * 640,
+            "losses/spo.py": "\n" * 600,
+            "losses/base.py": f'def long():\n    """A\n    docstring.\n    """\n{steps * 50}\n'
+            f"class Loss: ...\ndef short():\n{steps * 49}",
+        },
+    ) == [
+        "losses/base.py:1 `long` has 51 lines, at most 50: make functions of its steps",
+        "losses/soft_regret.py has 640 lines, at most 600: one concept a file",
+    ]
+
+
+def test_halves(offenses: Offenses) -> None:
+    assert offenses(
+        "halves",
+        {
+            "problems/__init__.py": '__all__ = ["Problem", *["Program"]]\n',
+            "problems/base.py": "class Problem: ...\n",
+            "problems/decided.py": (
+                "from foresolve.problems.base import Problem\nclass Decided(Problem[int]): ...\n"
+                "class Rows: ...\nclass DenseRows(Rows): ...\nclass SparseRows(Rows): ...\n"
+                "class FilledRows(DenseRows): ...\nrows = DenseRows()\n"
+            ),
+            "problems/program.py": (
+                "import abc\nfrom foresolve.problems.decided import Decided\n"
+                "class Program(Decided, abc.ABC): ...\nclass Path(Program): ...\n"
+            ),
+            # Another class of the same name.
+            "learning/decided.py": "class Decided: ...\nclass A(Decided): ...\nclass B(Decided): ...\n",
+        },
+    ) == ["problems/decided.py: `Decided` only serves as the base of `Program`: make them one class"]
+
+
+def test_cycles(offenses: Offenses) -> None:
+    late = "def f():\n    from foresolve.problems.base import Problem\n"
+    types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import foresolve.sets.b\n"
+    assert offenses(
+        "cycles",
+        {
+            "__init__.py": "",
+            "problems/base.py": "from foresolve.problems.linear import LinearProgram\n",
+            "problems/linear.py": "import foresolve.problems.assembly\nfrom foresolve.problems import itself\n",
+            "problems/assembly.py": late,
+            "problems/itself.py": "from foresolve.problems import itself\n",
+            "problems/path.py": "from foresolve.problems import base\n",
+            "sets/a.py": types,
+            "sets/b.py": "from foresolve.sets import a\n",
+            "data/frames/keys.py": "from foresolve.data.real import warcraft\n",
+            "data/real/warcraft.py": "",
+            "data/real/cora.py": "from foresolve.data.frames import dates\n",
+            "data/frames/dates.py": "",
+        },
+    ) == [
+        "problems/assembly.py:2 begins a cycle (problems/assembly.py -> problems/base.py -> problems/linear.py "
+        "-> problems/assembly.py): move what both need below them",
+        "problems/base.py:1 begins a cycle (problems/base.py -> problems/linear.py -> problems/assembly.py "
+        "-> problems/base.py): move what both need below them",
+        "problems/linear.py:1 begins a cycle (problems/linear.py -> problems/assembly.py -> problems/base.py "
+        "-> problems/linear.py): move what both need below them",
+        "data/frames/ and data/real/ import each other: move what both need below them",
+    ]
+
+
+def test_docstrings(offenses: Offenses) -> None:
+    files = {
+        "layers/base.py": "def f():\n    '''True if so.'''\n",
+        "layers/verdicts.py": (
+            '"""What a layer says\nof a batch."""\nclass C:\n    """Of: all."""\ndef g():\n    """Offers."""\n'
+        ),
+    }
+    assert offenses("docstrings", files) == [
+        'layers/verdicts.py:1 "What a layer says of a": a docstring begins with a noun or a verb',
+        'layers/verdicts.py:4 "Of: all.": a docstring begins with a noun or a verb',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("print(1)", "only the shell prints"),
+        ("logger.print(1)", ""),
+        ("torch.manual_seed(0)", "global state"),
+        ("torch.set_num_threads(1)", "global state"),
+        ("torch.Generator().manual_seed(0)", ""),
+        ("getattr(batch.problem, 'n')", "its base class"),
+        ("hasattr(layer, 'gamma')", "its base class"),
+        ("getattr(value, 'n')", ""),
+        ("time.time()", "this clock jumps"),
+        ("import pickle", "nothing is pickled"),
+        ("re.match('`(.*)`', str(error))", "messages are not parsed"),
+        ("PATTERN.search(str(missing).strip())", "messages are not parsed"),
+        ("str(missing).partition(': ')", "messages are not parsed"),
+        ("f'{error.reason}'.replace('a', 'b')", "messages are not parsed"),
+        ("'singular' in str(missing)", "messages are not parsed"),
+        ("str(error)[3:]", "messages are not parsed"),
+        ("' '.join(str(error).split())", ""),
+        ("str(error) or type(error).__name__", ""),
+        ("str(value).partition(': ')", ""),
+        ("fail(message.reason)", ""),
+    ],
+)
+def test_conduct(offenses: Offenses, line: str, remedy: str) -> None:
+    text = f"try:\n    pass\nexcept KeyError as missing:\n    {line}\n"
+    sentences = offenses("conduct", {"layers/base.py": text, "cli/main.py": "print(1)\n"})
+    assert len(sentences) == bool(remedy)
+    assert all(sentence.startswith("layers/base.py:4 ") and remedy in sentence for sentence in sentences)
+
+
+def test_mirror(offenses: Offenses) -> None:
+    files = {"layers/base.py": "", "data/frames/__init__.py": ""}
+    tests = {"layers/test_base.py": "", "data/test_frames.py": "", "test_base.py": "", "oracles.py": ""}
+    assert offenses("mirror", files, tests) == [
+        "tests/test_base.py mirrors no module: move it, or list it with a reason"
+    ]
+
+
+def test_wording(offenses: Offenses) -> None:
+    short, long = "raises(E, match='theta')\n", f"raises(\n    E, match={'x' * 40!r})\n"
+    tests = {"test_a.py": long + "raises(E, match=pattern)\n", "test_b.py": short * 449, "test_mistakes.py": long}
+    remedy = "assert the class and the fields of the error"
+    assert offenses("wording", {}, tests) == [
+        f"tests/test_a.py:2 matches a text of 40 characters: {remedy}",
+        f"tests have 452 times `match=`, at most 450: {remedy}",
+    ]
+
+
+def test_the_list_only_shrinks() -> None:
+    """A file may have as many offenses as listed, or any number with a reason, and an entry that is too high fails."""
+    offenses = [Offense("a", "a breaks it"), Offense("b", "b breaks it", 3), Offense("c", "c breaks it")]
+    assert Verdict(offenses, {"a": 1, "b": 3, "c": "a reason"}).complaints() == []
+    assert Verdict(offenses, {"b": 2}).complaints() == ["a breaks it", "b breaks it", "c breaks it"]
+    high = Verdict(offenses, {"a": "a reason", "b": 4, "c": 1, "d": "another", "e": 1})
+    assert high.complaints() == [
+        "'b' is listed with 4 and offends 3 times: run `make rules`",
+        "'d' is listed with 'another' and offends 0 times: run `make rules`",
+        "'e' is listed with 1 and offends 0 times: run `make rules`",
+    ]
+    assert high.shrunk() == {"a": "a reason", "b": 3, "c": 1}
+    assert as_toml({"sizes": high.shrunk()}).endswith('[sizes]\n"a" = "a reason"\n"b" = 3\n"c" = 1\n')

@@ -17,7 +17,7 @@ import foresolve
 from foresolve._base.drawing.palette import COLORS
 
 FILES = {
-    "__init__.py": '__all__ = ["Problem", "fit"]\n',
+    "__init__.py": '"""One\n\ndocstring."""\n\n# and a comment\n__all__ = ["Problem", "fit"]\n',
     "problems/__init__.py": "",
     "problems/base.py": "class Problem: ...\n\nclass Linear(Problem): ...\n\nclass Path(Linear): ...\n",
     "losses/__init__.py": "",
@@ -30,16 +30,19 @@ def value(batch, thing, path: str):
         return thing.problem  # type: ignore[union-attr]
     return isinstance(path, str), type(batch.problem).__name__, "# type: ignore"
 ''',
+    "losses/names.py": "import re\ntitle = re.sub(' +', ' ', name).partition(': ')[0].replace(old, new).split()\n",
+    "../../tests/test_a.py": "from package import fit\nimport package.problems\nfrom package.problems import base\n",
+    "../../tests/test_b.py": "from package.losses.spo import (\n    title,\n    value,\n)\nraises(E, match='e')\n",
 }
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> House:
     for name, text in FILES.items():
-        path = tmp_path / "package" / name
+        path = tmp_path / "src" / "package" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return House(tmp_path / "package")
+    return House(tmp_path / "src" / "package")
 
 
 def test_shared_code_counts_once_however_long(house: House) -> None:
@@ -61,10 +64,19 @@ def test_only_questions_about_problems_and_layers_count(house: House) -> None:
 
 def test_the_numbers(house: House) -> None:
     rows = house.rows()
-    assert rows["modules"] == "5"
+    assert rows["modules"] == "6"
     assert rows["public names at the top"] == "2"
     assert rows["longest function"] == "4 (`losses/spo.py:value`)"
     assert rows["`type: ignore`"] == "1"
+    assert rows["places that search or cut a text"] == "2"
+    assert rows["`match=` in tests"] == "1"
+    assert rows["imports of private modules in tests"] == "2"
+    assert house.subpackages() == {
+        "all": "21 (10)",
+        "losses": "10 (6)",
+        "modules at the top": "6 (1)",
+        "problems": "5 (3)",
+    }
 
 
 def test_coverage_of_the_floors(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
-"""The house in numbers: `python tools/house_numbers.py before=../before/src/foresolve after=src/foresolve`.
+"""The source in numbers: `python tools/house_numbers.py before=../before/src/foresolve after=src/foresolve`.
 
-Prints a Markdown table with a column for each source tree. Counted from syntax trees (comments: from tokens). Standard
-library only.
+Prints Markdown tables with a column for each source tree; the tests beside a tree are counted with it.
 """
 
 from __future__ import annotations
@@ -12,69 +11,47 @@ import re
 import statistics
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
-# Where a problem or a layer should be asked, and not looked at; and the names that hold one there.
+try:
+    from tools import rules
+    from tools.source_tree import Module, SourceTree, last_name, lines_of
+except ModuleNotFoundError:  # a script sees its own folder
+    import rules
+    from source_tree import Module, SourceTree, last_name, lines_of
+
+# Callers ask a problem or a layer, and do not look at what it is; the names that hold one there.
 CALLERS = ("layers", "losses", "data", "learning")
 HOLDERS = {"problem", "layer", "_problem", "_layer"}
 ROOTS = ("Problem", "Layer")
-MOST_LINES, MOST_FUNCTION_LINES = 300, 50
 SHARED_LINES = 6
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+def statements(module: Module) -> list[str]:
+    """Lines that hold code, without white space: no imports, no lone punctuation."""
+    imports: set[int] = set()
+    for node in module.nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports |= set(range(node.lineno, node.lineno + lines_of(node)))
+    texts = (" ".join(module.text.splitlines()[number - 1].split()) for number in sorted(module.code_lines() - imports))
+    return [text for text in texts if re.search(r"\w", text)]
 
 
-def lines_of(node: ast.stmt) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno + 1
+def ignores(module: Module) -> int:
+    comments = (token.string for token in module.tokens() if token.type == tokenize.COMMENT)
+    return sum(bool(re.search(r"#\s*type:\s*ignore", comment)) for comment in comments)
 
 
-@dataclass(frozen=True)
-class Module:
-    path: Path
-    name: str
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        return ast.parse(self.path.read_bytes(), str(self.path))
-
-    @property
-    def lines(self) -> int:
-        return len(self.path.read_text(encoding="utf-8").splitlines())
-
-    def functions(self) -> Iterator[tuple[int, str]]:
-        """Lines of each function, without decorators and docstring, and its name."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, FunctionNode):
-                docstring = lines_of(node.body[0]) if ast.get_docstring(node, clean=False) is not None else 0
-                yield lines_of(node) - docstring, node.name
-
-    def code(self) -> list[tuple[int, str]]:
-        """Numbers and texts of the lines that hold code: no docstrings, comments, imports or lone punctuation."""
-        skipped: set[int] = set()
-        for node in ast.walk(self.tree):
-            text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if isinstance(node, ast.Import | ast.ImportFrom) or text:
-                skipped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-        lines = self.path.read_text(encoding="utf-8").splitlines()
-        texts = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
-        return [(number, text) for number, text in texts
-                if number not in skipped and not text.startswith("#") and re.search(r"\w", text)]  # fmt: skip
-
-    def ignores(self) -> int:
-        with tokenize.open(self.path) as lines:
-            comments = [
-                token.string for token in tokenize.generate_tokens(lines.readline) if token.type == tokenize.COMMENT
-            ]
-        return sum(bool(re.search(r"#\s*type:\s*ignore", comment)) for comment in comments)
-
-
-def last_name(node: ast.expr) -> str:
-    """`problem` of `problem`, `self.problem` and `batch.problem`; empty for what is no name."""
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+def cuts_text(node: ast.AST) -> bool:
+    """True for a call that searches or cuts a text: a regular expression, or a method with a constant."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return False
+    constant = bool(node.args) and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
+    return last_name(node.func.value) == "re" or (node.func.attr in rules.CUTS and constant)
 
 
 def class_names(node: ast.expr) -> set[str]:
@@ -102,32 +79,33 @@ def looks_at_a_class(node: ast.AST, classes: set[str]) -> bool:
 
 @dataclass(frozen=True)
 class House:
+    """A source tree, and the tests beside it."""
+
     root: Path
 
     @cached_property
+    def source(self) -> SourceTree:
+        return SourceTree(self.root)
+
+    @cached_property
+    def tests(self) -> SourceTree:
+        return SourceTree(self.root.parents[1] / "tests")
+
+    @property
     def modules(self) -> list[Module]:
-        return [Module(path, path.relative_to(self.root).as_posix()) for path in sorted(self.root.rglob("*.py"))]
+        return self.source.modules
 
-    @cached_property
-    def functions(self) -> list[tuple[int, str]]:
-        return sorted((lines, f"{module.name}:{name}") for module in self.modules for lines, name in module.functions())
-
-    @cached_property
-    def sizes(self) -> list[tuple[int, str]]:
-        return sorted((module.lines, module.name) for module in self.modules)
+    def count(self, rule: rules.Rule) -> int:
+        """Offenses against a rule, also those in the list."""
+        return sum(1 for _ in rule(self.source, self.tests))
 
     def public(self) -> int | str:
-        """How many names are in `__all__`; a list of names, also in parts."""
-        for node in ast.walk(ast.parse((self.root / "__init__.py").read_bytes())):
-            if isinstance(node, ast.Assign) and any(last_name(target) == "__all__" for target in node.targets):
-                return sum(
-                    isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(node.value)
-                )
-        return "-"
+        """The number of names in `__all__`."""
+        return sum(1 for _ in rules.exported(self.source.by_address[self.root.name].tree)) or "-"
 
     def problem_classes(self) -> set[str]:
         """`Problem`, `Layer` and everything that descends from them, by name."""
-        nodes = (node for module in self.modules for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
+        nodes = (node for module in self.modules for node in module.nodes if isinstance(node, ast.ClassDef))
         bases = [(node.name, {last_name(base) for base in node.bases}) for node in nodes]
         classes: set[str] = set(ROOTS)
         while grown := {name for name, above in bases if above & classes} - classes:
@@ -140,7 +118,7 @@ class House:
             f"{module.name}:{node.lineno}"
             for module in self.modules
             if module.name.split("/")[0] in CALLERS
-            for node in ast.walk(module.tree)
+            for node in module.nodes
             if looks_at_a_class(node, classes) and isinstance(node, ast.expr)
         ]
 
@@ -148,37 +126,60 @@ class House:
         """Pairs of places that share `SHARED_LINES` lines of code or more: the same but for white space."""
         places: dict[tuple[str, ...], list[tuple[int, int]]] = {}
         for number, module in enumerate(self.modules):
-            code = module.code()
+            code = statements(module)
             for start in range(len(code) - SHARED_LINES + 1):
-                window = tuple(text for _, text in code[start : start + SHARED_LINES])
+                window = tuple(code[start : start + SHARED_LINES])
                 places.setdefault(window, []).append((number, start))
         shared = {pair for window in places.values() for pair in combinations(window, 2)}
         # A longer run shares several windows, one line further in both places each: it counts once.
         return sum(((a, i - 1), (b, j - 1)) not in shared for (a, i), (b, j) in shared)
 
-    def fullest_folder(self) -> str:
-        folders = Counter(module.path.parent for module in self.modules if module.path.name != "__init__.py")
-        folder, count = folders.most_common(1)[0]
-        return f"{count} (`{folder.relative_to(self.root).as_posix()}`)"
+    def private_imports(self) -> int:
+        """Statements in tests that import from addresses which users do not have."""
+        private = {(module.name, entry.line) for module in self.tests.modules for entry in module.imports
+                   if (home := self.source.imported(entry.target)) and not rules.is_public(home)}  # fmt: skip
+        return len(private)
 
     def rows(self) -> dict[str, str]:
-        lines = [size for size, _ in self.sizes]
-        heights = [size for size, _ in self.functions]
+        sizes = sorted((module.lines, module.name) for module in self.modules)
+        heights = sorted((height, f"{module.name}:{name}") for module in self.modules
+                         for _, height, name in module.functions())  # fmt: skip
+        lines, nodes = [size for size, _ in sizes], [node for module in self.modules for node in module.nodes]
         return {
             "modules": str(len(self.modules)),
-            "lines": f"{sum(lines):,}",
             "lines of a file: median": f"{statistics.median(lines):g}",
-            "longest": "{} (`{}`)".format(*self.sizes[-1]),
-            f"files over {MOST_LINES} lines": str(sum(size > MOST_LINES for size in lines)),
-            "lines of a function: median": f"{statistics.median(heights):g}",
-            "longest function": "{} (`{}`)".format(*self.functions[-1]),
-            f"functions over {MOST_FUNCTION_LINES} lines": str(sum(size > MOST_FUNCTION_LINES for size in heights)),
-            "most modules in a folder": self.fullest_folder(),
+            "longest": "{} (`{}`)".format(*sizes[-1]),
+            f"files over {rules.MOST_LINES} lines": str(sum(size > rules.MOST_LINES for size in lines)),
+            "lines of a function: median": f"{statistics.median(height for height, _ in heights):g}",
+            "longest function": "{} (`{}`)".format(*heights[-1]),
+            f"functions over {rules.MOST_FUNCTION_LINES} lines": str(
+                sum(height > rules.MOST_FUNCTION_LINES for height, _ in heights)
+            ),
             "public names at the top": str(self.public()),
+            "private bases of a single class": str(self.count(rules.halves)),
+            "imports that close a cycle": str(self.count(rules.cycles)),
+            "docstrings that begin with a clause": str(self.count(rules.docstrings)),
+            "places that parse the message of an error": str(
+                sum(len(list(rules.parsed_messages(module))) for module in self.modules)
+            ),
+            "places that search or cut a text": str(sum(map(cuts_text, nodes))),
             "`isinstance` and `getattr` on problems and layers": str(len(self.looks())),
-            "`type: ignore`": str(sum(module.ignores() for module in self.modules)),
+            "`type: ignore`": str(sum(map(ignores, self.modules))),
             f"pairs of places that share {SHARED_LINES} lines of code": str(self.duplicates()),
+            "lines of tests": f"{sum(module.lines for module in self.tests.modules):,}",
+            "`match=` in tests": f"{sum(len(list(rules.patterns(module))) for module in self.tests.modules):,}",
+            "imports of private modules in tests": f"{self.private_imports():,}",
         }
+
+    def subpackages(self) -> dict[str, str]:
+        """Lines and lines of code of each subpackage."""
+        lines: Counter[str] = Counter()
+        code: Counter[str] = Counter()
+        for module in self.modules:
+            for name in (module.subpackage if module.path.parent != self.root else "modules at the top", "all"):
+                lines[name] += module.lines
+                code[name] += len(module.code_lines())
+        return {name: f"{lines[name]:,} ({code[name]:,})" for name, _ in lines.most_common()}
 
 
 def main() -> None:
@@ -196,10 +197,17 @@ def main() -> None:
     if args.looks:
         print("\n".join(place for house in houses.values() for place in house.looks()))
         return
-    columns = [house.rows() for house in houses.values()]
-    print(f"| | {' | '.join(houses)} |", "|---" + "|---:" * len(houses) + "|", sep="\n")
-    for name in columns[0]:
-        print(f"| {name} | {' | '.join(column[name] for column in columns)} |")
+    print_table("", {label: house.rows() for label, house in houses.items()})
+    print()
+    print_table("lines (of code)", {label: house.subpackages() for label, house in houses.items()})
+
+
+def print_table(title: str, columns: Mapping[str, Mapping[str, str]]) -> None:
+    """Print a table of columns; the rows have the order of the last one."""
+    names = dict.fromkeys(name for column in reversed([*columns.values()]) for name in column)
+    print(f"| {title} | {' | '.join(columns)} |", "|---" + "|---:" * len(columns) + "|", sep="\n")
+    for name in names:
+        print(f"| {name} | {' | '.join(column.get(name, '-') for column in columns.values())} |")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How a number changes during training: from the share of it that is done, 0 to 1, to the number."""
+"""Schedules: numbers that change during training, from the share of it that is done, 0 to 1, to the number."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _keys(rows: list[tuple[Any, ...]]) -> list[Any] | None:
 
 
 def _numbers(pairs: list[tuple[Any, ...]]) -> np.ndarray | None:
-    """Where all nodes are numbers."""
+    """The pairs as numbers, if all nodes are numbers."""
     try:
         array = np.asarray(pairs)
     except ValueError:  # some nodes are tuples

@@ -145,12 +145,12 @@ class _Unknown(Function):
 
 
 def cut(node: Any) -> bool:
-    """Whether a node of the graph is one that nothing passes, `_End` or that of `once_differentiable`."""
+    """True for a node of the graph that passes nothing: `_End`, or the node of `once_differentiable`."""
     return type(node).__name__ in {f"{_End.__name__}Backward", "Error"}
 
 
 def ended(node: Any) -> bool:
-    """Whether it is one of these, or one beside which something may pass."""
+    """True for such a node, unless another one beside it may pass something."""
     return cut(node) or type(node).__name__ == f"{_Unknown.__name__}Backward"
 
 
@@ -162,7 +162,7 @@ def _per_slice(function: Backward, grads: Grads) -> Any:
 
 
 class _Form:
-    """Whether a `backward` has one result, and which of them are there; a list would be copied on its way."""
+    """The form of a `backward`: whether it has one result, and which of them are there; a list would be copied."""
 
     single = True
     there: tuple[bool, ...] = ()

@@ -95,12 +95,12 @@ def _enough(above: np.ndarray, below: np.ndarray | None, block: Block) -> bool:
 
 
 def _sums(above: np.ndarray, below: np.ndarray | None, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each group: groups differ in size, and a mean over those drawn is a ratio."""
+    """Sums of each group: groups differ in size, and a mean over those drawn is a ratio."""
     return np.bincount(groups, above), np.bincount(groups, below)
 
 
 def _weights(size: int, seed: int, resamples: int, length: int) -> Iterator[np.ndarray]:
-    """How often each of `size` instances is drawn in each resample, as shares: resampled means are one product."""
+    """Shares of the `size` instances in each resample, by how often they are drawn: resampled means are one product."""
     if size * resamples <= MOST_KEPT:
         yield _kept(size, seed, resamples, length)
         return
@@ -123,7 +123,7 @@ def _shares(rng: np.random.Generator, size: int, rows: int, length: int) -> np.n
 
 
 def _circular(rng: np.random.Generator, size: int, rows: int, length: int) -> np.ndarray:
-    """Of blocks in a row: each adds one where it begins and takes it back where it ends, past the end at first."""
+    """Draws of blocks in a row: each adds one where it begins and takes it back where it ends, past the end first."""
     lengths = np.full(-(-size // length), length)
     lengths[-1] -= lengths.sum() - size
     width = size + length

@@ -62,7 +62,7 @@ def computable(name: str, value: Tensor) -> None:
 
 
 def _as_array(name: str, value: Any) -> np.ndarray:
-    """What is no tensor, in float64."""
+    """The value as an array, float64 unless it is a tensor."""
     if value is None:
         raise fail(name, "an array of numbers", "None")
     try:

@@ -1,4 +1,4 @@
-"""What `torch.compile` leaves alone."""
+"""Functions and methods that `torch.compile` leaves alone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def uncompiled(function: Function) -> Function:
 
 
 class OnNumbers:
-    """What problems and layers do by these names is done on numbers, in every subclass: they are `uncompiled`.
+    """Methods of problems and layers that work on numbers: in every subclass, those of these names are `uncompiled`.
 
     To make one is among them: a step that predicts constraints makes a problem.
     """

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class SharesGraph:
-    """Whose deep copies share the tensors that were computed, and so their gradients; all else is copied.
+    """Base of classes whose deep copies share computed tensors, and so their gradients; all else is copied.
 
     torch copies only leaves of its graph. A constraint that a model predicts is none: a copy of it would have to be cut
     off, and no gradient would reach the model any more.

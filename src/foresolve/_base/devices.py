@@ -1,4 +1,4 @@
-"""Where tensors live."""
+"""Devices that tensors live on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the disk refuses: errors that name the file and say what to do."""
+"""Errors of the disk: they name the file and say what to do."""
 
 from __future__ import annotations
 

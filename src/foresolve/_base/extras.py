@@ -41,7 +41,7 @@ def need(module: str, what: str, extra: str = "", note: str = "") -> Any:
 
 
 def _left_out(package: str) -> bool:
-    """Whether an extra brings nothing of the name here; as the markers in pyproject.toml have it."""
+    """True if an extra leaves the package out on this platform; as the markers in pyproject.toml have it."""
     return any(
         sys.platform == system and machine in ("", platform.machine())
         for system, machine in _WITHOUT_WHEELS.get(package, ())

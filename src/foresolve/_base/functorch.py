@@ -1,4 +1,4 @@
-"""What torch keeps to itself about the transforms of `torch.func`: all of it is asked for here."""
+"""State of the transforms of `torch.func` that torch keeps to itself: all of it is asked for here."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _module: Any = torch
 
 
 def active() -> bool:
-    """Whether the code runs under a transform."""
+    """True if the code runs under a transform."""
     return torch._C._are_functorch_transforms_active()
 
 
 def wrapped(tensor: Tensor) -> bool:
-    """Whether a transform has handed out the tensor: it has no numbers that NumPy could look at."""
+    """True if a transform has handed out the tensor: it has no numbers that NumPy could look at."""
     return _private.is_functorch_wrapped_tensor(tensor)
 
 
 def batched(tensor: Tensor) -> bool:
-    """Whether one of the transforms that it was handed through is `vmap`: then its numbers cannot be read at all."""
+    """True if one of the transforms that it was handed through is `vmap`: then its numbers cannot be read at all."""
     while wrapped(tensor):
         if _private.is_batchedtensor(tensor):
             return True
@@ -34,7 +34,7 @@ def batched(tensor: Tensor) -> bool:
 
 
 def tracked(tensor: Tensor) -> bool:
-    """Whether a transform, or autograd around all of them, differentiates with respect to the tensor."""
+    """True if a transform, or autograd around all of them, differentiates with respect to the tensor."""
     while wrapped(tensor):
         if _private.is_gradtrackingtensor(tensor):
             return True
@@ -46,14 +46,14 @@ def tracked(tensor: Tensor) -> bool:
 
 
 def in_old_vmap() -> bool:
-    """Whether it is at work."""
+    """True inside the `vmap` of `torch.autograd`."""
     level = torch._C._vmapmode_increment_nesting()
     torch._C._vmapmode_decrement_nesting()
     return level > 1
 
 
 def in_old_batch(tensor: Tensor) -> bool:
-    """Whether a tensor is a batch of it."""
+    """True for a batch of that `vmap`."""
     return _private.is_legacy_batchedtensor(tensor)
 
 

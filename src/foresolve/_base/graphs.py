@@ -36,7 +36,7 @@ class Graph:
 
     @classmethod
     def of(cls, arcs: Any, n_nodes: int | None = None) -> Graph:
-        """From pairs `(tail, head)` of node numbers or names, see `read_arcs`; a `Graph` is left as it is."""
+        """Make a graph of pairs `(tail, head)` of node numbers or names, see `read_arcs`; a `Graph` stays as it is."""
         if isinstance(arcs, Graph):
             if len(arcs.tails) == 0:
                 raise checks.fail("arcs", SHAPE, "a graph without edges")
@@ -96,7 +96,7 @@ class Graph:
         return replace(self, tails=number[self.tails], heads=number[self.heads], n_nodes=n_nodes, nodes=None)
 
     def node(self, number: int) -> Any:
-        """What the caller calls a node."""
+        """The caller's name of a node."""
         return number if self.nodes is None else self.nodes[number]
 
     def number(self, name: str, node: Any) -> int:
@@ -110,11 +110,11 @@ class Graph:
 
     @property
     def node_names(self) -> list[Any]:
-        """What the caller calls each node."""
+        """The caller's name of each node."""
         return [self.node(number) for number in range(self.n_nodes)]
 
     def by_node(self, name: str, values: Mapping[Any, Any]) -> list[Any]:
-        """What the argument `name` gives for some nodes, in the order of all; 0 for the others."""
+        """Values that the argument `name` gives for some nodes, in the order of all; 0 for the others."""
         row: list[Any] = [0.0] * self.n_nodes
         for node, value in values.items():
             row[self.number(name, node)] = value
@@ -141,7 +141,7 @@ class Graph:
         return {node: i for i, node in enumerate(self.nodes or ())}
 
     def config(self) -> configs.Config:
-        """As JSON and tensors; names that JSON cannot hold are an error."""
+        """The graph as JSON and tensors; names that JSON cannot hold are an error."""
         arcs = torch.from_numpy(self.pairs)
         names = {"nodes": describe_names(self.nodes), "keys": describe_names(self.keys)}
         return {"arcs": arcs, "n_nodes": self.n_nodes, **names}
@@ -182,7 +182,7 @@ def _check_name(name: Any) -> None:
 
 
 def is_networkx(value: Any) -> bool:
-    """Whether it is a networkx graph, also where networkx is not installed."""
+    """True for a networkx graph, also if networkx is not installed."""
     return hasattr(value, "edges") and hasattr(value, "is_directed")
 
 
@@ -237,7 +237,7 @@ class ArcTable(NamedTuple):
 
 
 def arc_table(argument: str, table: Any, tail: str, head: str, name: str | None) -> ArcTable:
-    """From the columns `tail`, `head` and `name` of a frame or file, which is the argument `argument`."""
+    """Arcs in the columns `tail`, `head` and `name` of a frame or file, which is the argument `argument`."""
     frame = frames.as_frame(argument, table)
     ends = [frames.complete(argument, frame, title, role).to_list() for title, role in ((tail, "tail"), (head, "head"))]
     if len({isinstance(node, str) for end in ends for node in end}) > 1:  # "007" made one column text, and 114 is "114"

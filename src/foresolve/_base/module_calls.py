@@ -21,7 +21,7 @@ STRANGERS = (
 
 
 def transforming(tensor: Tensor) -> bool:
-    """Whether a call with this tensor is one under a transform of `torch.func`, or in forward mode."""
+    """True for a call with this tensor under a transform of `torch.func`, or in forward mode."""
     if functorch.active():
         return True
     if forward_ad._current_level < 0:
@@ -70,7 +70,7 @@ class _ModuleCall(Source):
         return tuple(output.detach() for output in self._graph[1])
 
     def graph(self, inputs: Tensors) -> Graph:
-        """That of the call itself: what it has drawn, its derivative has drawn too."""
+        """The graph of the call itself: what it has drawn, its derivative has drawn too."""
         shapes = [tensor.shape for tensor in inputs]
         if self._graph is None or [leaf.shape for leaf in self._graph[0]] != shapes:
             self._graph = self._built(inputs)

@@ -21,7 +21,7 @@ PATIENCE = 1.0
 def reporting(
     progress: bool | Progress | None, what: str, *, unit: Unit = "%", patience: float = PATIENCE
 ) -> Iterator[Callable[..., Any]]:
-    """What to call with `(done, total)`: the caller's function, a bar on the terminal, or nothing.
+    """A function to call with `(done, total)`: the caller's function, a bar on the terminal, or nothing.
 
     Parameters
     ----------

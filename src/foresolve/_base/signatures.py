@@ -1,4 +1,4 @@
-"""What a function or class must be called with."""
+"""Arguments that a function or class must be called with."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def needed(function: Callable[..., Any]) -> list[str] | None:
 
 
 def takes_any(function: Callable[..., Any]) -> bool:
-    """Whether it takes any number of arguments by position, `*args`.
+    """True for a function that takes any number of arguments by position, `*args`.
 
     >>> takes_any(lambda *sizes: None), takes_any(lambda a=1: None)
     (True, False)
@@ -33,7 +33,7 @@ def takes_any(function: Callable[..., Any]) -> bool:
 
 
 def accepts(function: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether it can be called with these arguments, by position; what is written in C may not tell, and is believed.
+    """True if it can be called with these arguments, by position; what is written in C may not tell, and is believed.
 
     >>> accepts(lambda a, b: None, 1, 2), accepts(lambda a, *, b: None, 1, 2)
     (True, False)

@@ -72,7 +72,7 @@ class Table:
 
     @property
     def has_notes(self) -> bool:
-        """Whether any cell has one."""
+        """True if any cell has one."""
         return any(cell.note for row in self._cells() for cell in row)
 
     def _cells(self) -> list[list[Cell]]:
@@ -90,7 +90,7 @@ class Table:
         return "\n".join([*title, *lines])
 
     def rich(self, *, light: bool = False) -> Any:
-        """For rich's console; `light` leaves out frame and title, for a table among text.
+        """The table for rich's console; `light` leaves out frame and title, for a table among text.
 
         Intervals and notes stand below their figures: three of them side by side are too wide for a terminal.
         """
@@ -146,11 +146,11 @@ class Table:
 
 
 class Tabular(ABC):
-    """What shows itself as a table: to `print`, to rich's console, to notebooks."""
+    """Base of results that show themselves as a table: to `print`, to rich's console, to notebooks."""
 
     @abstractmethod
     def _table(self) -> Table:
-        """What is shown."""
+        """The table that is shown."""
 
     def __str__(self) -> str:
         return self._table().text()

@@ -51,7 +51,7 @@ class Computation(ABC):
     @property
     @abstractmethod
     def source(self) -> Source:
-        """What all is a derivative of."""
+        """The function that all is a derivative of."""
 
     @abstractmethod
     def slice(self, i: int) -> Self:
@@ -59,7 +59,7 @@ class Computation(ABC):
 
 
 class Source(Computation):
-    """What is no derivative; `alone` says that slices are worked out one by one, others are folded into one batch."""
+    """A function that is no derivative; if `alone`, slices are worked out one by one, else folded into one batch."""
 
     alone: bool
 

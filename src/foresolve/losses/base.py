@@ -1,4 +1,4 @@
-"""What is minimized."""
+"""The base class of losses: what `fit` minimizes."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Loss(nn.Module):
         on_failure: Failure = "raise",
         progress: bool | Progress | None = None,
     ) -> DecisionDataset:
-        """What has to be done once, before training: `fit` calls it, and trains on the data that it gives back.
+        """Do what has to be done once, before training: `fit` calls it, and trains on the data that it gives back.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Loss(nn.Module):
         return [module for module in self.modules() if isinstance(module, SmoothedLayer)]
 
     def _prepare(self, data: DecisionDataset, valid: bool, progress: bool | Progress | None) -> None:
-        """What else a loss has to do once with the data, whose best decisions are known by then."""
+        """Do what else has to be done once with the data, whose best decisions are known by then."""
 
     def check_data(self, data: DecisionDataset | Batch) -> None:
         """Refuse data without what the loss needs: of the problem, and of the truth."""
@@ -177,7 +177,7 @@ class Loss(nn.Module):
             raise checks.fail("theta", expected, "decisions alone", self._instead())
 
     def _instead(self) -> str:
-        """What to do where only decisions are known."""
+        """The remedy if only decisions are known."""
         return f"Learn from decisions with {FROM_DECISIONS}"
 
     def check_problem(self, problem: Problem) -> None:
@@ -186,7 +186,7 @@ class Loss(nn.Module):
 
 
 def why_not(method: Loss | Layer, problem: Problem) -> str:
-    """Why a loss or layer does not work with a problem; empty where it does.
+    """The reason why a loss or layer does not work with a problem; empty where it does.
 
     Examples
     --------

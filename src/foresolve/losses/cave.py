@@ -144,7 +144,7 @@ class CaVE(Seeded, Loss):
 
 
 def within_faces(x: Tensor, polytope: Polytope) -> Tensor:
-    """Which of the points `x` `(B, n)` are no vertices, `(B,)`.
+    """A mask `(B,)` of the points `x` `(B, n)` that are no vertices.
 
     A point is a vertex just where the rows that are tight determine the entries that are at no bound: where their
     columns of those entries are linearly independent.

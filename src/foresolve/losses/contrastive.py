@@ -13,7 +13,7 @@ from foresolve.losses.pool import PoolLoss, SolutionPool, scores
 
 
 class _Contrastive(PoolLoss):
-    """What NCE and MAP share: by how much each decision of the pool is preferred to the best one."""
+    """The part that NCE and MAP share: by how much each decision of the pool is preferred to the best one."""
 
     trivial: str  # what it is minimal at, where it learns from decisions alone
 

@@ -17,7 +17,7 @@ SLACK = 1e-6  # by how much a solver's decision may leave [0, 1]
 
 
 class Imitation(Loss):
-    r"""How far the layer's decision is from the one to be learned, the mean over its entries.
+    r"""The distance of the layer's decision from the one to be learned, the mean over its entries.
 
     With :math:`x = x(\hat\theta)` the layer's decision and :math:`y` the one on record (or the best under the truth),
 

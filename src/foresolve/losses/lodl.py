@@ -183,7 +183,7 @@ class LODL(Loss):
 
 
 def _keys(batch: Batch) -> Tensor:
-    """What identifies an instance: its position in the data set and their parameters.
+    """Keys that identify instances: their positions in the data set and their parameters.
 
     Positions alone would mistake an instance of a validation set for one of the training set.
     """

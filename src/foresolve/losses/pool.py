@@ -52,7 +52,7 @@ class SolutionPool(Seeded):
 
     @property
     def decisions(self) -> Tensor:
-        """What is remembered, `(K, n)`, the oldest first."""
+        """The decisions that are remembered, `(K, n)`, the oldest first."""
         return torch.zeros(0, 0, dtype=torch.float64) if self._decisions is None else self._decisions
 
     def __len__(self) -> int:

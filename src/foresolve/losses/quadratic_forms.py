@@ -36,11 +36,11 @@ class LocalLosses:
         return form + self.ridge * errors.square().sum(-1)
 
     def select(self, index: Tensor) -> LocalLosses:
-        """Those of some instances."""
+        """The forms of some instances."""
         return LocalLosses(self.factors[index], self.ridge[index])
 
     def join(self, more: LocalLosses) -> LocalLosses:
-        """These, then more."""
+        """Join these with more."""
         return LocalLosses(torch.cat([self.factors, more.factors]), torch.cat([self.ridge, more.ridge]))
 
     def to(self, device: torch.device) -> LocalLosses:

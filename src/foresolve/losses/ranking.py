@@ -15,7 +15,7 @@ Comparison = Literal["hinge", "difference"]
 
 
 class _Ranking(PoolLoss):
-    """What the three share: the objectives of the pool's decisions, predicted and true."""
+    """The part that the three share: the objectives of the pool's decisions, predicted and true."""
 
     def _scores(self, theta_hat: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         decisions = self.pool(theta_hat, batch)

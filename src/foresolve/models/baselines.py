@@ -1,4 +1,4 @@
-"""What a learned model must beat, behind the same interface: `model(features) -> theta`."""
+"""Baselines that a learned model must beat, behind the same interface: `model(features) -> theta`."""
 
 from __future__ import annotations
 

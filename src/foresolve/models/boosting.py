@@ -113,7 +113,7 @@ class BoostedTrees(TreeEnsemble):
 
     @property
     def loss(self) -> Loss | None:
-        """What the trees are grown on; `None` for the squared error."""
+        """The loss that the trees are grown on; `None` for the squared error."""
         return self._loss[0]
 
     def fit(self, train: Any, valid: Any = None) -> Self:

@@ -125,7 +125,7 @@ class Rounds:
         return np.concatenate(parts)
 
     def _gradient(self, loss: Loss, index: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Of the loss for the scores `(R, o)` of instances; what would lead out of the bounds is 0."""
+        """The gradient of the loss for the scores `(R, o)` of instances; what would lead out of the bounds is 0."""
         truth = self.train.theta
         leaf = torch.from_numpy(scores).to(truth.device).requires_grad_()
         theta = self.restored(leaf)
@@ -176,7 +176,7 @@ class Rounds:
 
 
 def _regrets(theta_hat: Tensor, data: DecisionDataset) -> Tensor:
-    """Of the decisions for predictions, `(N,)`."""
+    """Regrets of the decisions for predictions, `(N,)`."""
     parts = []
     for index in torch.arange(len(data)).split(BATCH):
         batch = data[index]

@@ -108,12 +108,12 @@ class Correction(Reference):
         return self
 
     def known_columns(self) -> tuple[str, ...] | None:
-        """Those of the forecaster."""
+        """The columns of the forecaster."""
         return self.forecaster.known_columns() if isinstance(self.forecaster, Reference) else None
 
     @property
     def predicts(self) -> bool:
-        """Not before its forecaster is fitted."""
+        """True once its forecaster is fitted."""
         forecaster = self.forecaster
         if isinstance(forecaster, Baseline):
             return forecaster._fitted is not None
@@ -183,7 +183,7 @@ class ResidualScaling(OpenScaling):
 
 
 class _FeaturesAlone(NamedTuple):
-    """What a network that learns a correction may know of the training data: nothing of its targets."""
+    """The training data for a network that learns a correction: features and weights, nothing of the targets."""
 
     features: Any
     weights: Tensor | None

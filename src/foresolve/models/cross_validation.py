@@ -81,7 +81,7 @@ def best_neighbors(rows: Tensor, outputs: Tensor) -> int:
 
 
 def leaf_sizes(rows: int) -> list[int]:
-    """Those of the grid `LEAVES` that leave a tree room for a split."""
+    """The sizes of the grid `LEAVES` that leave a tree room for a split."""
     return [leaf for leaf in LEAVES if leaf == 1 or 2 * leaf <= rows]
 
 

@@ -1,4 +1,4 @@
-"""What stands behind a model's last layer: the range of its predictions."""
+"""Heads: the range of the predictions of a model, behind its last layer."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class MLP(ScaledReference):
 
 
 def weights_from(seed: Seed | None) -> torch.Generator | None:
-    """Where initial weights are drawn from; `None` is torch's global generator."""
+    """The generator of initial weights; `None` is torch's global generator."""
     return None if seed is None else as_generator("seed", seed)
 
 

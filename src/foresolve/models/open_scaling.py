@@ -76,7 +76,7 @@ class TableScaling(nn.ModuleList):
             self.append(units)
 
     def shapes(self) -> list[list[int]]:
-        """Those of the units of each table."""
+        """The shapes of the units of each table."""
         return [list(units.center.shape) for units in self]  # type: ignore[union-attr]
 
     def make_room(self, state: Mapping[str, Any], prefix: str) -> None:
@@ -124,7 +124,7 @@ def _each(units: Iterator[Any], features: Any) -> Any:
 
 
 def target_shape(features: Any, theta: Tensor) -> tuple[int, ...]:
-    """What of the targets has a unit of its own: each entry of `theta`.
+    """The shape of the targets that have units of their own: each entry of `theta`.
 
     Where a row of the features is an item, or two tables are the sides of pairs, models treat rows alike: then all
     items, and all pairs, share units.

@@ -50,7 +50,7 @@ class Reference(nn.Module):
 
     @property
     def predicts(self) -> bool:
-        """Whether it predicts before it has seen data."""
+        """True if it predicts before it has seen data."""
         return True
 
     def standardize(self, train: Any) -> None:
@@ -136,13 +136,13 @@ class Baseline(Reference):
             raise checks.fail("train", f"without weights for {type(self).__name__}", "a data set with weights", remedy)
 
     def _weights(self, train: Any) -> Tensor | None:
-        """How much each instance counts `(N,)`, float64; `None` where all count alike."""
+        """Weights of the instances `(N,)`, float64; `None` if all count alike."""
         self.check_weights(train)
         check_some_weight("train", train.weights)
         return None if train.weights is None else train.weights.detach().double()
 
     def _layout(self) -> dict[str, Any]:
-        """How the training data was laid out; an error before `fit`."""
+        """The layout of the training data; an error before `fit`."""
         if self._fitted is None:
             raise ForesolveError(f"{type(self).__name__} has not been fitted: call `fit(train)` first")
         return self._fitted

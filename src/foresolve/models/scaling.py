@@ -62,7 +62,7 @@ class Scaling(nn.Module):
 
 
 class TargetScaling(Scaling):
-    r"""What a network's last layer gives, :math:`z`, in the units of the targets and in the range of a head.
+    r"""Output of a network's last layer, :math:`z`, in the units of the targets and in the range of a head.
 
     .. math::
         \text{free: } m + s z, \quad \text{positive: } e^{m + s z}, \quad
@@ -142,7 +142,7 @@ def moments(table: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tenso
 
 
 def weights_of_rows(weights: Tensor | None, rows: int) -> Tensor | None:
-    """Those of instances, for each of the rows that they have."""
+    """Weights of instances, for each of the rows that they have."""
     return None if weights is None else weights.repeat_interleave(rows // max(1, len(weights)))
 
 

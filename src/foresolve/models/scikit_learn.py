@@ -80,7 +80,7 @@ class ScikitLearn(TableBaseline):
         return model
 
     def known_columns(self) -> tuple[str, ...] | None:
-        """Those that the estimator was fitted with; `None` before, and where it was fitted with arrays."""
+        """The columns that the estimator was fitted with; `None` before, and where it was fitted with arrays."""
         return None if self._fitted is None else fitted_names(self.fitted)
 
     def fit_table(self, rows: Tensor, outputs: Tensor, weights: Tensor | None = None) -> None:

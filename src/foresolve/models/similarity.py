@@ -1,4 +1,4 @@
-"""How alike two nodes are, with learned weights of their features."""
+"""Similarities of pairs of nodes, with learned weights of their features."""
 
 from __future__ import annotations
 

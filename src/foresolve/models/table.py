@@ -111,7 +111,7 @@ class TableBaseline(TargetBaseline):
 
 
 def layout_of(features: Any, theta: Tensor) -> tuple[str, tuple[int, ...]]:
-    """What a row of the table is, and the shape of its outputs."""
+    """The layout of a row of the table, and the shape of its outputs."""
     if isinstance(features, dict | tuple):
         a, b = pair(features)
         if theta.ndim != 2 or theta.shape[1] != a.shape[1] * b.shape[1]:

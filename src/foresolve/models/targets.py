@@ -48,7 +48,7 @@ class TargetBaseline(Baseline):
         return {**super().config(), **chosen}
 
     def _targets(self, theta: Tensor) -> Tensor:
-        """What to fit for parameters `(R, ...)`, float64."""
+        """The targets to fit for parameters `(R, ...)`, float64."""
         if self._transform == "log":
             check_positive(theta)
             return theta.log()

@@ -69,7 +69,7 @@ class TangentSystem:
 
     @property
     def movable(self) -> Tensor:
-        """How many coordinates can move: the free ones that are not alone in a tight set, `(B,)`."""
+        """The number of coordinates that can move: the free ones that are not alone in a tight set, `(B,)`."""
         return (self._center.diagonal(dim1=-2, dim2=-1) > 0).sum(-1)
 
     def downhill(self) -> Tensor:
@@ -121,7 +121,7 @@ class _Point:
 
 @dataclass(frozen=True)
 class _State:
-    """Where the batch is, the step lengths, steps and saddles left so far, which instances continue (`any_open`)."""
+    """The state of a batch: points, step lengths, steps and saddles left, which instances continue (`any_open`)."""
 
     here: _Point
     lipschitz: Tensor
@@ -219,13 +219,13 @@ class _Ascent(Step[_State]):
         return (slope * step).sum(-1) - 0.5 * lipschitz * step.square().sum(-1)
 
     def _reach(self, x: Tensor, step: Tensor) -> Tensor:
-        """As far along the step as the polytope goes; the step keeps the totals of tight sets."""
+        """The largest part of the step that stays in the polytope; the step keeps the totals of tight sets."""
         if not self.flat:
             return self.program.project(x + step).x
         return (x + _room(x, step).clamp_max(1).unsqueeze(-1) * step).clamp(0, 1)
 
     def _along_convexity(self, here: _Point, system: TangentSystem) -> Tensor:
-        """From points near a saddle along the most convex direction, to whichever end of the polytope lies higher."""
+        """Move points near a saddle along the most convex direction, to whichever end of the polytope lies higher."""
         direction, origin = system.downhill(), here.projection.x  # there, free coordinates are off their bounds
         ends = []
         for step in (direction, -direction):

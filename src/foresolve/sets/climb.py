@@ -12,7 +12,7 @@ class Step(ABC, Generic[State]):
     """A way to climb: from one state of a flat batch to the next, all that it remembers in the state."""
 
     def done(self, state: State) -> bool:
-        """Whether no instance has anything left to climb; by default all steps are taken."""
+        """True if no instance has anything left to climb; by default all steps are taken."""
         return False
 
     @abstractmethod

@@ -56,7 +56,7 @@ def decompose(x: Tensor, matroid: Matroid) -> SetCombination:
 
 
 def tolerance(x: Tensor, matroid: Matroid) -> float:
-    """How far outside of the polytope `x` may be: rounding errors, more for lower precision and larger sums."""
+    """The distance that `x` may be outside of the polytope: more for lower precision and larger sums."""
     return max(1e-9, 64 * torch.finfo(x.dtype).eps) * max(1, matroid.rank)
 
 

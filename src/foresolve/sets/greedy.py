@@ -40,7 +40,7 @@ def _grow(increments: Increments, matroid: Matroid) -> Tensor:
 
 
 def addable_by(matroid: Matroid) -> Addable | None:
-    """Which items the matroid lets join sets, for arrays of either kind; nothing where it lets all."""
+    """A function that tells which items the matroid lets join sets, for either kind of array; `None` if it lets all."""
     if isinstance(matroid, UniformMatroid):
         return None  # all items that are not in the set: greedy knows
 

@@ -1,4 +1,4 @@
-r"""From points of a matroid polytope to independent sets: pipage and swap rounding.
+r"""Rounding of points of a matroid polytope to independent sets: pipage and swap rounding.
 
 The multilinear extension `F` of a submodular function is convex along `e_i - e_j`, so moving along such a line to an
 end, by `up` or back by `down`, the better end is no worse; and a random end, `up` with the probability

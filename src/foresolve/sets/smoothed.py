@@ -1,4 +1,4 @@
-"""What the ascents climb."""
+"""Smoothed functions that the ascents climb."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ProcessPool:
         _pools[self.token] = self
 
     def map(self, items: Sequence[Any]) -> list[Any]:
-        """What the function gives for each item, or the exception it raises."""
+        """Results of the function for each item, or the exceptions that it raises."""
         pool = self._start()
         futures: list[Future[Any]] = []
         try:

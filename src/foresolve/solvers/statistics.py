@@ -1,4 +1,4 @@
-"""What solvers did, for whoever asks: calls, instances, iterations, residuals, seconds, how they ended."""
+"""Statistics of solvers, for whoever asks: calls, instances, iterations, residuals, seconds, how they ended."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def solver_statistics(*, calls: bool = True) -> Iterator[SolverStatistics]:
 
 
 class Measurement:
-    """Of one call: what the solver says of it; by default that all instances were solved."""
+    """The measurement of one call: what the solver says of it; by default that all instances were solved."""
 
     def __init__(self, instances: int) -> None:
         self.statuses = Counter({Status.CONVERGED.name: instances}) if instances else Counter[str]()
@@ -147,7 +147,7 @@ class Measurement:
 
 
 class _Unheard(Measurement):
-    """Where nobody listens."""
+    """A measurement that nobody listens to."""
 
     def __init__(self) -> None:
         super().__init__(0)

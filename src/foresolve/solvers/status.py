@@ -1,4 +1,4 @@
-"""How a solve ended."""
+"""Statuses of solves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """How a solve ended, per instance.
+    """The ending of a solve, per instance.
 
     CONVERGED: every row and bound holds in its own terms, and `x` is within tolerance, relative to its size.
     MAX_ITER: the best iterate of those that the solver went through; it is not the solution.

@@ -21,7 +21,7 @@ CALLERS = (scipy.linalg, torch)
 
 
 class Pool(NamedTuple):
-    """How many threads a library may use, for the thread that asks or for all of the process."""
+    """The number of threads that a library may use, for the thread that asks or for all of the process."""
 
     get: Callable[[], int]
     set: Callable[[int], object]
@@ -46,7 +46,7 @@ AFFIXES = tuple(product(("", "scipy_"), ("", "64_", "_64")))
 
 @lru_cache(maxsize=1)
 def pools() -> Pools:
-    """What is loaded; looked for once."""
+    """The pools of the libraries that are loaded; looked for once."""
     of_torch, own, shared = [], [], []
     for library in ThreadpoolController().lib_controllers:
         about = library.info()
@@ -135,7 +135,7 @@ class SharedLimit:
                 self._before = None
 
     def forked(self) -> None:
-        """In a child: the threads whose scopes these were are not there."""
+        """Forget the scopes of a parent process: their threads are not there in a child."""
         self._lock = threading.RLock()
         for token in list(self._scopes):
             self._end(token)

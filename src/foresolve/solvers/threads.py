@@ -27,7 +27,7 @@ LARGE, MANY = 1_000, 2**20
 
 
 class _Outer(threading.local):
-    """How many threads torch may use outside of the scope that this thread is in."""
+    """The number of threads that torch may use outside of the scope that this thread is in."""
 
     count: int | None = None
 
@@ -99,7 +99,7 @@ def in_threads(work: Callable[..., Result], jobs: Sequence[tuple[Any, ...]]) -> 
 
 
 def _surroundings() -> Callable[[], AbstractContextManager[None]]:
-    """What torch is told to do by the calling thread, for others to do the same."""
+    """The settings of torch in the calling thread, for others to do the same."""
     graph, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
     lower, dtype = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
 

@@ -95,7 +95,7 @@ class LiveGraphs:
 
 @dataclass(frozen=True)
 class Changes:
-    """What a row becomes when one arc is switched: pairs of a row and an arc, and a set of nodes for each.
+    """Rows after one arc is switched: pairs of a row and an arc, and a set of nodes for each.
 
     For an arc that is absent (`present` False) the set is what its presence adds to the row; for one that is present it
     is the row without it.
@@ -158,7 +158,7 @@ def changes(
 def _switch_on(
     live: LiveGraphs, owner: np.ndarray, node: np.ndarray, count: int, row: np.ndarray, edge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What absent arcs would add to rows; `row` is sorted, and so are the pairs `(owner, node)` by `owner`."""
+    """Nodes that absent arcs would add to rows; `row` is sorted, and so are the pairs `(owner, node)` by `owner`."""
     network = live.network
     step = max(1, MARKS // network.n)
     additions = []

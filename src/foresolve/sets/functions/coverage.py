@@ -100,7 +100,7 @@ class ProbabilisticCoverage(ClosedForm):
         return CoverageLocal(x, theta, weights)
 
     def increments(self, theta: Tensor, n: int) -> Increments:
-        """Of the whole batch `(B, n, targets)`, or of one sparse matrix."""
+        """Increments of the whole batch `(B, n, targets)`, or of one sparse matrix."""
         if is_sparse(theta):
             return SparseCoverageIncrements(as_rows(theta), self._weight_rows(theta).cpu().numpy()[0])
         return CoverageIncrements(to_array(theta.double()), to_array(self._weight_rows(theta)))
@@ -157,7 +157,7 @@ class ProbabilisticCoverage(ClosedForm):
 
 
 class CoverageIncrements(DenseIncrements):
-    """For instances `theta` `(B, n, targets)`, weights `(B or 1, targets)`; the state is the weight that is left."""
+    """Increments of instances `theta` `(B, n, targets)`, weights `(B or 1, targets)`; states are the weights left."""
 
     def __init__(self, theta: Array, weights: Array) -> None:
         super().__init__(theta, weights)

@@ -77,7 +77,7 @@ class FacilityLocation(ClosedForm):
         return FacilityLocal(x, theta)
 
     def increments(self, theta: Tensor, n: int) -> Increments:
-        """Of the whole batch `(B, n, targets)`."""
+        """Increments of the whole batch `(B, n, targets)`."""
         return FacilityIncrements(to_array(theta.double()))
 
     def cuts(self, theta: Tensor, n: int) -> Parts:
@@ -158,7 +158,7 @@ class FacilityLocal(Local):
 
 
 class FacilityIncrements(DenseIncrements):
-    """For instances `theta` `(B, n, targets)`; the state is what each target has.
+    """Increments of instances `theta` `(B, n, targets)`; the state is what each target has.
 
     Gains are differences `sum_j max(state_j, theta_ij) - sum_j state_j`, a third of the work of a sum of differences;
     the tie rule of greedy absorbs their rounding.

@@ -133,7 +133,7 @@ class SetFunction(ABC):
 
     @property
     def sampled(self) -> bool:
-        """Whether `F` is estimated at random sets: then, with fixed draws, `multilinear` is a step function of `x`, and
+        """True if `F` is estimated at random sets: then, with fixed draws, `multilinear` is a step function of `x`, and
         its derivatives agree with it only on average; a solver should take averaged steps with fresh draws."""
         kind = type(self)
         return kind.multilinear is SetFunction.multilinear and kind.local is SetFunction.local
@@ -163,7 +163,7 @@ class SetFunction(ABC):
         return twin
 
     def increments(self, theta: Tensor, n: int) -> Increments:
-        """What greedy choices and exact solves ask for, of a flat batch `theta` `(B, *shape)` without a graph.
+        """Increments for greedy choices and exact solves, of a flat batch `theta` `(B, *shape)` without a graph.
 
         They are those of the batch's first `count` instances, one or more: the caller comes back for the others. By
         default of one, as differences of `value`; a function that knows a faster way gives its own.
@@ -171,7 +171,7 @@ class SetFunction(ABC):
         return ValueIncrements(_values(self, theta, n), n, 4.0 * theta[0].numel())
 
     def cuts(self, theta: Tensor, n: int) -> Parts:
-        """What exact solves by cuts ask for, of one instance `(1, *shape)`: linear bounds, tighter the more parts
+        """Parts that exact solves by cuts ask for, of one instance `(1, *shape)`: linear bounds, tighter the more parts
         the function is the sum of. By default it is a whole."""
         return WholeParts(_values(self, theta, n), n)
 
@@ -204,7 +204,7 @@ class SetFunction(ABC):
         return moved
 
     def config(self) -> dict[str, Any]:
-        """What makes the same function again through `from_config`: numbers, strings, lists, dicts and tensors."""
+        """Settings that make the same function again by `from_config`: numbers, strings, lists, dicts and tensors."""
         raise ForesolveError(f"{type(self).__name__} cannot be written to a file: it gives no `config()`")
 
     @classmethod

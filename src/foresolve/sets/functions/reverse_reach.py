@@ -90,7 +90,7 @@ class InfluenceLocal(Local):
 
     @cached_property
     def _missed(self) -> list[Tensor]:
-        """For each instance `P(R)` `(rows,)`."""
+        """Products `P(R)` of each row `(rows,)`, for each instance."""
         return [_products(rows.parts, q, len(rows.weight)) for rows, q in zip(self.rows, self._q)]
 
     @cached_property

@@ -65,11 +65,11 @@ class Selected(SetFunction):
 
     @property
     def batch_shape(self) -> torch.Size:
-        """That of the function."""
+        """The batch shape of the function."""
         return self.function.batch_shape
 
     def select(self, index: int | slice | Tensor, batch: torch.Size) -> Selected:
-        """With the function of some instances of a flattened batch."""
+        """The same selection, with the function of some instances of a flattened batch."""
         return self._with(self.function.select(index, batch))
 
     def value(self, mask: Tensor, theta: Tensor) -> Tensor:
@@ -89,11 +89,11 @@ class Selected(SetFunction):
         return SelectedLocal(self, x, theta)
 
     def increments(self, theta: Tensor, n: int) -> Increments:
-        """Those of the function of `select(theta)`."""
+        """Increments of the function of `select(theta)`."""
         return self.function.increments(self._each(theta), n)
 
     def cuts(self, theta: Tensor, n: int) -> Parts:
-        """Those of the function of `select(theta)`."""
+        """Cuts of the function of `select(theta)`."""
         return self.function.cuts(self._each(theta), n)
 
     def _each(self, theta: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from foresolve.errors import InvalidInputError
 
 
 def is_sparse(theta: Any) -> bool:
-    """Whether `theta` is a sparse matrix of SciPy or of torch."""
+    """True if `theta` is a sparse matrix of SciPy or of torch."""
     return scipy.sparse.issparse(theta) or (isinstance(theta, Tensor) and theta.layout != torch.strided)
 
 

@@ -76,7 +76,7 @@ class WeightedSum(SetFunction):
 
     @property
     def batch_shape(self) -> torch.Size:
-        """That of the terms together."""
+        """The batch shape of the terms together."""
         return checks.broadcast_batch({f"term {i}": term.batch_shape for i, term in enumerate(self.terms)})
 
     def select(self, index: int | slice | Tensor, batch: torch.Size) -> WeightedSum:
@@ -100,14 +100,14 @@ class WeightedSum(SetFunction):
         return SumLocal(self.weights, [term.local(x, theta) for term in self.terms])
 
     def increments(self, theta: Tensor, n: int) -> Increments:
-        """Those of the terms side by side, for as many instances as all of them give; sparse where all allow it."""
+        """Increments of the terms side by side, for as many instances as all give; sparse if all allow it."""
         terms = self._increments(theta, n, len(theta))
         if len({isinstance(term.empty, Tensor) for term in terms}) > 1:
             return super().increments(theta, n)  # some live on a GPU, others do not
         return SumIncrements(self.weights, terms)
 
     def _increments(self, theta: Tensor, n: int, count: int) -> list[Increments]:
-        """Of all terms, for the first `count` instances, or fewer where a term gives fewer at once."""
+        """Increments of all terms, for the first `count` instances, or fewer where a term gives fewer at once."""
         if is_sparse(theta):
             return [term.increments(theta, n) for term in self.terms]
         instances = [term.select(slice(count), theta.shape[:1]) for term in self.terms]

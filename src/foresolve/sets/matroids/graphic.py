@@ -97,7 +97,7 @@ class GraphicMatroid(Matroid):
         return taken.reshape(*batch, self.n).to(gains.dtype)
 
     def excess(self, x: Tensor, *, base: bool = True) -> dict[str, Tensor]:
-        """As for other matroids; `sets` is one number, the largest `x(A) - r(A)` of all sets of edges (0 if none is
+        """Violations; `sets` is one number here, the largest `x(A) - r(A)` of all sets of edges (0 if none is
         positive), by a linear program for each instance."""
         flat, batch = self._take("x", x, check=True)
         most = torch.tensor([[columns(row, self)[0]] for row in flat.cpu().numpy()], dtype=torch.float64)

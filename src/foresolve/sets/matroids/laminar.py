@@ -228,7 +228,7 @@ class PartitionMatroid(LaminarMatroid):
 
 
 def _best(taken: Tensor, by_gain: Tensor, level: Level) -> Tensor:
-    """Of the items taken so far, the first `c` of each set in the order of `by_gain`; `(B, n)` boolean."""
+    """The first `c` items of each set, of the items taken so far in the order of `by_gain`; `(B, n)` boolean."""
     segments = level.segments
     if not segments.covers_all:
         name = torch.where(level.group >= 0, level.group, torch.iinfo(torch.int64).max)

@@ -82,11 +82,11 @@ class Matroid(ABC):
 
     @abstractmethod
     def independent(self, mask: Tensor) -> Tensor:
-        """Whether sets given as 0/1 or boolean `(*batch, n)` are independent, `(*batch,)`."""
+        """A mask `(*batch,)` of the sets, given as 0/1 or boolean `(*batch, n)`, that are independent."""
 
     @abstractmethod
     def addable(self, mask: Tensor) -> Tensor:
-        """Which items outside of an independent set `(*batch, n)` may join it, `(*batch, n)` boolean."""
+        """A mask `(*batch, n)` of the items outside of an independent set `(*batch, n)` that may join it."""
 
     @abstractmethod
     def maximize(self, gains: Tensor, *, base: bool = True, check: bool = True) -> Tensor:
@@ -105,7 +105,7 @@ class Matroid(ABC):
 
     @abstractmethod
     def excess(self, x: Tensor, *, base: bool = True) -> dict[str, Tensor]:
-        """By how much `x` `(*batch, n)` breaks each constraint (negative: slack), `(*batch, count)` for each kind:
+        """Amounts by which `x` `(*batch, n)` breaks each constraint (negative: slack), `(*batch, count)` for each kind:
         `lower`, `upper`, `sets` and, for a base, `base`."""
 
     @abstractmethod
@@ -113,7 +113,7 @@ class Matroid(ABC):
         """The same matroid on another device."""
 
     def config(self) -> dict[str, Any]:
-        """What makes the same matroid again through `from_config`: numbers, strings, lists, dicts and tensors."""
+        """Settings that make the same matroid again by `from_config`: numbers, strings, lists, dicts and tensors."""
         raise ForesolveError(f"{type(self).__name__} cannot be written to a file: it gives no `config()`")
 
     @classmethod
@@ -180,7 +180,7 @@ class PolyhedralMatroid(Matroid):
         """
 
     def full(self, x: Tensor) -> Tensor:
-        """Whether a set that holds the item is full at `x` `(B, n)` up to rounding, so that it cannot rise alone."""
+        """A mask of the items in a set that is full at `x` `(B, n)` up to rounding, so that they cannot rise alone."""
         matrix, limits = self.rows()
         holds, limits = (torch.from_numpy(array).to(x) for array in (matrix.toarray(), limits))
         tight = x @ holds.T >= limits - 1e-12 * limits.clamp_min(1)

@@ -27,7 +27,7 @@ class Level:
 
 @dataclass(frozen=True)
 class LaminarFamily:
-    """What is known of a laminar family.
+    """The structure of a laminar family.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-r"""What no decision can beat: bounds from the multipliers of rows, and multipliers that make them tight.
+r"""Bounds that no decision can beat, from the multipliers of rows, and multipliers that make them tight.
 
 For `max g'x` over `{C x = b on equality, C x <= b elsewhere, l <= x <= u}` and any `y`, `y >= 0` on inequalities,
 
@@ -36,7 +36,7 @@ NO_LIMITS = Limits()
 
 
 class DualBound(NamedTuple):
-    """For each of some gains: what no decision beats, and the most that its terms can be where they are bounded."""
+    """Bounds for some gains: what no decision beats, and the most that its terms can be where they are bounded."""
 
     bound: np.ndarray
     reach: np.ndarray
@@ -80,7 +80,7 @@ def implied_bounds(program: Program) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dual_bound(program: Program, gains: np.ndarray, y: np.ndarray) -> DualBound:
-    """What `gains[i]'x` is at most, by the multipliers `y[i]`: `(k,)` for gains `(k, n)` and multipliers `(k, m)`.
+    """Bounds on `gains[i]'x` by the multipliers `y[i]`: `(k,)` for gains `(k, n)` and multipliers `(k, m)`.
 
     Negative multipliers of inequalities count as 0; the bound is then that of these, and holds.
     """

@@ -1,4 +1,4 @@
-"""What is said of instances without a proven decision."""
+"""Messages on instances without a proven decision."""
 
 from __future__ import annotations
 

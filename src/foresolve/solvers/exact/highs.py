@@ -62,7 +62,7 @@ class HighsPool:
         return np.array([outcome.x for outcome in outcomes], dtype=np.float64).reshape(-1, self.polytope.rows.n)
 
     def search(self, gains: np.ndarray, model_of: np.ndarray, limits: Limits = DEFAULT) -> list[Outcome]:
-        """What is known of each instance within the limits, each with all of them; arguments as in `solve`."""
+        """Outcomes of all instances within the limits, which hold for each instance; arguments as in `solve`."""
         gains, model_of = np.asarray(gains, dtype=np.float64), np.asarray(model_of)
         chunks = in_chunks(model_of, 1 if self.integer is not None else CHUNK)
 
@@ -83,7 +83,7 @@ class HighsPool:
         return outcomes
 
     def _doubtful(self, outcomes: list[Outcome], model_of: np.ndarray) -> list[int]:
-        """Where a decision breaks a row, HiGHS gave up, or its word alone says that there is none.
+        """Instances whose decision breaks a row, that HiGHS gave up, or that have no decision by its word alone.
 
         Decisions that hold once they are rid of rounding are replaced.
         """
@@ -103,7 +103,7 @@ class HighsPool:
 
 
 def is_feasible(polytope: Polytope, i: int = 0) -> bool:
-    """Whether the `i`-th polytope is non-empty (integrality aside): `False` only with a proof that holds."""
+    """True if the `i`-th polytope is non-empty (integrality aside); `False` only with a proof that holds."""
     rows, own = polytope.rows, slice(i, i + 1)
     rhs, lower, upper = (
         part[own if len(part) > 1 else slice(1)] for part in (polytope.rhs, polytope.lower, polytope.upper)

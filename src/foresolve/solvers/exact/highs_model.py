@@ -108,7 +108,7 @@ class HighsModel:
         self._rows = np.arange(len(self._rows) + len(upper), dtype=np.int32)
 
     def limit(self, *, nodes: int, gap: float) -> None:
-        """Where branch and bound stops: nodes of the tree, and distance of decision and bound (a share)."""
+        """Set the limits of branch and bound: nodes of the tree, and distance of decision and bound (a share)."""
         self._highs.setOptionValue("mip_max_nodes", min(int(nodes), MOST_INT))
         self._highs.setOptionValue("mip_rel_gap", float(gap))
 
@@ -121,7 +121,7 @@ class HighsModel:
         return self._highs.modelStatusToString(self._highs.getModelStatus())
 
     def cancel(self) -> None:
-        """From another thread: end the run under way, and every later one, as soon as HiGHS notices."""
+        """End the run under way, and every later one, as soon as HiGHS notices; called from another thread."""
         # Only now: HiGHS would call back into Python at each iteration of every run.
         self._highs.HandleUserInterrupt = True
         self._highs.cancelSolve()
@@ -140,11 +140,11 @@ class HighsModel:
         return self._highs.getInfo().objective_function_value
 
     def bound(self) -> float:
-        """What no decision of the mixed-integer program can beat."""
+        """The bound that no decision of the mixed-integer program can beat."""
         return self._highs.getInfo().mip_dual_bound
 
     def feasible(self) -> bool:
-        """Whether the last run, however it ended, has a decision to offer."""
+        """True if the last run, however it ended, has a decision to offer."""
         feasible = load_highspy().SolutionStatus.kSolutionStatusFeasible
         return self._highs.getInfo().primal_solution_status == int(feasible)
 
@@ -157,5 +157,5 @@ class HighsModel:
 def _entries(
     rows: scipy.sparse.csr_array | scipy.sparse.csc_array,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where each row starts, the columns of its entries and their values; likewise for a matrix by columns."""
+    """Starts of the rows, the columns of their entries and their values; likewise for a matrix by columns."""
     return rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data.astype(np.float64)

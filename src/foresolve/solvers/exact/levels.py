@@ -1,4 +1,4 @@
-"""In which order a sweep visits the nodes of a graph, so that as many as possible are updated together."""
+"""The order in which a sweep visits the nodes of a graph, so that as many as possible are updated together."""
 
 from __future__ import annotations
 

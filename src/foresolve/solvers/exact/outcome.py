@@ -1,4 +1,4 @@
-"""How far an exact solve may go, and how it ended."""
+"""Limits and outcomes of an exact solve."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_NODES = 100_000
 
 
 class Ending(IntEnum):
-    """How an exact solve of one instance ended.
+    """The ending of an exact solve of one instance.
 
     `OPTIMAL`: proven to be the best. `WITHIN_GAP`: proven to be as good as the gap that was asked for. `NODE_LIMIT`,
     `TIME_LIMIT`: stopped; the best decision so far, if there is one, is no more than that. `INFEASIBLE`, `UNBOUNDED`,
@@ -34,7 +34,7 @@ class Ending(IntEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """When the search for one instance's decision stops.
+    """Limits of the search for one instance's decision.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Limits:
 
 
 class Outcome(NamedTuple):
-    """What is known of one instance: its ending, a decision `(n,)`, what no decision's gain exceeds, and why it failed.
+    """The outcome of one instance: its ending, a decision `(n,)`, what no decision's gain exceeds, and why it failed.
 
     Where the decision is the best, its own gain is the bound.
     """

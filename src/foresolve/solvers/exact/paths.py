@@ -115,7 +115,7 @@ class PathSolver:
         return x
 
     def within(self, flows: Tensor, costs: Tensor) -> tuple[Tensor, np.ndarray]:
-        """What `inside` gives, and which of the flows `(B,)` do not arrive: their rows are 0."""
+        """The result of `inside`, and which of the flows `(B,)` do not arrive: their rows are 0."""
         outside = (flows <= LEAST_FLOW).cpu().numpy()
         allowed = np.where(outside, np.inf, costs.detach().clamp_min(0).cpu().numpy())
         arc_into = self._dijkstra.arcs_into(allowed)
@@ -183,7 +183,7 @@ class PathSolver:
         return arc_into
 
     def _trace(self, arc_into: Array) -> Array:
-        """From the target back along `arc_into` `(n_nodes, B)`; the source's is the padding, which absorbs."""
+        """Trace paths back along `arc_into` `(n_nodes, B)`; the source's is the padding, which absorbs."""
         xp, count = namespace(arc_into), arc_into.shape[1]
         tails, _ = self._graph(arc_into)
         x = xp.full((count, len(self.tails) + 1), 0.0, arc_into)
@@ -231,7 +231,7 @@ class PathSolver:
         return found, cyclic
 
     def _ancestors(self, arc_into: Array) -> tuple[Array, Array]:
-        """Where each node `(n_nodes, B)` comes from, many arcs back, and whether that is a cycle and not the source."""
+        """The ancestor of each node `(n_nodes, B)`, many arcs back, and whether that is a cycle and not the source."""
         tails, _ = self._graph(arc_into)
         ancestor, lane = tails[arc_into], namespace(arc_into).arange(arc_into.shape[1], arc_into)
         for _ in range(self.n_nodes.bit_length()):  # pointer jumping: 1, 2, 4, ... arcs back
@@ -240,7 +240,7 @@ class PathSolver:
 
 
 def _beside(array: np.ndarray, like: Array) -> Array:
-    """Where `like` is."""
+    """Move an array to the device of `like`."""
     return torch.from_numpy(array).to(like.device) if isinstance(like, Tensor) else array
 
 

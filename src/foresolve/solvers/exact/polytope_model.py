@@ -67,13 +67,13 @@ class PolytopeModel:
         self.cancelled = False
 
     def cancel(self) -> None:
-        """From another thread: end what is under way."""
+        """End what is under way, from another thread."""
         self.cancelled = True
         for part in list(self._parts):
             part.cancel()
 
     def run(self, instance: int, gains: np.ndarray, limits: Limits) -> list[Outcome]:
-        """What each row of `gains` leads to in one instance's polytope; the first starts cold."""
+        """Outcomes of the rows of `gains` in one instance's polytope; the first starts cold."""
         self._become(instance)
         outcomes = []
         for i, row in enumerate(gains):
@@ -84,7 +84,7 @@ class PolytopeModel:
         return outcomes
 
     def only(self, instance: int, gains: np.ndarray, limits: Limits) -> Outcome:
-        """What gains `(n,)` lead to, from a cold start."""
+        """The outcome of gains `(n,)` from a cold start."""
         self._become(instance)
         return self._maximize(gains, limits, cold=True)
 
@@ -111,7 +111,7 @@ class PolytopeModel:
         return self._repair(program, gains, limits, second)
 
     def _has_ray(self, program: Program, gains: np.ndarray, limits: Limits) -> bool:
-        """Whether a direction that never leaves the polytope raises the objective."""
+        """True if a direction that never leaves the polytope raises the objective."""
         cone = replace(
             program,
             rhs=np.zeros_like(program.rhs),
@@ -130,7 +130,7 @@ class PolytopeModel:
         return self._loose.only(instance, gains, limits) if disproved else short
 
     def _repair(self, program: Program, gains: np.ndarray, limits: Limits, outcome: Outcome) -> Outcome:
-        """With the integers as they are, continuous variables that satisfy the rows; a failure where there are none."""
+        """Continuous variables that satisfy the rows, with the integers as they are; a failure if there are none."""
         if outcome.x is None or self.integer is None:
             return outcome
         broken = program.broken(outcome.x)
@@ -185,7 +185,7 @@ class PolytopeModel:
         return self.polytope.rows.scipy()
 
     def _units(self, matrix: scipy.sparse.csr_array, instance: int) -> np.ndarray:
-        """Of the variables, by the instance's own numbers: a decision must not depend on the rest of its batch."""
+        """Units of the variables, by the instance's own numbers: no decision must depend on the rest of its batch."""
         sides = (self.polytope.rhs, self.polytope.lower, self.polytope.upper)
         return units_of(matrix, *(self._own(side, instance) for side in sides))
 
@@ -236,7 +236,7 @@ class PolytopeModel:
         return Outcome(ending, x, bound)
 
     def _decision(self) -> np.ndarray:
-        """In the units of the polytope; integers are integers, and the rest is within its bounds."""
+        """The decision in the units of the polytope; integers are integers, and the rest is within its bounds."""
         assert self.scaling is not None
         assert self.current is not None
         x = self.highs.decision() * self.scaling.columns

@@ -51,7 +51,7 @@ Form = scipy.sparse.csc_array
 
 @dataclass(frozen=True)
 class Start:
-    """What HiGHS found for one instance: how it ended, a decision `(n,)` and multipliers `(m,)`, if any."""
+    """The result of HiGHS for one instance: how it ended, a decision `(n,)` and multipliers `(m,)`, if any."""
 
     ending: Ending
     x: np.ndarray | None = None
@@ -67,7 +67,7 @@ class QuadraticModel(PolytopeModel):
         self._form = form
 
     def start(self, instance: int, gains: np.ndarray, limits: Limits) -> Start:
-        """What HiGHS finds for gains `(n,)`, from a cold start."""
+        """The result of HiGHS for gains `(n,)`, from a cold start."""
         self._become(instance)
         assert self.scaling is not None
         units = scipy.sparse.diags_array(self.scaling.columns)
@@ -107,7 +107,7 @@ class QuadraticPool:
         return np.array([outcome.x for outcome in outcomes], dtype=np.float64).reshape(-1, self.polytope.rows.n)
 
     def search(self, gains: np.ndarray, model_of: np.ndarray, limits: Limits = DEFAULT) -> list[Outcome]:
-        """What is known of each row of gains `(B, n)`; row `b` is of instance `model_of[b]`."""
+        """Outcomes of the rows of gains `(B, n)`; row `b` is of instance `model_of[b]`."""
         gains, model_of = np.asarray(gains, dtype=np.float64), np.asarray(model_of)
 
         def run(model: QuadraticModel, b: int) -> Start:
@@ -151,7 +151,7 @@ class QuadraticPool:
         return Outcome(Ending.UNBOUNDED) if unbounded else outcome
 
     def _has_ray(self, gains: np.ndarray, instance: int) -> bool:
-        """Whether a direction without curvature never leaves the polytope and raises the objective."""
+        """True if a direction without curvature never leaves the polytope and raises the objective."""
         program, form = Program.of(self.polytope, instance), self._form(instance)
         cone = replace(
             program,

@@ -44,7 +44,7 @@ class Scaling(NamedTuple):
     needed: bool  # False where all factors are 1
 
     def same_as(self, other: Scaling) -> bool:
-        """Whether all factors are the same."""
+        """True if all factors are the same."""
         if not (self.needed or other.needed):
             return True
         return bool((self.rows == other.rows).all() and (self.columns == other.columns).all())
@@ -112,7 +112,7 @@ def equilibrate(
 
 
 def _middle(logs: np.ndarray, group: np.ndarray, count: int) -> np.ndarray:
-    """What brings the middle of each group's logarithms to 0, in whole numbers; 0 where they are ordinary or none."""
+    """Shifts that bring the middle of each group's logarithms to 0, in whole numbers; 0 for ordinary groups or none."""
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(low, group, logs)
     np.maximum.at(high, group, logs)

@@ -57,7 +57,7 @@ class TourModel:
         self._build()
 
     def cancel(self) -> None:
-        """From another thread: end the search under way."""
+        """End the search under way, from another thread."""
         self.highs.cancel()
 
     def solve(self, costs: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ class TourModel:
         return status
 
     def _step(self) -> float:
-        """How much longer than the vertex just found every other 0/1 point is, at least.
+        """A lower bound on how much longer than the vertex just found every other 0/1 point is.
 
         It differs in a nonbasic edge or in the slack of a nonbasic row, by 1 or more since all numbers are whole, and
         costs what the multiplier says. Basic ones, as many as there are rows, have the multiplier 0.

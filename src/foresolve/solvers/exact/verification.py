@@ -1,4 +1,4 @@
-"""Whether a decision holds, and whether there can be none: in each row's own terms, whoever found it.
+"""Verification of decisions, and of proofs that there is none: in each row's own terms, whoever found them.
 
 Row `i` holds if it is broken by no more than `FEASIBLE` of its terms, `sum_j |c_ij| |x_j| + |rhs_i|`.
 """
@@ -30,7 +30,7 @@ def as_numpy(polytope: Polytope) -> Polytope:
 
 
 def whole_bounds(polytope: Polytope, integer: np.ndarray | None) -> Polytope:
-    """With the bounds of integer variables at the last integer that they admit, so that rounding stays within them."""
+    """The polytope with bounds of integer variables at the last integer within: rounding stays inside."""
     if integer is None:
         return polytope
     lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (polytope.lower, polytope.upper))
@@ -41,13 +41,13 @@ def whole_bounds(polytope: Polytope, integer: np.ndarray | None) -> Polytope:
 
 
 def excess(product: np.ndarray, rhs: np.ndarray, equality: np.ndarray) -> np.ndarray:
-    """By how much rows are broken, from `C x`."""
+    """Amounts by which rows are broken, from `C x`."""
     amount = product - rhs
     return np.where(equality, np.abs(amount), np.maximum(amount, 0.0))
 
 
 def share(amount: np.ndarray, terms: np.ndarray) -> np.ndarray:
-    """Of their terms; a row without terms cannot be broken."""
+    """Shares of amounts in their terms; a row without terms cannot be broken."""
     return amount / np.where(terms > 0, terms, 1.0)
 
 
@@ -63,7 +63,7 @@ class RowCheck:
         return rows.with_values(np.abs(rows.values))
 
     def broken(self, x: np.ndarray, model_of: np.ndarray) -> np.ndarray:
-        """Which of the decisions `(B, n)` break a row of instance `model_of[b]` by more than `FEASIBLE`, `(B,)`."""
+        """A mask `(B,)` of decisions `(B, n)` that break a row of instance `model_of[b]` by more than `FEASIBLE`."""
         rhs = self._of(self.polytope.rhs, model_of)
         amount = excess(self._rows(self.polytope.rows, model_of).apply(x), rhs, self.polytope.equality)
         # The right-hand side alone settles most rows.
@@ -116,21 +116,21 @@ class Program:
         return cls(matrix, entry(polytope.rhs), polytope.equality, entry(polytope.lower), entry(polytope.upper))
 
     def fixed(self, which: np.ndarray, x: np.ndarray) -> Program:
-        """With some variables held at their value in `x`."""
+        """The program with some variables held at their value in `x`."""
         return replace(self, lower=np.where(which, x, self.lower), upper=np.where(which, x, self.upper))
 
     def broken(self, x: np.ndarray) -> np.ndarray:
-        """By which share of its terms each row is broken, `(m,)`."""
+        """Shares of their terms by which rows are broken, `(m,)`."""
         terms = abs(self.matrix) @ np.abs(x) + np.abs(self.rhs)
         return share(excess(self.matrix @ x, self.rhs, self.equality), terms)
 
     def row_name(self, row: int) -> str:
-        """By its place in `A_eq` or `A_ub`."""
+        """The name of a row by its place in `A_eq` or `A_ub`."""
         kind = self.equality[row]
         return f"{'A_eq' if kind else 'A_ub'} row {int((self.equality[:row] == kind).sum())}"
 
     def refuted_by(self, y: np.ndarray) -> bool:
-        """Whether multipliers prove that no `x` satisfies rows and bounds (Farkas).
+        """True if the multipliers prove that no `x` satisfies rows and bounds (Farkas).
 
         With `y >= 0` on inequalities, every solution has `y'C x <= y'rhs`; there is none where the least of `y'C x`
         within the bounds is larger.

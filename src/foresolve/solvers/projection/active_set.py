@@ -27,7 +27,7 @@ EXACT = 1e-13
 
 
 def exactness(tol: float) -> float:
-    """To what share of its terms a row holds on the right face."""
+    """The share of its terms to which a row holds on the right face."""
     return max(EXACT, 1e-3 * tol)
 
 
@@ -66,7 +66,7 @@ class Face:
     of_input: Array
 
     def settled(self, tol: float) -> Array:
-        """Whether there is nothing left to do, `(B,)`: it is exact, or as exact as its input.
+        """A mask `(B,)` of faces with nothing left to do: exact, or as exact as their input.
 
         On the right face rows hold to rounding; where they hold to `tol` only, nearly dependent rows may hide a
         wrong `x`.
@@ -90,7 +90,7 @@ def face_at(
     snap: float = 0.0,
     near: Array | None = None,
 ) -> Face:
-    """What multipliers `y` say: the decision, its face and the largest violation of optimality.
+    """The face that multipliers `y` lead to: the decision, its active bounds and the largest violation of optimality.
 
     `t = s - C'y` may be given where it is known to more digits; that it still is what it says is part of the residual.
     `near` is a decision that targets are worked out from in a metric that is not separable. What is within `snap` of a
@@ -110,7 +110,7 @@ def face_at(
 
 
 def face_without_rows(point: Array, polytope: Polytope) -> Face:
-    """That of multipliers zero, measured only if the rows may hold without them."""
+    """The face of multipliers zero, measured only if the rows may hold without them."""
     xp = namespace(point)
     t = polytope.metric.divided(point)
     x = xp.minimum(xp.maximum(t, polytope.lower), polytope.upper)
@@ -208,7 +208,7 @@ def pursue(point: Array, polytope: Polytope, tol: float) -> Polished:
 
 
 def _next_face(point: Array, polytope: Polytope, guess: Guess) -> Guess:
-    """Where the solution on the face of `guess` says that the solution is."""
+    """The next guess: the face that the solution on the face of `guess` lies on."""
     xp, rows, metric = namespace(point), polytope.rows, polytope.metric
     mask, free = xp.real(guess.active), xp.real(guess.free)
     fixed = xp.where(guess.free, 0.0, guess.x)

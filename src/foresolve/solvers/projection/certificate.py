@@ -1,4 +1,4 @@
-r"""Whether a decision is the projection, in terms that no other number of the program can loosen.
+r"""Certificates of projections, in terms that no other number of the program can loosen.
 
 With multipliers `y` of the rows, `x = clip(s - C'y, lower, upper)` is the projection of `s` if every row holds, those
 with `y_i > 0` with equality, and `y >= 0` on inequalities. In a metric `H` with the diagonal `h`, `s - C'y` becomes
@@ -51,7 +51,7 @@ def size_of(x: Array, point: Array, polytope: Polytope) -> Array:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How far a decision is from the projection, as far as one can tell; every array is `(B, ...)`."""
+    """Distances of a decision from the projection, as far as one can tell; every array is `(B, ...)`."""
 
     active: Array  # rows that count as equalities: they push
     broken: Array  # (B, m) by how much, in units of the row's terms
@@ -67,12 +67,12 @@ class Certificate:
         return xp.where(xp.isnan(worst), float("inf"), worst)
 
     def figures(self) -> tuple[Array, Array, Array, Array]:
-        """What a face keeps of it."""
+        """The arrays that a face keeps of it."""
         return self.residual, self.broken, self.rounding, self.of_input
 
 
 class Rounding:
-    """That of `t`, `of_t`, and the coordinates that it could move, for all that one can tell."""
+    """The rounding of `t`, `of_t`, and the coordinates that it could move, for all that one can tell."""
 
     def __init__(self, point: Array, polytope: Polytope, y: Array, t: Array, x: Array) -> None:
         metric = polytope.metric
@@ -105,7 +105,7 @@ def certify(point: Array, polytope: Polytope, y: Array, t: Array, x: Array) -> C
 
 
 def uncertainty(point: Array, polytope: Polytope, face: Any) -> Array:
-    """By how much rounding may move `x`, in units of its size, `(B,)`.
+    """Bounds `(B,)` on how far rounding may move `x`, in units of its size.
 
     Rounding is projected onto the directions of the face that is left when all that could change sides within it is let
     go: variables at a bound, rows that push.

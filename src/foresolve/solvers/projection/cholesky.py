@@ -137,7 +137,7 @@ class InverseRoot:
         self._parts: Array = parts
 
     def select(self, index: Array) -> InverseRoot:
-        """That of some instances."""
+        """The inverse root of some instances."""
         twin = object.__new__(InverseRoot)
         twin._explicit = self._explicit
         twin._set([self._parts[i] for i in index] if isinstance(self._parts, list) else self._parts[index])

@@ -1,4 +1,4 @@
-"""Whether quadratic forms are convex, and on which space they are strictly so."""
+"""Convexity of quadratic forms, and the spaces on which they are strictly convex."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_DENSE = 2_000
 
 
 def semidefinite(matrix: Tensor) -> Tensor:
-    """Which of some symmetric matrices `(B, n, n)` have no negative eigenvalue, for all that rounding tells.
+    """A mask of the symmetric matrices `(B, n, n)` without a negative eigenvalue, for all that rounding tells.
 
     Each variable is measured by its own diagonal entry, so that a large one hides nothing; one without a diagonal entry
     has no others.
@@ -34,13 +34,13 @@ def semidefinite(matrix: Tensor) -> Tensor:
 
 
 def definite(matrix: Tensor) -> Tensor:
-    """Which of some symmetric matrices `(B, n, n)` are positive definite, in units of their diagonal."""
+    """A mask of the symmetric matrices `(B, n, n)` that are positive definite, in units of their diagonal."""
     diagonal = matrix.diagonal(dim1=-2, dim2=-1)
     return _positive_pivots(matrix, torch.full_like(diagonal, 1.0 - DEFINITE)) & (diagonal > 0).all(-1)
 
 
 def _positive_pivots(matrix: Tensor, ones: Tensor) -> Tensor:
-    """Whether matrices with their diagonals scaled to 1, and `ones` `(B, n)` in place of these, have a factor."""
+    """A mask of matrices that have a factor, their diagonals scaled to 1 and `ones` `(B, n)` in place of these."""
     diagonal = matrix.diagonal(dim1=-2, dim2=-1)
     scale = torch.where(diagonal > 0, diagonal, 1.0).rsqrt()
     if matrix.is_cuda:
@@ -60,12 +60,12 @@ def _has_factor(matrix: np.ndarray, scale: np.ndarray, ones: np.ndarray) -> bool
 
 
 def least_eigenvalue(matrix: Tensor) -> float:
-    """Of one symmetric matrix `(n, n)`."""
+    """The least eigenvalue of one symmetric matrix `(n, n)`."""
     return float(torch.linalg.eigvalsh(matrix.detach().cpu())[0])
 
 
 def sparse_definite(matrix: scipy.sparse.csc_array, shift: float) -> bool:
-    """Whether a matrix is positive definite once `shift` times its diagonal is added: by the signs of its pivots.
+    """True if a matrix is positive definite once `shift` times its diagonal is added: by the signs of its pivots.
 
     Where the shift is positive, variables without any entries do not count.
     """
@@ -86,13 +86,13 @@ def sparse_definite(matrix: scipy.sparse.csc_array, shift: float) -> bool:
 
 
 def sparse_least_eigenvalue(matrix: scipy.sparse.csc_array) -> float:
-    """Of one symmetric sparse matrix."""
+    """The least eigenvalue of one symmetric sparse matrix."""
     values: Any = scipy.sparse.linalg.eigsh(matrix, k=1, which="SA", return_eigenvectors=False)
     return float(values[0])
 
 
 def definite_on_null_space(matrix: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether `d'Qd > 0` for all `d != 0` with `rows d = 0`."""
+    """True if `d'Qd > 0` for all `d != 0` with `rows d = 0`."""
     scale = np.abs(rows).max(-1, keepdims=True, initial=0.0)
     basis = scipy.linalg.null_space(rows / np.where(scale > 0, scale, 1.0))
     if basis.shape[1] == 0:

@@ -83,7 +83,7 @@ class Elimination:
 
     @property
     def cost(self) -> float:
-        """Of one factorization, in operations of dense BLAS."""
+        """The cost of one factorization, in operations of dense BLAS."""
         heights = self._analysis[1].astype(np.float64)
         return float(ENTRY_COST * heights.sum() + FLOP_COST * (heights**2).sum())
 
@@ -141,7 +141,7 @@ class Elimination:
         return np.repeat(np.arange(self._size), np.diff(self._template[1]))
 
     def factors(self, matrix: scipy.sparse.csc_matrix) -> SuperLU | None:
-        """Of `K`; where rounding made it singular, of one with a larger diagonal, `None` where nothing helps."""
+        """Factors of `K`; of one with a larger diagonal where rounding made it singular, `None` where nothing helps."""
         factors = _factors(matrix)
         if factors is not None or matrix.nnz == 0:
             return factors

@@ -148,7 +148,7 @@ class FaceSystem:
         return xp.where(abs(inside - k * self.active) <= ROUNDED * abs(k), k * self.active, inside)
 
     def _unbound(self, r: Array) -> tuple[Array, Array]:
-        """Where a landing starts, and the size of things there: without rows, in a separable metric."""
+        """The start of a landing, and the size of things there: without rows, in a separable metric."""
         v = self.metric.divided(r) * self.free
         return (v, v) if self.metric.separable else (0.0 * v, v)
 
@@ -171,7 +171,7 @@ class FaceSystem:
         return (products if right is None else products - right) * self.active
 
     def _terms(self, w: Array, right: Array | None, reach: Array, v: Array) -> Array:
-        """What the residual of a row is measured by.
+        """The terms that the residual of a row is measured by.
 
         Without a right-hand side it is a matter of directions, and of `v` as a whole; with one it is the row's own
         terms, unless they are noise.

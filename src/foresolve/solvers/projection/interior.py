@@ -157,7 +157,7 @@ def _residuals(point: Array, polytope: Polytope, state: InteriorState) -> tuple[
 
 
 def _gap(polytope: Polytope, state: InteriorState, dual: Array, primal: Array) -> Array:
-    """How far the linear conditions are from holding, in the units of `accuracy`."""
+    """Violations of the linear conditions, in the units of `accuracy`."""
     xp = namespace(dual)
     unit = polytope.rows.magnitudes.apply(abs(state.x)) + abs(polytope.rhs)
     unit = unit + NOTHING * polytope.rows.norms * state.unit

@@ -68,7 +68,7 @@ def _bytes(left: int, right: int) -> int:
 
 
 def applies(point: Any, polytope: Polytope) -> bool:
-    """Whether the kernel serves this batch; if not, the general code does, with the same result."""
+    """True if the kernel serves this batch; if not, the general code does, with the same result."""
     rows = polytope.rows
     if not isinstance(point, Tensor) or point.device.type != "cuda" or torch.version.hip is not None:
         return False

@@ -101,7 +101,7 @@ class DenseMetric(Metric):
         return self._handed_down(DenseMetric(chosen(self.shift, index), chosen(self.matrix, index)), index)
 
     def _handed_down(self, twin: DenseMetric, index: Array) -> DenseMetric:
-        """With what is worked out already."""
+        """Hand down what is worked out already."""
         for name in ("full", "h", "unit", "_sizes"):
             if name in self.__dict__:
                 setattr(twin, name, chosen(getattr(self, name), index))

@@ -40,7 +40,7 @@ class LowRankSaddle(Saddle):
 
 
 def _stacked(terms: SaddleTerms, d: Array, factor: Array) -> JointSolve:
-    """By one Cholesky factorization of all rows."""
+    """Solve by one Cholesky factorization of all rows."""
     xp, m = namespace(d), terms.rows.m
     values, columns = filled(terms.rows), factor.swapaxes(-1, -2)
     if terms.mask is not None:
@@ -60,7 +60,7 @@ def _stacked(terms: SaddleTerms, d: Array, factor: Array) -> JointSolve:
 
 
 def _bordered(terms: SaddleTerms, d: Array, factor: Array) -> JointSolve:
-    """By the rows' own factorization, and the Schur complement of the `k` columns."""
+    """Solve by the rows' own factorization, and the Schur complement of the `k` columns."""
     rows, stack = terms.rows, np.stack if isinstance(d, np.ndarray) else torch.stack
     solve = rows.factor(d, terms.e, terms.mask, terms.lift)
     weighted = d[..., None] * factor
@@ -97,7 +97,7 @@ class DenseSaddle(Saddle):
 
 
 def _normal_solver(white: Whitening, terms: SaddleTerms) -> Solve:
-    """That of `Y Y' + e` on the rows that count; in the space of the variables where these are fewer."""
+    """The solver of `Y Y' + e` on the rows that count; in the space of the variables where these are fewer."""
     e, mask, (m, size) = terms.e, terms.mask, white.rows.shape[-2:]
     if m > size:
         rows = DenseRows(white.rows[0] if len(white) == 1 else white.rows)
@@ -112,7 +112,7 @@ def _normal_solver(white: Whitening, terms: SaddleTerms) -> Solve:
 
 
 class ReinforcedSaddle(DenseSaddle):
-    """That of `H + E' W E` with `W = diag(ballast)` on equality rows `E`.
+    """The saddle point system of `H + E' W E` with `W = diag(ballast)` on equality rows `E`.
 
     With `E dx - e dy' = p`, `(H + E'WE) dx + E'dy' = r + E'W p` says `H dx + E'(1 + W e) dy' = r`: the same system,
     with `dy = (1 + W e) dy'`, and `e / (1 + W e)` in place of `e`.

@@ -56,7 +56,7 @@ class Metric(ABC):
 
     @abstractmethod
     def select(self, index: Array) -> Metric:
-        """That of some instances of a batch."""
+        """The metric of some instances of a batch."""
 
     @abstractmethod
     def system(self, terms: SaddleTerms) -> Saddle:
@@ -67,7 +67,7 @@ class Metric(ABC):
         return gradient / self.h
 
     def target(self, point: Array, pull: Array, x: Array) -> Array:
-        """Where each coordinate would go if the others stayed at `x`: `x + (s - pull - H x) / h`."""
+        """The target of each coordinate if the others stayed at `x`: `x + (s - pull - H x) / h`."""
         return x + (point - pull - self.apply(x)) / self.h
 
     def rounding(self, x: Array) -> Array:
@@ -85,11 +85,11 @@ class Metric(ABC):
         return self
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """What gradients may be asked for."""
+        """Tensors that gradients may be asked for."""
         return ()
 
     def gradients(self, u: Array, x: Array) -> tuple[Array, ...]:
-        """Those of `-u'(dH)x`, shaped like `tensors()`; sums over the batch where these are shared."""
+        """Gradients of `-u'(dH)x`, shaped like `tensors()`; sums over the batch where these are shared."""
         return ()
 
 
@@ -175,5 +175,5 @@ def summed(terms: Array, like: Array) -> Array:
 
 
 def product(matrix: Array, x: Array) -> Array:
-    """Of a symmetric matrix, shared or one per instance."""
+    """The product with a symmetric matrix, shared or one per instance."""
     return x @ matrix[0] if len(matrix) == 1 else times(matrix, x)

@@ -20,7 +20,7 @@ REACH, LEAST, MOST = 0.3, 0.1, 10.0
 
 @dataclass(frozen=True)
 class Layout:
-    """Which blocks `S` and `Z` have, each of `n` columns: `x - l` (sign 1), `u - x` (sign -1); then `w` if `rows`."""
+    """The blocks of `S` and `Z`, each of `n` columns: `x - l` (sign 1), `u - x` (sign -1); then `w` if `rows`."""
 
     n: int
     signs: tuple[int, ...]
@@ -107,7 +107,7 @@ class NewtonSystem:
         return pairs if self.layout.full else pairs * self.state.live
 
     def direction(self, aim: Array) -> tuple[Array, Array, Array]:
-        """From `c / S` to `dx`, `dy`, `dS`."""
+        """The step `dx`, `dy`, `dS` for `c / S`."""
         row_pull = self.layout.slack(aim) * self.e if self.layout.rows else None
         gap = self.primal if row_pull is None else self.primal - row_pull
         dx, dy = self._saddle.step(self.layout.signed_sum(aim, self.dual), gap)

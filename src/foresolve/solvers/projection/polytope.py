@@ -31,7 +31,7 @@ class Polytope:
 
     @property
     def matrix_side(self) -> int:
-        """That of the largest dense matrix that is factorized for an instance."""
+        """The side of the largest dense matrix that is factorized for an instance."""
         return max(self.rows.side, self.metric.side)
 
     def expand(self, batch: int) -> Polytope:
@@ -62,5 +62,5 @@ class Polytope:
         return Polytope(self.rows.to(device), *tensors)
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """What gradients may be asked for: entries of rows, `rhs`, `lower`, `upper`, what the metric has."""
+        """Tensors that gradients may be asked for: entries of rows, `rhs`, `lower`, `upper`, what the metric has."""
         return self.rows.values, self.rhs, self.lower, self.upper, *self.metric.tensors()

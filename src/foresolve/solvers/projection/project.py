@@ -135,7 +135,7 @@ def _projected(
 
 
 def _limited(index: Array, state: InteriorState | None, left: Array) -> tuple[Array, InteriorState | None]:
-    """Those that have iterations left."""
+    """The instances that have iterations left."""
     keep = namespace(left).nonzero(left[index] > 0)
     return (index, state) if len(keep) == len(index) else (index[keep], None if state is None else state.select(keep))
 
@@ -150,7 +150,7 @@ def _verified(
     exhausted: Array,
     tol: float,
 ) -> ProjectionResult:
-    """What can be said of the faces in the end.
+    """The result, as far as the faces of the end can be verified.
 
     A row that holds to rounding still leaves `x` uncertain by that over the weakest direction of the face's rows.
     """
@@ -182,7 +182,7 @@ def _verified(
 
 
 def _guess(polytope: Polytope, state: InteriorState) -> Guess:
-    """In an interior iterate a bound is active when its multiplier exceeds its distance; likewise for rows."""
+    """The guess of an iterate: a bound is active when its multiplier exceeds its distance; likewise for rows."""
     xp, layout = namespace(state.x), state.layout
     metric = polytope.metric
     active = state.live > 0
@@ -207,7 +207,7 @@ def _iterate(point: Array, polytope: Polytope, state: InteriorState, guess: Gues
 
 
 def _proven_empty(polytope: Polytope, y: Array, is_feasible: Callable[[Polytope, int], bool]) -> Array:
-    """Which polytopes are empty: `y` claims it, and an independent solver agrees."""
+    """A mask of the polytopes that are empty: `y` claims it, and an independent solver agrees."""
     xp = namespace(y)
     claimed = _farkas(polytope, y)
     for i in xp.nonzero(claimed).tolist():
@@ -216,7 +216,7 @@ def _proven_empty(polytope: Polytope, y: Array, is_feasible: Callable[[Polytope,
 
 
 def _farkas(polytope: Polytope, y: Array) -> Array:
-    """Whether `y` proves infeasibility: `y'C x <= y'rhs` for all feasible x, yet the box keeps `y'C x` above that."""
+    """A mask of proofs that no `x` is feasible: `y'C x <= y'rhs` for all of them, yet the box keeps `y'C x` above."""
     xp = namespace(y)
     y = xp.where(polytope.equality, y, xp.at_least(y, 0.0))
     y = y / xp.at_least(xp.amax(abs(y), keepdims=True), 1e-300)

@@ -69,7 +69,7 @@ class Rows(ABC):
 
     @property
     def side(self) -> int:
-        """That of the dense matrix that `factor` works on, 0 where it is sparse."""
+        """The side of the dense matrix that `factor` works on, 0 where it is sparse."""
         return min(self.m, self.n)
 
     @cached_property
@@ -113,7 +113,7 @@ class Rows(ABC):
         return torch.from_numpy(dense).to(self.values) if isinstance(self.values, Tensor) else dense
 
     def diagonal(self, d: Array) -> Array:
-        """That of `C diag(d) C'`, `(B, m)`."""
+        """The diagonal of `C diag(d) C'`, `(B, m)`."""
         return self._squares.apply(d)
 
     def select(self, index: Array) -> Self:
@@ -181,7 +181,7 @@ class DenseRows(Rows):
         return self._variable_space(rows, d, e, lift) if self.m > self.n else row_space_solver(rows, d, e, lift)
 
     def _variable_space(self, rows: Array, d: Array, e: Array, lift: float) -> Solve:
-        """With more rows than variables, by Woodbury and `B = e^{-1/2} C d^{1/2}`:
+        """Solve by Woodbury, with more rows than variables and `B = e^{-1/2} C d^{1/2}`:
 
         `M^{-1} = e^{-1/2} (I - B (I + B'B)^{-1} B') e^{-1/2}`, one refinement for the digits that cancel.
         """
@@ -205,7 +205,7 @@ class DenseRows(Rows):
 
 
 def row_space_solver(rows: Array, d: Array, e: Array, lift: float) -> Solve:
-    """That of `rows diag(d) rows' + diag(e)`, for rows `(1 or B, m, n)`."""
+    """The solver of `rows diag(d) rows' + diag(e)`, for rows `(1 or B, m, n)`."""
     matrix = (rows * d[:, None, :]) @ rows.swapaxes(-1, -2)
     on_diagonal = diagonal(matrix)
     on_diagonal += lift * on_diagonal + e

@@ -19,7 +19,7 @@ from foresolve.solvers.projection.rows import Rows
 
 @dataclass(frozen=True)
 class SaddleTerms:
-    """What a method asks for; every array is `(B, ...)`.
+    """The terms of a system that a method asks for; every array is `(B, ...)`.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SaddleTerms:
         return SaddleTerms(rows, free, e, weight, mask, self.lift)
 
     def common(self) -> SaddleTerms:
-        """Those of one instance, where all of a batch have the same rows and faces; themselves otherwise."""
+        """The terms of one instance, if all of a batch have the same rows and faces; themselves otherwise."""
         if self.weight is not None or self.rows.batched or len(self.free) <= 1:
             return self
         parts = [part for part in (self.free, self.mask, self.e) if part is not None]
@@ -62,7 +62,7 @@ class SaddleTerms:
         return self.free if isinstance(h, float) and h == 1.0 else self.free / h
 
     def masked(self, products: Array) -> Array:
-        """What is known of rows, 0 on those that do not count."""
+        """Products with the rows, 0 on those that do not count."""
         return products if self.mask is None else products * self.mask
 
 

@@ -27,7 +27,7 @@ ROUNDING = 1e-15
 
 
 class SymmetricPattern:
-    """Where a symmetric matrix has entries, both triangles; made once and shared by all who have the same.
+    """The places of the entries of a symmetric matrix, both triangles; made once and shared by all who have the same.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class SymmetricPattern:
 
     @cached_property
     def lower(self) -> np.ndarray:
-        """Which entries lie below the diagonal."""
+        """A mask of the entries below the diagonal."""
         return np.flatnonzero(self.row > self.column)
 
     def with_rows(self, rows: Rows) -> SaddlePattern:
@@ -53,7 +53,7 @@ class SymmetricPattern:
 
 
 class SaddlePattern:
-    """Where the saddle point matrix has entries: variables first, then rows."""
+    """The places of the entries of the saddle point matrix: variables first, then rows."""
 
     def __init__(self, form: SymmetricPattern, rows: Rows) -> None:
         if isinstance(rows, SparseRows):
@@ -72,7 +72,7 @@ class SaddlePattern:
         )
 
     def entries(self, rows: Rows) -> np.ndarray:
-        """Those of the rows, `(1 or B, nnz)`."""
+        """Entries of the rows, `(1 or B, nnz)`."""
         if isinstance(rows, SparseRows):
             return rows.values if rows.batched else rows.values[None]
         return filled(rows)[:, self.row, self.column]
@@ -128,7 +128,7 @@ class SparseMetric(Metric):
 
 
 class SparseSaddle(Saddle):
-    """With `s = (h + w)^{-1/2}` and `dx = s v`, the quasi-definite matrix
+    """The quasi-definite matrix, with `s = (h + w)^{-1/2}` and `dx = s v`,
 
         [ s (H + w) s    s C' ] [ v  ]   [ s r ]
         [ C s           -e    ] [ dy ] = [ p   ],

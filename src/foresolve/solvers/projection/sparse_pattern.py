@@ -1,4 +1,4 @@
-"""Where sparse rows have entries, and what follows from that alone for the factorization of `C D C'`."""
+"""Patterns of sparse rows, and what follows from them alone for the factorization of `C D C'`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG = 10
 
 
 class Pattern:
-    """Where the entries are, and what follows from that alone; made once and shared by all who have the same rows."""
+    """The places of entries, and what follows from that alone; made once and shared by all who have the same rows."""
 
     def __init__(self, m: int, n: int, index: Tensor) -> None:
         self.m, self.n = m, n
@@ -58,27 +58,27 @@ class Pattern:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """How many entries each column has."""
+        """The number of entries of each column."""
         return np.bincount(self.column, minlength=self.n)
 
     @cached_property
     def pairs(self) -> int:
-        """How many products of two entries make up `C D C'`."""
+        """The number of products of two entries that make up `C D C'`."""
         return int((self.counts.astype(np.int64) ** 2).sum())
 
     @property
     def few_pairs(self) -> bool:
-        """Whether there is room for a list of these products."""
+        """True if there is room for a list of these products."""
         return self.pairs <= PAIR_LIMIT
 
     @property
     def fits_dense(self) -> bool:
-        """Whether `C D C'` is small enough for a full matrix."""
+        """True if `C D C'` is small enough for a full matrix."""
         return self.m <= DENSE_ROWS
 
     @cached_property
     def kind(self) -> str:
-        """How `C D C'` is factorized at the least cost: "dense", "band" or "sparse".
+        """The cheapest way to factorize `C D C'`: "dense", "band" or "sparse".
 
         Costs are counted in operations of dense BLAS. A sparse factor has no fewer entries than its matrix, so small
         and full matrices need no analysis.
@@ -95,12 +95,12 @@ class Pattern:
 
     @cached_property
     def long(self) -> np.ndarray:
-        """Which entries lie in long columns."""
+        """A mask of the entries in long columns."""
         return np.flatnonzero(self.counts[self.column] > LONG * self.m**0.5)
 
     @cached_property
     def short(self) -> np.ndarray:
-        """Which entries lie in other columns."""
+        """A mask of the entries in other columns."""
         return np.flatnonzero(self.counts[self.column] <= LONG * self.m**0.5)
 
     @cached_property
@@ -146,12 +146,12 @@ class Pattern:
         return self.column[self.first]
 
     def places(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Where pairs of rows lie in a full matrix, in `order`."""
+        """Places of pairs of rows in a full matrix, in `order`."""
         return self.order[first] * self.m + self.order[second]
 
     @cached_property
     def position(self) -> np.ndarray:
-        """Where the entries of the lower triangle of `C D C'` lie in a full matrix; the diagonal is always there."""
+        """Places of the entries of the lower triangle of `C D C'` in a full matrix; the diagonal is always there."""
         first, second = self._gram.tocoo().coords
         lower = self.order[first] > self.order[second]
         on_diagonal = np.arange(self.m, dtype=np.int64) * (self.m + 1)
@@ -174,7 +174,7 @@ class Pattern:
 
     @cached_property
     def on_diagonal(self) -> np.ndarray:
-        """Where among these entries the diagonal is, in order."""
+        """Places of the diagonal among these entries, in order."""
         return np.flatnonzero(self.below == self.above)
 
     @cached_property

@@ -39,7 +39,7 @@ class SparseRows(Rows):
 
     @cached_property
     def numeric(self) -> Rows:
-        """As in `Rows`; a small matrix is filled in, for then the calls cost more than the zeros."""
+        """The rows as numbers, see `Rows`; a small matrix is filled in, for then the calls cost more than the zeros."""
         if self.batched or self.values.device.type != "cpu" or self.m * self.n > FILLED_SIZE:
             return self.with_values(to_array(self.values))
         return _FilledRows(self.scipy().toarray(), self.pattern)

@@ -90,7 +90,7 @@ class Tangent:
 
     @cached_property
     def _even(self) -> FaceSystem:
-        """With equal shifts, large enough for the noise of dependent rows: they make `z` the one of least norm."""
+        """The system with equal shifts, large enough for the noise of dependent rows: `z` has the least norm."""
         return FaceSystem(self.polytope.rows, self.free, self.active, self.polytope.metric, even=True)
 
     def _checked(self, landing: Landing) -> Landing:
@@ -101,23 +101,23 @@ class Tangent:
 
     @cached_property
     def _probed(self) -> Landing:
-        """Where a random vector lands: it shows weak directions, and what can move at all."""
+        """The landing of a random vector: it shows weak directions, and what can move at all."""
         probe = _probe(self.free.shape[-1])
         probe = torch.from_numpy(probe).to(self.free) if isinstance(self.free, Tensor) else probe
         return self._system.land(probe * self.polytope.metric.h)
 
     @cached_property
     def stretch(self) -> Array:
-        """By how much more than one coordinate's own `h` says a gradient moves `x`, as far as a random one shows."""
+        """The factor by which a gradient moves `x` more than a coordinate's own `h` says, as a random one shows."""
         xp = namespace(self.free)
         return xp.at_least(xp.amax(abs(self._probed.w)) / abs(_probe(self.free.shape[-1])).max(), 1.0)
 
     def correction(self, gradient: Array) -> Array:
-        """What `x` lacks where `gradient` is left of stationarity on the free variables, `(B, n)`."""
+        """The part that `x` lacks where `gradient` is left of stationarity on the free variables, `(B, n)`."""
         return self._system.land(gradient * self.free).w
 
     def movable(self) -> Array:
-        """How many coordinates can move along the face: those where the image of a random vector is not zero."""
+        """The number of coordinates that can move along the face: where the image of a random vector is not zero."""
         return (abs(self._probed.w) > 1e-7).sum(-1)
 
 

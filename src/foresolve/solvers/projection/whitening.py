@@ -48,7 +48,7 @@ class Whitening:
 
     @classmethod
     def of(cls, terms: SaddleTerms, h: Array, matrix: Array) -> Whitening:
-        """For `H = matrix` `(1 or B, n, n)` with the diagonal `h`; the rest is as in the terms."""
+        """The whitening of `H = matrix` `(1 or B, n, n)` with the diagonal `h`; the rest is as in the terms."""
         d = terms.inverse(h)
         shared = len(d) > 1 and terms.weight is None and len(matrix) == 1 and not terms.rows.batched
         if shared and bool((d == d[:1]).all()):
@@ -63,7 +63,7 @@ class Whitening:
         return len(self.s)
 
     def select(self, index: Array) -> Whitening:
-        """That of some instances."""
+        """The whitening of some instances."""
         if len(self) == 1:
             return self
         places = None if self.places is None else self.places[index]

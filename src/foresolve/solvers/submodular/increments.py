@@ -1,4 +1,4 @@
-"""What a set function remembers of a set, and the gains that follow: all that greedy and branch and bound ask for."""
+"""States and gains of set functions: all that greedy and branch and bound ask for."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Increments(ABC):
 
     @cached_property
     def cost(self) -> float:
-        """Of one gain, in multiplications; that of a product with the state, unless it is set."""
+        """The cost of one gain, in multiplications; that of a product with the state, unless it is set."""
         return float(self.empty.shape[-1])
 
     @abstractmethod

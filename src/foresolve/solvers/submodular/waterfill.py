@@ -43,7 +43,7 @@ class Segments:
 
     @staticmethod
     def of(label: np.ndarray, count: int) -> Segments:
-        """From the segment of each item `(n,)`, -1 for none."""
+        """Make segments of the segment of each item `(n,)`, -1 for none."""
         label = np.asarray(label, dtype=np.int64)
         order = np.argsort(label, kind="stable")
         items = order[label[order] >= 0]
