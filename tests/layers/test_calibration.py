@@ -13,6 +13,7 @@ from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.losses import DecisionLoss, FenchelYoung
 from foresolve.problems import Affine
 from foresolve.problems.base import Problem
+from mistakes import caution, mistake
 
 
 def uniform(*shape: int, seed: int = 0) -> Tensor:
@@ -198,7 +199,7 @@ def test_what_smoothing_costs_and_gives() -> None:
 
 def test_shares_out_of_range_are_refused() -> None:
     for keep in (0.0, 1.0, (0.5, 1.2)):
-        with pytest.raises(foresolve.InvalidInputError, match=r"`keep` must be in \(0, 1\)"):
+        with mistake("keep", "(0, 1)"):
             CalibratedGamma(keep=keep)
 
 
@@ -210,6 +211,6 @@ def test_a_truth_without_decisions_is_an_error_or_said() -> None:
     loss = DecisionLoss(QuadraticRelaxation(), repair=lambda x, problem: x)
     with pytest.raises(foresolve.InfeasibleError):
         loss.prepare(data)
-    with pytest.warns(foresolve.ForesolveWarning, match="gamma is not calibrated, and follows the rule"):
+    with caution("CalibratedGamma()", "instance 1"):
         loss.prepare(data, on_failure="skip")
     assert loss.layer.calibration is None
