@@ -11,11 +11,10 @@ import pytest
 from foresolve._base import files
 from foresolve._base.disk import storage_errors
 from foresolve.errors import ForesolveError, StorageError
-from foresolve.learning.fitting import fit
-from foresolve.losses.prediction import MSE
-from foresolve.models.mlp import MLP
-from foresolve.reproduce.runs.folder import Run
-from foresolve.reproduce.runs.run import run
+from foresolve.learning import fit
+from foresolve.losses import MSE
+from foresolve.models import MLP
+from foresolve.reproduce import Run, run
 from learning.instances import model, same, top_k_data
 from reproduce import toys
 

@@ -8,8 +8,8 @@ import pytest
 
 from cli.calls import invoke
 from foresolve.cli import main
+from foresolve.data import SOURCES
 from foresolve.data.real import sources
-from foresolve.data.real.registry import SOURCES
 
 
 def test_data_list() -> None:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.problems.black_box import OracleProblem
+from foresolve.layers import BlackboxInterpolation
+from foresolve.problems import OracleProblem
 from instances import finite_differences
 from layers.conformance import LayerConformance
 from mistakes import mistake

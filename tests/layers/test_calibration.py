@@ -7,12 +7,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import foresolve
-from foresolve.layers import CalibratedGamma, MultilinearRelaxation, QuadraticRelaxation, RegularizedFrankWolfe
+from foresolve.layers import (
+    CalibratedGamma,
+    MultilinearRelaxation,
+    QuadraticRelaxation,
+    RegularizedFrankWolfe,
+    SmoothedLayer,
+)
 from foresolve.layers.calibration import MOST_INSTANCES, Calibration, Shares, sample
-from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.losses import DecisionLoss, FenchelYoung
-from foresolve.problems import Affine
-from foresolve.problems.base import Problem
+from foresolve.problems import Affine, Problem
 from mistakes import caution, mistake
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 import foresolve
 from foresolve import QuadraticRelaxation
-from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
-from foresolve.problems.black_box import OracleProblem
+from foresolve.layers import RegularizedFrankWolfe
+from foresolve.problems import OracleProblem
 from layers.conformance import LayerConformance
 from layers.test_blackbox import draw, submodular
 from mistakes import caution, mistake

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.layers.identity import IdentityProjection, NegativeIdentity
+from foresolve.layers import IdentityProjection, NegativeIdentity
 from layers.conformance import LayerConformance
 from layers.test_blackbox import PROBLEMS, draw, submodular
 from mistakes import mistake

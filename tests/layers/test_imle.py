@@ -14,8 +14,7 @@ from scipy import stats
 from torch import Tensor
 
 import foresolve
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.imle import IMLE, AdaptiveIMLE
+from foresolve.layers import IMLE, AdaptiveIMLE, BlackboxInterpolation
 from layers.conformance import LayerConformance
 from layers.test_blackbox import PROBLEMS, draw, submodular
 from mistakes import mistake

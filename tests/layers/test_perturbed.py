@@ -16,8 +16,9 @@ from scipy import integrate, stats
 from torch import Tensor
 
 import foresolve
-from foresolve.layers.perturbed import PerturbedAdditive, PerturbedLayer, PerturbedMultiplicative
-from foresolve.problems.base import Problem
+from foresolve.layers import PerturbedAdditive, PerturbedMultiplicative
+from foresolve.layers.perturbed import PerturbedLayer
+from foresolve.problems import Problem
 from layers.conformance import LayerConformance
 from layers.test_blackbox import PROBLEMS, draw, submodular
 from mistakes import mistake

@@ -7,8 +7,14 @@ import torch
 from torch import Tensor, nn
 
 import foresolve
-from foresolve.layers import MultilinearRelaxation, QuadraticRelaxation, RegularizedFrankWolfe, RelativeGamma
-from foresolve.layers.smoothing import SmoothedLayer, keeping_positive
+from foresolve.layers import (
+    MultilinearRelaxation,
+    QuadraticRelaxation,
+    RegularizedFrankWolfe,
+    RelativeGamma,
+    SmoothedLayer,
+)
+from foresolve.layers.smoothing import keeping_positive
 from mistakes import mistake
 from submodular_instances import draw_theta
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import InvalidInputError
 from foresolve.losses import MAP, NCE, Loss
 from losses.compatibility import methods

@@ -11,9 +11,10 @@ from scipy.optimize import nnls
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
+from foresolve.data import Batch
 from foresolve.errors import ForesolveWarning
-from foresolve.losses.cave import CaVE, within_faces
+from foresolve.losses import CaVE
+from foresolve.losses.cave import within_faces
 from foresolve.solvers.projection.cone import NormalCone
 from instances import draw
 from losses.conformance import Case, LossConformance, instance

@@ -9,13 +9,18 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
-from foresolve.layers.identity import IdentityProjection, NegativeIdentity
-from foresolve.layers.imle import IMLE, AdaptiveIMLE
-from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
-from foresolve.losses.decision import DecisionLoss
+from foresolve.data import Batch
+from foresolve.layers import (
+    IMLE,
+    AdaptiveIMLE,
+    BlackboxInterpolation,
+    IdentityProjection,
+    NegativeIdentity,
+    PerturbedAdditive,
+    PerturbedMultiplicative,
+    RegularizedFrankWolfe,
+)
+from foresolve.losses import DecisionLoss
 from foresolve.problems import Affine
 from losses.conformance import Case, LossConformance, instance
 from losses.test_prediction import coverage

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.losses.directional import PerturbationGradient
+from foresolve.data import Batch
+from foresolve.losses import PerturbationGradient
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import decisions, drawn
 from mistakes import mistake

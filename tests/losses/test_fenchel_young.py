@@ -10,15 +10,18 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
-from foresolve.layers.gamma_rules import RelativeGamma
-from foresolve.layers.identity import IdentityProjection
-from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
-from foresolve.layers.smoothing import SmoothedLayer
-from foresolve.losses.fenchel_young import FenchelYoung
-from foresolve.problems.top_k import TopK
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.data import Batch
+from foresolve.layers import (
+    IdentityProjection,
+    PerturbedAdditive,
+    PerturbedMultiplicative,
+    RegularizedFrankWolfe,
+    RelativeGamma,
+    SmoothedLayer,
+)
+from foresolve.losses import FenchelYoung
+from foresolve.problems import TopK
+from foresolve.sets import UniformMatroid
 from losses.conformance import Case, LossConformance, instance
 from losses.test_decision import LINEAR
 from mistakes import mistake

@@ -7,11 +7,9 @@ import torch
 from torch.nn import functional
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.losses.imitation import Imitation
+from foresolve.data import Batch, DecisionDataset
+from foresolve.layers import BlackboxInterpolation, PerturbedAdditive
+from foresolve.losses import Imitation
 from losses.conformance import Case, LossConformance, instance
 from mistakes import mistake
 

@@ -9,10 +9,8 @@ from scipy.optimize import nnls
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
-from foresolve.losses import lodl
-from foresolve.losses.lodl import LODL
+from foresolve.data import Batch, DecisionDataset
+from foresolve.losses import LODL, lodl
 from foresolve.losses.quadratic_forms import LocalLosses, fit_local
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import foresolve
-from foresolve.losses.contrastive import MAP, NCE
-from foresolve.losses.pool import SolutionPool, first_of_each, row_keys, scores
-from foresolve.problems.black_box import OracleProblem
+from foresolve.losses import MAP, NCE, SolutionPool
+from foresolve.losses.pool import first_of_each, row_keys, scores
+from foresolve.problems import OracleProblem
 from losses.conformance import instance
 from losses.test_spo import coverage
 from mistakes import mistake

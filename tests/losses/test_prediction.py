@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.losses.prediction import MSE, OF_PREDICTION, CrossEntropy, LogMSE, PredictionLoss
+from foresolve.data import Batch
+from foresolve.losses import MSE, CrossEntropy, LogMSE, PredictionLoss
+from foresolve.losses.prediction import OF_PREDICTION
 from losses.conformance import Case, LossConformance, instance
 from mistakes import mistake
 

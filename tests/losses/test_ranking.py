@@ -5,9 +5,8 @@ import torch
 from hypothesis import given
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.losses.base import Loss
-from foresolve.losses.ranking import ListwiseRanking, PairwiseRanking, PointwiseRanking
+from foresolve.data import Batch
+from foresolve.losses import ListwiseRanking, Loss, PairwiseRanking, PointwiseRanking
 from losses.test_contrastive import PoolConformance, filled
 from losses.test_spo import coverage, decisions, drawn
 from mistakes import mistake

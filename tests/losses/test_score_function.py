@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.losses.score_function import ScoreFunction
-from foresolve.problems.black_box import OracleProblem
+from foresolve.data import Batch
+from foresolve.losses import ScoreFunction
+from foresolve.problems import OracleProblem
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage, heuristic
 from mistakes import mistake

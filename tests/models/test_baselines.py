@@ -8,17 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
+from foresolve.learning import evaluate, fit
 from foresolve.learning.registry import build
-from foresolve.losses.prediction import MSE
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
-from foresolve.models.mlp import MLP
-from foresolve.models.reference import Baseline
-from foresolve.problems.top_k import TopK
+from foresolve.losses import MSE, SPOPlus
+from foresolve.models import MLP, Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.problems import TopK
 from learning.instances import top_k_data
 from mistakes import mistake
 from models.instances import item_data, pair_data

@@ -8,16 +8,12 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.shortest_path import shortest_path_data
+from foresolve.data import DecisionDataset, shortest_path_data
 from foresolve.errors import ForesolveError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
+from foresolve.learning import Policy, evaluate, fit
 from foresolve.learning.registry import build
-from foresolve.losses.prediction import MSE
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.boosting import BoostedTrees
+from foresolve.losses import MSE, SPOPlus
+from foresolve.models import BoostedTrees
 from learning.instances import top_k_data
 from mistakes import mistake
 from models.instances import item_data, pair_data

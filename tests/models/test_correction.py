@@ -7,20 +7,21 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
-from foresolve.losses.prediction import MSE
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
-from foresolve.models.correction import Correction
-from foresolve.models.forest import RandomForest
-from foresolve.models.last_value import LastValue
-from foresolve.models.mlp import MLP
-from foresolve.models.standardized import Standardized
-from foresolve.problems.top_k import TopK
+from foresolve.learning import Policy, evaluate, fit
+from foresolve.losses import MSE, SPOPlus
+from foresolve.models import (
+    MLP,
+    ConstantMean,
+    Correction,
+    LastValue,
+    LinearRegression,
+    NearestNeighbors,
+    RandomForest,
+    Standardized,
+)
+from foresolve.problems import TopK
 from learning.instances import same
 from mistakes import caution, file_mistake, mistake
 from models.instances import item_data, pair_data

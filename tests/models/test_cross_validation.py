@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.learning.policy import Policy
+from foresolve.learning import Policy
 from foresolve.learning.registry import build
-from foresolve.models import cross_validation
-from foresolve.models.baselines import LinearRegression, NearestNeighbors
+from foresolve.models import LinearRegression, NearestNeighbors, RandomForest, TableBaseline, cross_validation
 from foresolve.models.cross_validation import (
     NEIGHBORS,
     RIDGES,
@@ -27,9 +26,7 @@ from foresolve.models.cross_validation import (
     out_of_bag_error,
     ridge_errors,
 )
-from foresolve.models.forest import RandomForest
-from foresolve.models.table import TableBaseline
-from foresolve.problems.top_k import TopK
+from foresolve.problems import TopK
 from learning.instances import top_k_data
 from mistakes import mistake
 from models.instances import item_data, pair_data

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError
 from foresolve.learning.registry import build
+from foresolve.models import RandomForest
 from foresolve.models import trees as trees_module
-from foresolve.models.forest import RandomForest, _leaf_means
-from foresolve.problems.top_k import TopK
+from foresolve.models.forest import _leaf_means
+from foresolve.problems import TopK
 from learning.instances import top_k_data
 from mistakes import mistake
 from models.instances import item_data, pair_data

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
+from foresolve.learning import Policy, evaluate, fit
 from foresolve.learning.registry import build
-from foresolve.models.last_value import LastValue
-from foresolve.problems.top_k import TopK
+from foresolve.models import LastValue
+from foresolve.problems import TopK
 from learning.instances import top_k_data
 from mistakes import mistake
 from models.instances import item_data, pair_data

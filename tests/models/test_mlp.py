@@ -6,7 +6,7 @@ from torch import nn
 
 from foresolve.errors import ForesolveError
 from foresolve.learning.registry import build
-from foresolve.models.mlp import MLP
+from foresolve.models import MLP
 from mistakes import mistake
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foresolve.models.pairs import BilinearPairs, PairModel, drop
+from foresolve.models import BilinearPairs, PairModel
+from foresolve.models.pairs import drop
 from mistakes import mistake
 
 

@@ -11,9 +11,7 @@ from torch import Tensor
 
 from foresolve.errors import ForesolveError
 from foresolve.learning.registry import build
-from foresolve.models.mlp import MLP
-from foresolve.models.pairs import BilinearPairs, PairModel
-from foresolve.models.reference import Baseline, Reference
+from foresolve.models import MLP, Baseline, BilinearPairs, PairModel, Reference
 from mistakes import mistake
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.learning.fitting import fit
-from foresolve.models.baselines import LinearRegression
-from foresolve.models.scikit_learn import ScikitLearn, check_fitted, estimator_table, fitted_names
+from foresolve.data import DecisionDataset
+from foresolve.learning import fit
+from foresolve.models import LinearRegression, ScikitLearn
+from foresolve.models.scikit_learn import check_fitted, estimator_table, fitted_names
 from learning.instances import top_k_data
 from models.instances import item_data, pair_data
 

@@ -8,13 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.learning.policy import Policy
+from foresolve.learning import Policy
 from foresolve.learning.registry import build
-from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, most_rated, tfidf
-from foresolve.problems.matching import BipartiteMatching
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.models import CosinePairs, TfIdfSimilarity, most_rated, tfidf
+from foresolve.problems import BipartiteMatching, SubmodularProblem
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
 from mistakes import mistake
 
 

@@ -8,14 +8,11 @@ import torch
 from torch import Tensor, nn
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
-from foresolve.losses.prediction import MSE
-from foresolve.models.baselines import LinearRegression
-from foresolve.models.mlp import MLP
-from foresolve.models.standardized import Standardized
-from foresolve.problems.top_k import TopK
+from foresolve.data import DecisionDataset
+from foresolve.learning import Policy, fit
+from foresolve.losses import MSE
+from foresolve.models import MLP, LinearRegression, Standardized
+from foresolve.problems import TopK
 from learning.instances import same
 from mistakes import caution, file_mistake, mistake
 from models.instances import item_data, pair_data

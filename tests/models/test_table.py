@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.models import table
-from foresolve.models.table import TableBaseline
+from foresolve.models import TableBaseline, table
 from learning.instances import top_k_data
 from mistakes import mistake
 from models.instances import item_data, pair_data

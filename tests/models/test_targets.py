@@ -12,14 +12,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.learning.policy import Policy
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
-from foresolve.models.forest import RandomForest
-from foresolve.models.reference import Baseline
-from foresolve.models.scikit_learn import ScikitLearn
+from foresolve.data import DecisionDataset
+from foresolve.learning import Policy
+from foresolve.models import Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomForest, ScikitLearn
 from foresolve.models.targets import Transform, spread
-from foresolve.problems.top_k import TopK
+from foresolve.problems import TopK
 from mistakes import mistake
 from models.instances import item_data, pair_data
 

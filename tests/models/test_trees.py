@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.boosting import BoostedTrees
-from foresolve.models.forest import RandomForest
-from foresolve.models.table import TableBaseline
+from foresolve.data import DecisionDataset
+from foresolve.losses import SPOPlus
+from foresolve.models import BoostedTrees, RandomForest, TableBaseline
 from foresolve.models.trees import column_units, in_units, leaf_values, numbered, seed_number, target_unit
 from learning.instances import top_k_data
 from mistakes import mistake

@@ -5,15 +5,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from foresolve.data.generated.budget import read_edges
-from foresolve.layers.gamma_rules import RelativeGamma
-from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.losses.decision import DecisionLoss
+from foresolve.data import read_edges
+from foresolve.layers import MultilinearRelaxation, RelativeGamma
+from foresolve.losses import DecisionLoss
 from foresolve.report.records import Config
+from foresolve.reproduce import InstanceCache, NetworkMethod, plan
 from foresolve.reproduce.domains import budget
-from foresolve.reproduce.domains.methods import NetworkMethod
-from foresolve.reproduce.runs.jobs import InstanceCache
-from foresolve.reproduce.runs.plan import plan
 from mistakes import mistake
 from reproduce import tiny
 from reproduce.values import assert_largest_are_chosen

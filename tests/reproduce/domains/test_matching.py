@@ -5,16 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.wilder_quadratic import WilderQuadratic
-from foresolve.losses.decision import DecisionLoss
-from foresolve.models.similarity import CosinePairs
+from foresolve.layers import QuadraticRelaxation, WilderQuadratic
+from foresolve.losses import DecisionLoss
+from foresolve.models import CosinePairs
 from foresolve.report.records import Config
+from foresolve.reproduce import InstanceCache, NetworkMethod, RecipeMethod, RuleMethod, plan
 from foresolve.reproduce.domains import matching
-from foresolve.reproduce.domains.methods import NetworkMethod, RecipeMethod, RuleMethod
 from foresolve.reproduce.domains.networks import Calibrated, EvenRows
-from foresolve.reproduce.runs.jobs import InstanceCache
-from foresolve.reproduce.runs.plan import plan
 from mistakes import file_mistake
 from reproduce import tiny
 from reproduce.values import DATA, by_chance, by_rule, real

@@ -8,10 +8,9 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.citations import citation_data
+from foresolve.data import DecisionDataset, citation_data
 from foresolve.errors import ForesolveError
-from foresolve.learning.fitting import fit
+from foresolve.learning import fit
 from foresolve.learning.metrics import auc
 from foresolve.reproduce.domains.pair_forest import PairForest, _rows
 from mistakes import mistake

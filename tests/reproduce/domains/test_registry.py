@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from foresolve.reproduce.domains.methods import RuleMethod
-from foresolve.reproduce.domains.registry import DOMAINS, find_domain, published, register
-from foresolve.reproduce.runs.jobs import InstanceCache
-from foresolve.reproduce.runs.plan import plan
+from foresolve.reproduce import DOMAINS, InstanceCache, RuleMethod, plan, register
+from foresolve.reproduce.domains.registry import find_domain, published
 from mistakes import mistake
 from reproduce.values import by_chance, by_rule
 

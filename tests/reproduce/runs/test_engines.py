@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from foresolve.report.records import Config, Job, JobResult
-from foresolve.reproduce.runs.engines import JobError, LocalEngine, Task, Work, cores, job_name
+from foresolve.reproduce import JobError, LocalEngine
+from foresolve.reproduce.runs.engines import Task, Work, cores, job_name
 from mistakes import mistake
 from reproduce import toys
 

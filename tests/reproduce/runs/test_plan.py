@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from foresolve.report.records import Config
-from foresolve.reproduce.domains.registry import DOMAINS
-from foresolve.reproduce.runs.plan import plan
+from foresolve.reproduce import DOMAINS, plan
 from mistakes import mistake
 
 

@@ -13,9 +13,8 @@ import pytest
 
 from foresolve import ForesolveError, MissingExtraError
 from foresolve.report.records import Config, Job, JobResult
-from foresolve.reproduce.runs.engines import JobError, Task
-from foresolve.reproduce.runs.ray_engine import RayEngine
-from foresolve.reproduce.runs.run import run
+from foresolve.reproduce import JobError, RayEngine, run
+from foresolve.reproduce.runs.engines import Task
 from mistakes import mistake
 from reproduce import toys
 

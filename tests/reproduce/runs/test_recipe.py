@@ -9,13 +9,12 @@ import torch
 from torch import nn
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import Batch, DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.losses.prediction import MSE, CrossEntropy
+from foresolve.losses import MSE, CrossEntropy
+from foresolve.reproduce import Minibatch, RecipeMethod
 from foresolve.reproduce.domains.coverage import items
 from foresolve.reproduce.domains.matching import single_pairs
-from foresolve.reproduce.domains.methods import Minibatch, RecipeMethod
 from foresolve.reproduce.runs.recipe import follow
 from mistakes import mistake
 from reproduce import tiny

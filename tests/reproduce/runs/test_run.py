@@ -15,9 +15,8 @@ import pytest
 
 from foresolve._base.container import checksum, entry_of, line_of
 from foresolve.report.records import Config, Job, JobResult, Record
-from foresolve.reproduce.runs.engines import Engine, JobError, LocalEngine
+from foresolve.reproduce import Engine, JobError, LocalEngine, Run, RunStopped, run, run_all
 from foresolve.reproduce.runs.fingerprint import code_fingerprint
-from foresolve.reproduce.runs.run import Run, RunStopped, run, run_all
 from mistakes import file_mistake, mistake
 from reproduce import toys
 
