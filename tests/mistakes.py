@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,3 +56,14 @@ def caution(*facts: str, kind: type[ForesolveWarning] = ForesolveWarning) -> Ite
         yield caught
     said = [str(warning.message) for warning in caught if issubclass(warning.category, kind)]
     assert any(all(fact in text for fact in facts) for text in said), f"{facts} are missing in: {said}"
+
+
+def said(call: Callable[[], object]) -> str:
+    """The words of the error that a call raises or, if it raises none, of its first warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            call()
+        except ForesolveError as error:
+            return str(error)
+    return str(caught[0].message) if caught else "nothing"
