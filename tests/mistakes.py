@@ -1,13 +1,15 @@
-"""Errors by class and field: what a test of a refusal asserts."""
+"""Errors by class and field, warnings by category: what a test of a refusal asserts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError
 
 
 @contextmanager
@@ -36,3 +38,32 @@ def mistake(
         assert error.instances == tuple(instances)
     for fact in facts:
         assert fact in str(error), f"{fact!r} is missing in: {error}"
+
+
+@contextmanager
+def file_mistake(path: str | Path, *facts: str) -> Iterator[pytest.ExceptionInfo[ForesolveError]]:
+    """The block must raise an error that names this file, or the last part of its name, and the facts."""
+    with pytest.raises(ForesolveError) as caught:
+        yield caught
+    for fact in (str(path), *facts):
+        assert fact in str(caught.value), f"{fact!r} is missing in: {caught.value}"
+
+
+@contextmanager
+def caution(*facts: str, kind: type[ForesolveWarning] = ForesolveWarning) -> Iterator[pytest.WarningsRecorder]:
+    """The block must issue a warning of this category, one of which holds all facts: numbers and names."""
+    with pytest.warns(kind) as caught:
+        yield caught
+    said = [str(warning.message) for warning in caught if issubclass(warning.category, kind)]
+    assert any(all(fact in text for fact in facts) for text in said), f"{facts} are missing in: {said}"
+
+
+def said(call: Callable[[], object]) -> str:
+    """The words of the error that a call raises or, if it raises none, of its first warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            call()
+        except ForesolveError as error:
+            return str(error)
+    return str(caught[0].message) if caught else "nothing"

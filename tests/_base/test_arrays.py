@@ -9,7 +9,7 @@ import pytest
 
 from foresolve._base import reading
 from foresolve._base.arrays import read_arrays
-from foresolve.errors import ForesolveError
+from mistakes import file_mistake
 
 
 def archive(path: Path, members: dict[str, bytes]) -> Path:
@@ -45,30 +45,29 @@ def test_arrays_come_back(tmp_path: Path) -> None:
 
 def test_claims_are_checked_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sound = array(np.zeros((2, 3)))
-    for name, content, message in (
-        ("huge", sound.replace(b"(2, 3)", b"(9**9)"), "damaged or no archive"),
-        ("large", sound.replace(b"(2, 3), }", b"(2, 9)"), "damaged or no archive"),
-        ("longer", sound.replace(b"(2, 3)", b"(9, 9)"), "does not fit its size"),
-        ("wide", sides((0, 10**9)), "does not fit its size"),
-        ("bytes of none", sides((10**15,), "|S0"), "does not fit its size"),
-        ("no bytes at all", sides((10**9, 0), "<U3"), "does not fit its size"),
-        ("pickled", array(np.array([{}]), allow_pickle=True), "holds object, not numbers"),
-        ("nothing", b"", "damaged or no archive"),
-        ("magic", b"\x93NUMPY\x09\x00" + sound[8:], "not known"),
+    for name, content, fact in (
+        ("huge", sound.replace(b"(2, 3)", b"(9**9)"), ""),
+        ("large", sound.replace(b"(2, 3), }", b"(2, 9)"), ""),
+        ("longer", sound.replace(b"(2, 3)", b"(9, 9)"), "(9, 9)"),
+        ("wide", sides((0, 10**9)), "(0, 1000000000)"),
+        ("bytes of none", sides((10**15,), "|S0"), "(1000000000000000,)"),
+        ("no bytes at all", sides((10**9, 0), "<U3"), "(1000000000, 0)"),
+        ("pickled", array(np.array([{}]), allow_pickle=True), "object"),
+        ("nothing", b"", ""),
+        ("magic", b"\x93NUMPY\x09\x00" + sound[8:], "(9, 0)"),
     ):
         path = archive(tmp_path / f"{name}.npz", {"a.npy": content})
-        with pytest.raises(ForesolveError, match=message) as error:
+        with file_mistake(path, fact):
             read_arrays(path)
-        assert str(path) in str(error.value)
     monkeypatch.setattr(reading, "UNPACKED", 1000)
     bomb = archive(tmp_path / "bomb.npz", {"a.npy": array(np.zeros(10**6))})
-    with pytest.raises(ForesolveError, match=r"says that it holds 1 arrays of 8,000,128 bytes"):
+    with file_mistake(bomb, "8,000,128 bytes"):
         read_arrays(bomb)
 
 
 def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 and nothing")
-    with pytest.raises(ForesolveError, match=r"a\.npz is damaged or no archive of arrays: File is not a zip file"):
+    with file_mistake(tmp_path / "a.npz", "zip"):
         read_arrays(tmp_path / "a.npz")
 
 
@@ -77,12 +76,13 @@ def test_what_python_unpacks_without_a_limit_is_refused(tmp_path: Path, method: 
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w", method) as target:
         target.writestr("a.npy", array(np.zeros(10)))
-    with pytest.raises(ForesolveError, match=r"a\.npz is damaged .*: it is compressed by another method"):
+    with file_mistake(path, "deflate"):
         read_arrays(path)
 
 
 def test_what_numpy_says_is_one_line(tmp_path: Path) -> None:
     header = b"{'descr': '<f8'}".ljust(20_000)
     path = archive(tmp_path / "a.npz", {"a.npy": b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header})
-    with pytest.raises(ForesolveError, match=r"^\S+a\.npz is damaged or no archive of arrays: Header info[^\n]+$"):
+    with file_mistake(path, "20000") as caught:
         read_arrays(path)
+    assert "\n" not in str(caught.value)

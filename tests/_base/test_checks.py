@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import math
-import os
-import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import torch
 
 from foresolve._base import checks
 from foresolve.errors import ForesolveWarning, InvalidInputError
+from mistakes import mistake
 
 
 def test_the_message_has_a_name_what_was_expected_what_was_found_and_a_remedy() -> None:
@@ -27,23 +26,24 @@ def test_numbers_become_tensors_and_tensors_keep_their_type() -> None:
     assert checks.as_tensor("a", torch.tensor([1, 0], dtype=torch.bool)).dtype == torch.float64
     single = torch.ones(2, dtype=torch.float32)
     assert checks.as_tensor("a", single) is single
-    with pytest.raises(InvalidInputError, match="`a` must be an array of numbers; got str"):
+    with mistake("a", "str"):
         checks.as_tensor("a", "text")
 
 
 @pytest.mark.parametrize(
-    ("check", "entries", "message"),
+    ("check", "entries", "expected", "got"),
     [
-        (checks.finite, [[0.0, math.nan], [math.inf, 0.0]], r"`a` must be finite; got nan at \[0, 1\] \(2 such"),
-        (checks.unit_interval, [0.0, 1.0, 1.5, -1.0], r"`a` must be in \[0, 1\]; got 1.5 at \[2\] \(2 such entries\)"),
-        (checks.unit_interval, [0.0, math.nan], r"`a` must be finite; got nan at \[1\]"),
-        (checks.non_negative, [[1.0], [-2.0]], r"`a` must be >= 0; got -2 at \[1, 0\] \(1 such entries\)"),
-        (checks.non_negative, [1.0, math.inf], r"`a` must be finite; got inf at \[1\]"),
+        (checks.finite, [[0.0, math.nan], [math.inf, 0.0]], "finite", "nan at [0, 1] (2 such entries)"),
+        (checks.unit_interval, [0.0, 1.0, 1.5, -1.0], "in [0, 1]", "1.5 at [2] (2 such entries)"),
+        (checks.unit_interval, [0.0, math.nan], "finite", "nan at [1] (1 such entries)"),
+        (checks.non_negative, [[1.0], [-2.0]], ">= 0", "-2 at [1, 0] (1 such entries)"),
+        (checks.non_negative, [1.0, math.inf], "finite", "inf at [1] (1 such entries)"),
     ],
 )
-def test_the_first_bad_entry_is_named(check: Any, entries: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+def test_the_first_bad_entry_is_named(check: Any, entries: Any, expected: str, got: str) -> None:
+    with mistake("a") as caught:
         check("a", torch.tensor(entries, dtype=torch.float64))
+    assert (caught.value.expected, caught.value.got) == (expected, got)
 
 
 def test_sound_entries_pass() -> None:
@@ -83,35 +83,29 @@ def test_between_reads_the_interval_as_it_is_written(value: Any, interval: str, 
 
 def test_one_of_lists_the_options() -> None:
     assert checks.one_of("kind", "b", ("a", "b")) == "b"
-    with pytest.raises(InvalidInputError, match=r"`kind` must be one of 'a', 'b'; got 'c'"):
+    with mistake("kind", "'c'"):
         checks.one_of("kind", "c", ("a", "b"))
-    with pytest.raises(InvalidInputError, match=r"got 'haming'\. Did you mean 'hamming'\?$"):
+    with mistake("kind", "'haming'", "'hamming'"):
         checks.one_of("kind", "haming", ("exact", "hamming"))
-    with pytest.raises(InvalidInputError, match=r"one of 1, 2; got 'x'$"):
+    with mistake("kind", "'x'"):
         checks.one_of("kind", "x", (1, 2))
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, None, "1", math.nan, math.inf])
 def test_positive_int_refuses(value: Any) -> None:
-    with pytest.raises(InvalidInputError, match="`n` must be an integer >= 1"):
+    with mistake("n"):
         checks.positive_int("n", value)
 
 
 def test_paths_and_functions() -> None:
     assert checks.path("folder", "a/b") == checks.path("folder", Path("a", "b")) == Path("a/b")
-    with pytest.raises(InvalidInputError, match="`folder` must be a path, as a string or a `Path`; got None"):
+    with mistake("folder", "Path", "None"):
         checks.path("folder", None)
-    with pytest.raises(ValueError, match="embedded null") as python:  # in other words from version to version
-        os.stat("a\0b")
-    for value, message in (
-        ("", "must be a path; got an empty string. The current folder is '.'"),
-        ("a\0b", f"must be a path; got 'a\\x00b' ({python.value})"),
-        ("a" * 5000, f"must be a path that can be used; got '{'a' * 5000}': File name too long"),
-    ):
-        with pytest.raises(InvalidInputError, match=re.escape(message)):
+    for value, fact in (("", "'.'"), ("a\0b", repr("a\0b")), ("a" * 5000, "a" * 5000)):
+        with mistake("folder", fact):
             checks.path("folder", value)
     checks.function("rule", print, "rule(x)")
-    with pytest.raises(InvalidInputError, match=r"`rule` must be a function `rule\(x\)`; got 'solve'\. Leave it out"):
+    with mistake("rule", "rule(x)", "'solve'"):
         checks.function("rule", "solve", "rule(x)", "Leave it out")
 
 
@@ -121,7 +115,7 @@ def test_positive_numbers() -> None:
     assert checks.positive("tol", 1e-9) == 1e-9
     assert checks.positive("tol", torch.tensor(2)) == 2.0
     assert checks.positive("tol", np.array([2])) == checks.positive("tol", torch.tensor([2.0])) == 2.0
-    with pytest.raises(InvalidInputError, match=r"`tol` must be small; got 'x'\. Think again"):
+    with mistake("tol", "'x'"):
         checks.positive("tol", "x", "Think again", expected="small")
 
 
@@ -153,21 +147,21 @@ def test_what_is_no_positive_number_is_shown_or_named(value: Any, shown: str) ->
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "fact"),
     [
-        (None, "an array of numbers; got None"),
-        ([[1], [1, 2]], "an array of numbers; got list whose rows differ in length"),
-        (np.array([1j]), "of real numbers; got complex128"),
-        (torch.tensor([1j]), "of real numbers; got torch.complex64"),
-        (np.array(["2020-01-01"], "M8[D]"), r"an array of numbers; got datetime64\[D\]"),
-        (torch.ones(2).to(torch.float8_e4m3fn), "of float16, .*; got torch.float8_e4m3fn"),
-        (torch.ones(2).to_sparse(), r"a dense tensor; got the layout torch.sparse_coo. Call `.to_dense\(\)`"),
-        (torch.ones(2, device="meta"), "a tensor with numbers in it; got one on the device 'meta'"),
-        ([torch.ones(1, requires_grad=True)], "an array of numbers; got Can't call numpy.* `torch.stack`"),
+        (None, "None"),
+        ([[1], [1, 2]], "list"),
+        (np.array([1j]), "complex128"),
+        (torch.tensor([1j]), "torch.complex64"),
+        (np.array(["2020-01-01"], "M8[D]"), "datetime64[D]"),
+        (torch.ones(2).to(torch.float8_e4m3fn), "torch.float8_e4m3fn"),
+        (torch.ones(2).to_sparse(), "`.to_dense()`"),
+        (torch.ones(2, device="meta"), "'meta'"),
+        ([torch.ones(1, requires_grad=True)], "`torch.stack`"),
     ],
 )
-def test_what_would_lose_something_as_a_tensor_is_refused(value: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=f"`a` must be {message}"):
+def test_what_would_lose_something_as_a_tensor_is_refused(value: Any, fact: str) -> None:
+    with mistake("a", fact):
         checks.as_tensor("a", value)
 
 
@@ -180,25 +174,25 @@ class _Elsewhere:
 def test_the_one_on_the_cpu_is_the_one_to_move() -> None:
     cpu, gpu = torch.device("cpu"), torch.device("cuda:0")
     checks.same_device("theta", torch.ones(1), cpu)
-    with pytest.raises(InvalidInputError, match=r"got cuda:0\. Move `problem`: `problem.to\('cuda:0'\)`"):
+    with mistake("theta", "cuda", "problem", "problem.to('cuda:0')"):
         checks.same_device("theta", _Elsewhere(), cpu)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"\(cuda:0\); got cpu\. Move `theta`: `theta.to\('cuda:0'\)`"):
+    with mistake("theta", "(cuda:0)", "cpu", "theta.to('cuda:0')"):
         checks.same_device("theta", torch.ones(1), gpu)
-    with pytest.raises(InvalidInputError, match=r"on `weights`'s device \(cuda:0\); got cpu\. Move `capacity`"):
+    with mistake("capacity", "weights", "(cuda:0)", "cpu"):
         checks.same_device("capacity", torch.ones(1), gpu, "weights")
-    with pytest.raises(InvalidInputError, match=r"got meta\. A tensor on 'meta' holds no numbers$"):
+    with mistake("theta", "meta", "'meta'"):
         checks.same_device("theta", torch.ones(1, device="meta"), cpu)
 
 
 def test_shapes() -> None:
     checks.last_dim("theta", torch.zeros(3, 4), 4)
     checks.last_dims("theta", torch.zeros(3, 4, 5), (None, 5))
-    with pytest.raises(InvalidInputError, match=r"\(\*batch, 5\) to match the problem; got \(3, 4\)"):
+    with mistake("theta", "(*batch, 5)", "(3, 4)"):
         checks.last_dim("theta", torch.zeros(3, 4), 5)
-    with pytest.raises(InvalidInputError, match=r"\(\*batch, \.\.\., 5\) to match the problem; got \(5,\)"):
+    with mistake("theta", "(*batch, ..., 5)", "(5,)"):
         checks.last_dims("theta", torch.zeros(5), (None, 5))
     assert checks.broadcast_batch({"a": (3,), "b": (), "c": (2, 1)}) == (2, 3)
-    with pytest.raises(InvalidInputError, match=r"batch shapes must broadcast together; got a \(3,\), b \(2,\)"):
+    with mistake("", "a (3,)", "b (2,)"):
         checks.broadcast_batch({"a": (3,), "b": (2,)})
 
 

@@ -10,6 +10,7 @@ import pytest
 from foresolve._base import extras
 from foresolve._base.extras import need
 from foresolve.errors import MissingExtraError
+from mistakes import mistake
 
 
 def test_the_module_itself() -> None:
@@ -35,9 +36,7 @@ def test_the_extra_is_quoted_for_the_shell(
 
 def test_what_comes_with_foresolve_but_cannot_be_imported_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "highspy", None)
-    with pytest.raises(
-        MissingExtraError, match=r"needs highspy, which cannot be imported \(.+\)\. .*pip install highspy\. Close it"
-    ):
+    with mistake("", "pip install highspy", "Close it", kind=MissingExtraError):
         need("highspy", "solving", note="Close it")
 
 

@@ -21,7 +21,7 @@ from foresolve import (
 )
 from foresolve._base import checks
 from foresolve._base.lookalikes import look
-from foresolve.data.frames.encoding import Encoding
+from foresolve.data import Encoding
 from foresolve.errors import ForesolveWarning
 
 COMPOSED, APART = "K\u00f6ln", "Ko\u0308ln"

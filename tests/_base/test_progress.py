@@ -7,6 +7,7 @@ import pytest
 from foresolve._base import progress
 from foresolve._base.progress import duration, reporting
 from foresolve.errors import MissingExtraError
+from mistakes import mistake
 
 
 def test_a_function_of_the_caller_is_called() -> None:
@@ -71,7 +72,7 @@ def test_the_time_left_follows_from_what_was_done_since_it_began(
 
 def test_without_rich_a_bar_is_an_error_only_where_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    with pytest.raises(MissingExtraError, match=r"a progress bar needs rich"), reporting(True, "work"):
+    with mistake("", "rich", kind=MissingExtraError), reporting(True, "work"):
         pass
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with reporting(None, "work") as step:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from foresolve._base import files, safetensors
-from foresolve.errors import ForesolveError
+from mistakes import file_mistake
 
 TENSORS = {
     str(dtype).partition(".")[2]: torch.tensor([[0, 1, 1], [1, 0, 1]]).to(dtype)
@@ -40,35 +40,34 @@ def entry(shape: Any = (2,), begin: Any = 0, end: Any = 8, dtype: Any = "F32") -
 
 
 @pytest.mark.parametrize(
-    ("header", "message"),
+    ("header", "fact"),
     [
-        (b"x", "no sound JSON"),
-        (b"[" * 100_000, "no sound JSON"),
-        ([], "no table of tensors"),
-        ({"a": 3}, "does not say what 'a' is"),
-        ({"a": entry(dtype="F7")}, "does not say what 'a' is"),
-        ({"a": entry(dtype=[])}, "does not say what 'a' is"),
-        ({"a": entry() | {"more": 1}}, "does not say what 'a' is"),
-        ({"a": entry((-2,))}, "does not say how large"),
-        ({"a": entry((2.0,))}, "does not say how large"),
-        ({"a": entry((True, 2))}, "does not say how large"),
-        ({"a": entry((10**10,))}, "are not as many as its shape"),
-        ({"a": entry((0, 10**12), 0, 0)}, r"the shape of 'a' cannot be \[0, 1000000000000\]"),
-        ({"a": entry((10**10,), 0, 4 * 10**10)}, "say that they have 40,000,000,000 bytes; there are 8"),
-        ({"a": entry((1,), 0, 4)}, "say that they have 4 bytes; there are 8"),
-        ({"a": entry((1,), 0, 4), "b": entry((1,), 2, 6)}, "'b' do not follow"),
-        ({"a": entry((1,), 4, 8)}, "'a' do not follow"),
-        ({"a": entry((8,), dtype="BOOL")}, "neither true nor false"),
+        (b"x", "JSON"),
+        (b"[" * 100_000, "JSON"),
+        ([], ""),
+        ({"a": 3}, "'a'"),
+        ({"a": entry(dtype="F7")}, "'a'"),
+        ({"a": entry(dtype=[])}, "'a'"),
+        ({"a": entry() | {"more": 1}}, "'a'"),
+        ({"a": entry((-2,))}, "'a'"),
+        ({"a": entry((2.0,))}, "'a'"),
+        ({"a": entry((True, 2))}, "'a'"),
+        ({"a": entry((10**10,))}, "'a'"),
+        ({"a": entry((0, 10**12), 0, 0)}, "[0, 1000000000000]"),
+        ({"a": entry((10**10,), 0, 4 * 10**10)}, "40,000,000,000 bytes"),
+        ({"a": entry((1,), 0, 4)}, "4 bytes"),
+        ({"a": entry((1,), 0, 4), "b": entry((1,), 2, 6)}, "'b'"),
+        ({"a": entry((1,), 4, 8)}, "'a'"),
+        ({"a": entry((8,), dtype="BOOL")}, "'a'"),
     ],
 )
-def test_what_a_header_claims_is_checked_before_anything_is_made(header: Any, message: str, tmp_path: Path) -> None:
+def test_what_a_header_claims_is_checked_before_anything_is_made(header: Any, fact: str, tmp_path: Path) -> None:
     path = written(tmp_path / "file", header, b"\x02" * 8)
-    with pytest.raises(ForesolveError, match=message) as error:
+    with file_mistake(path, fact):
         files.read_tensors(path)
-    assert str(path) in str(error.value)
 
 
 @pytest.mark.parametrize("length", [2**63, 10**6, 7])
 def test_the_length_of_the_header_is_checked(length: int, tmp_path: Path) -> None:
-    with pytest.raises(ForesolveError, match="damaged or no safetensors file"):
+    with file_mistake(tmp_path / "file", "safetensors"):
         files.read_tensors(written(tmp_path / "file", {"a": entry()}, bytes(8), length))

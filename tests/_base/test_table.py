@@ -7,6 +7,7 @@ import pytest
 
 from foresolve._base.table import Cell, Table, Tabular
 from foresolve.errors import MissingExtraError
+from mistakes import mistake
 
 TABLE = Table(
     ("method", "k = 5", "k = 10"),
@@ -101,5 +102,5 @@ def test_what_shows_itself_as_a_table() -> None:
 
 def test_without_rich_there_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.table", None)
-    with pytest.raises(MissingExtraError, match=r"foresolve\[cli\]"):
+    with mistake("", "foresolve[cli]", kind=MissingExtraError):
         TABLE.rich()

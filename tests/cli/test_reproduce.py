@@ -17,10 +17,9 @@ from cli.calls import invoke
 from foresolve.cli import build
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
-from foresolve.reproduce.domains.domain import Domain
-from foresolve.reproduce.domains.registry import DOMAINS, published
+from foresolve.reproduce import DOMAINS, Domain, Run, run_all
+from foresolve.reproduce.domains.registry import published
 from foresolve.reproduce.runs import engines
-from foresolve.reproduce.runs.run import Run, run_all
 from reproduce import toys
 
 PAPER = ("budget", "matching", "recommendation")

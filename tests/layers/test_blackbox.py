@@ -7,10 +7,11 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.problems.black_box import OracleProblem
+from foresolve.layers import BlackboxInterpolation
+from foresolve.problems import OracleProblem
 from instances import finite_differences
 from layers.conformance import LayerConformance
+from mistakes import mistake
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -92,12 +93,12 @@ def test_an_oracle_is_enough() -> None:
 
 
 def test_what_it_refuses() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match="lam"):
+    with mistake("lam", "got 0.0"):
         BlackboxInterpolation(0.0)
     problem, theta = submodular()
-    with pytest.raises(foresolve.InvalidInputError, match="linear objective"):
+    with mistake("problem", "SubmodularProblem"):
         BlackboxInterpolation()(theta, problem)
-    with pytest.raises(foresolve.InvalidInputError, match="theta"):
+    with mistake("theta", "(2, 5)"):
         BlackboxInterpolation()(draw(2, 5), foresolve.TopK(6, 2))
-    with pytest.raises(foresolve.InvalidInputError, match="theta"):
+    with mistake("theta", "got ()"):
         BlackboxInterpolation()(torch.tensor(1.0), foresolve.TopK(6, 2))

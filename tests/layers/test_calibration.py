@@ -7,12 +7,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import foresolve
-from foresolve.layers import CalibratedGamma, MultilinearRelaxation, QuadraticRelaxation, RegularizedFrankWolfe
+from foresolve.layers import (
+    CalibratedGamma,
+    MultilinearRelaxation,
+    QuadraticRelaxation,
+    RegularizedFrankWolfe,
+    SmoothedLayer,
+)
 from foresolve.layers.calibration import MOST_INSTANCES, Calibration, Shares, sample
-from foresolve.layers.smoothing import SmoothedLayer
 from foresolve.losses import DecisionLoss, FenchelYoung
-from foresolve.problems import Affine
-from foresolve.problems.base import Problem
+from foresolve.problems import Affine, Problem
+from mistakes import caution, mistake
 
 
 def uniform(*shape: int, seed: int = 0) -> Tensor:
@@ -198,7 +203,7 @@ def test_what_smoothing_costs_and_gives() -> None:
 
 def test_shares_out_of_range_are_refused() -> None:
     for keep in (0.0, 1.0, (0.5, 1.2)):
-        with pytest.raises(foresolve.InvalidInputError, match=r"`keep` must be in \(0, 1\)"):
+        with mistake("keep", "(0, 1)"):
             CalibratedGamma(keep=keep)
 
 
@@ -210,6 +215,6 @@ def test_a_truth_without_decisions_is_an_error_or_said() -> None:
     loss = DecisionLoss(QuadraticRelaxation(), repair=lambda x, problem: x)
     with pytest.raises(foresolve.InfeasibleError):
         loss.prepare(data)
-    with pytest.warns(foresolve.ForesolveWarning, match="gamma is not calibrated, and follows the rule"):
+    with caution("CalibratedGamma()", "instance 1"):
         loss.prepare(data, on_failure="skip")
     assert loss.layer.calibration is None

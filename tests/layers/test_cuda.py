@@ -9,6 +9,7 @@ import torch
 
 import foresolve
 from instances import draw
+from mistakes import mistake
 from quadratic_programs import FORMS, of_form
 
 pytestmark = [
@@ -51,7 +52,7 @@ def test_cpu_and_gpu_agree(problem: foresolve.LinearProgram, gamma: float) -> No
 
 
 def test_theta_on_another_device_is_refused() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be on the problem's device \(cpu\); got cuda"):
+    with mistake("theta", "(cpu)", "cuda"):
         foresolve.QuadraticRelaxation(1.0)(torch.zeros(2, 4, device="cuda"), foresolve.TopK(4, 2))
 
 
@@ -124,5 +125,5 @@ def theta_of() -> torch.Tensor:
 
 def test_a_form_on_another_device_is_refused() -> None:
     rows = torch.ones(1, 2, dtype=torch.float64)
-    with pytest.raises(foresolve.InvalidInputError, match="device"):
+    with mistake("Q", "cuda"):
         foresolve.QuadraticProgram(torch.eye(2, device="cuda"), rows, [1.0])

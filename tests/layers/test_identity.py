@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.layers.identity import IdentityProjection, NegativeIdentity
+from foresolve.layers import IdentityProjection, NegativeIdentity
 from layers.conformance import LayerConformance
 from layers.test_blackbox import PROBLEMS, draw, submodular
+from mistakes import mistake
 
 
 class TestConformance(LayerConformance):
@@ -68,7 +69,7 @@ def test_flat_parameters_have_a_finite_gradient() -> None:
 
 def test_what_it_refuses_and_keeps() -> None:
     problem, theta = submodular()
-    with pytest.raises(foresolve.InvalidInputError, match="linear objective"):
+    with mistake("problem", "SubmodularProblem"):
         IdentityProjection()(theta, problem)
     theta = draw(2, 3, 6).float().requires_grad_()
     x = IdentityProjection()(theta, foresolve.TopK(6, 2))

@@ -14,10 +14,10 @@ from scipy import stats
 from torch import Tensor
 
 import foresolve
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.imle import IMLE, AdaptiveIMLE
+from foresolve.layers import IMLE, AdaptiveIMLE, BlackboxInterpolation
 from layers.conformance import LayerConformance
 from layers.test_blackbox import PROBLEMS, draw, submodular
+from mistakes import mistake
 
 
 class TestConformance(LayerConformance):
@@ -179,10 +179,10 @@ def test_shapes_dtypes_and_what_is_refused() -> None:
     assert theta.grad is not None
     torch.testing.assert_close(x.sum(-1), torch.full((2, 3), 2.0))
     for name, value in (("samples", 0), ("temperature", 0.0), ("lam", -1.0), ("kappa", 0.0)):
-        with pytest.raises(foresolve.InvalidInputError, match=name):
+        with mistake(name, str(value)):
             IMLE(**{name: value})
-    with pytest.raises(foresolve.InvalidInputError, match="decay"):
+    with mistake("decay", "got 1.0"):
         AdaptiveIMLE(decay=1.0)
     problem, theta = submodular()
-    with pytest.raises(foresolve.InvalidInputError, match=r"a linear objective; got SubmodularProblem: .*IMLE needs"):
+    with mistake("problem", "SubmodularProblem", "IMLE"):
         IMLE()(theta, problem)

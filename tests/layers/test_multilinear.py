@@ -20,6 +20,7 @@ from foresolve.sets.functions.coverage import CoverageLocal
 from foresolve.sets.smoothed import SmoothedProgram
 from instances import finite_differences
 from layers.conformance import LayerConformance
+from mistakes import caution, mistake
 from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid, smooth_theta
 
 N, TARGETS = 9, 7
@@ -240,7 +241,7 @@ def test_the_textbook_layer_has_no_gradient() -> None:
     """Without smoothing a local maximum has at most one fractional coordinate (docs/submodular.md)."""
     problem = problem_of("coverage", "uniform")
     theta = draw_theta((20,), N, TARGETS, 1).requires_grad_()
-    with pytest.warns(foresolve.NoGradientWarning, match="vertex"):
+    with pytest.warns(foresolve.NoGradientWarning):
         x = foresolve.MultilinearRelaxation(1e-4, tol=1e-10)(theta, problem)
     fractional = ((x > 1e-9) & (x < 1 - 1e-9)).sum(-1)
     assert int(fractional.max()) <= 1
@@ -360,9 +361,9 @@ def test_warm_starts_save_steps_and_give_the_same() -> None:
     warm = layer.solve(theta, problem, start=cold)
     torch.testing.assert_close(warm.x, cold.x, atol=1e-11, rtol=0)
     assert int(warm.iterations.max()) <= 1 < int(cold.iterations.max())
-    with pytest.raises(foresolve.InvalidInputError, match=r"`start` must be a MultilinearSolution .* batch \(4,\)"):
+    with mistake("start", "MultilinearSolution", "(4,)"):
         layer.solve(theta, problem, start=replace(cold, x=cold.x[0]))
-    with pytest.raises(foresolve.InvalidInputError, match=r"`start` must be a MultilinearSolution .* got Tensor"):
+    with mistake("start", "MultilinearSolution", "Tensor"):
         layer.solve(theta, problem, start=cold.x)  # type: ignore[arg-type]
 
 
@@ -392,7 +393,7 @@ def test_too_few_steps_warn_with_the_residual() -> None:
     problem = problem_of("coverage", "uniform")
     layer = foresolve.MultilinearRelaxation(0.3, tol=1e-12, max_iter=1)
     theta = draw_theta((3,), N, TARGETS, 0)
-    with pytest.warns(foresolve.ConvergenceWarning, match=r"instances 0, 1, 2 did not reach tol=1e-12 .*residual"):
+    with caution("instances 0, 1, 2", "tol=1e-12", kind=foresolve.ConvergenceWarning):
         solution = layer.solve(theta, problem)
     assert not bool(solution.converged.any())
     assert bool(torch.isfinite(solution.x).all())
@@ -476,20 +477,17 @@ def test_what_a_step_holds_is_freed_with_it() -> None:
 def test_bad_input() -> None:
     problem, theta = problem_of("coverage", "uniform"), draw_theta((2,), N, TARGETS, 0)
     layer = foresolve.MultilinearRelaxation(1.0)
-    with pytest.raises(
-        foresolve.InvalidInputError,
-        match=r"must be a SubmodularProblem; got TopK: .*MultilinearRelaxation needs",
-    ):
+    with mistake("problem", "SubmodularProblem", "TopK", "MultilinearRelaxation"):
         layer(theta, foresolve.TopK(N, 3))
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be \(\*batch, 9, 7\).*got \(2, 7, 9\)"):
+    with mistake("theta", "(*batch, 9, 7)", "(2, 7, 9)"):
         layer(theta.mT, problem)
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be in \[0, 1\]; got 1.5 at \[0, 1, 2\]"):
+    with mistake("theta", "[0, 1]", "1.5", "[0, 1, 2]"):
         layer(theta.index_put((torch.tensor(0), torch.tensor(1), torch.tensor(2)), torch.tensor(1.5).double()), problem)
     theta[1, 2, 3] = torch.nan
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be finite; got nan at \[1, 2, 3\]"):
+    with mistake("theta", "nan", "[1, 2, 3]"):
         layer(theta, problem)
-    for settings in ({"gamma": 0.0}, {"tol": 0.0}, {"max_iter": 0}, {"differentiate": "magic"}):
-        with pytest.raises(foresolve.InvalidInputError, match=next(iter(settings))):
-            foresolve.MultilinearRelaxation(**settings)  # type: ignore[arg-type]
-    with pytest.raises(foresolve.InvalidInputError, match=r"`gamma`.*batch shape \(2,\)"):
+    for name, value in {"gamma": 0.0, "tol": 0.0, "max_iter": 0, "differentiate": "magic"}.items():
+        with mistake(name, str(value)):
+            foresolve.MultilinearRelaxation(**{name: value})  # type: ignore[arg-type]
+    with mistake("gamma", "(2,)"):
         foresolve.MultilinearRelaxation(torch.ones(3))(draw_theta((2,), N, TARGETS, 0), problem)

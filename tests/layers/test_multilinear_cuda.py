@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 import foresolve
+from mistakes import mistake
 from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid
 
 pytestmark = pytest.mark.cuda
@@ -84,5 +85,5 @@ def test_rounding(kind: str) -> None:
 
 def test_wrong_device_is_named() -> None:
     problem = both(("coverage", "uniform"))[1]
-    with pytest.raises(foresolve.InvalidInputError, match="device"):
+    with mistake("theta", "cuda"):
         foresolve.MultilinearRelaxation(1.0)(draw_theta((2,), 12, 8, 0), problem)

@@ -13,7 +13,7 @@ import foresolve
 from drawn import labels, overlaps
 from foresolve import layers
 from foresolve._base.drawing.canvas import new_figure
-from foresolve.errors import ForesolveError, InvalidInputError
+from mistakes import mistake
 
 PROBLEM = foresolve.TopK(5, 2)
 THETA, OTHER = torch.tensor([0.9, 0.7, 0.2, 0.4, 0.1]), torch.tensor([0.1, 0.2, 0.9, 0.5, 0.3])
@@ -45,14 +45,14 @@ def test_gammas_and_axes_of_the_caller() -> None:
     axes = layers.QuadraticRelaxation(0.1).plot_path(THETA[None], PROBLEM, mine, gammas=[0.1, 1.0])
     assert axes is mine
     assert list(axes.get_lines()[0].get_xdata())[:2] == [1.0, 0.1]  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="gammas"):
+    with mistake("gammas", "got 1"):
         layers.QuadraticRelaxation(0.1).plot_path(THETA, PROBLEM, gammas=[0.1])
-    with pytest.raises(InvalidInputError, match="`theta` must be that of one instance"):
+    with mistake("theta", "(2, 5)"):
         layers.QuadraticRelaxation(0.1).plot_path(torch.stack([THETA, OTHER]), PROBLEM)
     many = foresolve.Knapsack(torch.ones(2, 1, 5), torch.ones(2, 1))
-    with pytest.raises(InvalidInputError, match="shared by all instances"):
+    with mistake("problem", "(2,)"):
         layers.QuadraticRelaxation(0.1).plot_path(THETA, many)
-    with pytest.raises(ForesolveError, match="set function"):
+    with mistake("problem", "TopK"):
         layers.MultilinearRelaxation(0.1).plot_path(THETA, PROBLEM)
 
 
@@ -85,5 +85,5 @@ def test_drawing_leaves_a_layer_and_its_generator_alone() -> None:
     layer, other = (layers.PerturbedAdditive(20, seed=0) for _ in range(2))
     layer.plot_response(THETA, OTHER, PROBLEM)
     assert torch.equal(layer(THETA, PROBLEM), other(THETA, PROBLEM))
-    with pytest.raises(InvalidInputError, match="`toward` must be"):
+    with mistake("toward", "(2, 5)"):
         layer.plot_response(THETA, torch.stack([THETA, OTHER]), PROBLEM)

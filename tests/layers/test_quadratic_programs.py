@@ -21,6 +21,7 @@ from foresolve.problems import Affine, Portfolio, Tracking
 from foresolve.solvers.projection import cholesky, whitening
 from foresolve.testing.margins import margins
 from layers.conformance import LayerConformance
+from mistakes import mistake
 from quadratic_programs import FORMS, SEMIDEFINITE, Program, by_clarabel, by_piqp, draw, exact, of_form, tensor
 
 
@@ -339,7 +340,7 @@ def test_an_indefinite_corner_is_never_converged() -> None:
     Q = np.zeros((3, 3))
     Q[0, 0], Q[1:, 1:] = 1e8, 1e-3 * np.array([[1.0, 2.0], [2.0, 1.0]])
     theta = tensor([1e5, 2e-3, 1e-3])
-    with pytest.raises(foresolve.InvalidInputError, match="positive semidefinite"):
+    with mistake("Q"):
         QuadraticRelaxation(1e-4)(theta, QuadraticProgram(Q, bounds=(-1, 1)))
 
 
@@ -618,7 +619,7 @@ def test_double_backward_works_for_theta_and_says_so_for_the_form(form: str) -> 
         return
     leaf = tensor(part).requires_grad_()
     value = layer(theta, program.problem(**(given_form | {name: leaf}))).square().sum()
-    with pytest.raises(foresolve.ForesolveError, match="a predicted Q"):
+    with mistake("", "predicted Q", kind=foresolve.ForesolveError):
         torch.autograd.grad(value, theta, create_graph=True)
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
 from foresolve.layers.regularizers import Given, Quadratic
+from mistakes import mistake
 
 X = torch.tensor([[0.2, 0.5, 1.0], [0.9, 0.1, 0.4]], dtype=torch.float64)
 V = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -37,5 +37,5 @@ def test_a_linear_function_has_no_curvature() -> None:
 
 @pytest.mark.parametrize("function", [lambda x: x, lambda x: x.sum(), lambda x: 1.0])
 def test_one_number_for_each_instance(function) -> None:
-    with pytest.raises(InvalidInputError, match="`regularizer` must be a function that gives 2 numbers"):
+    with mistake("regularizer", "(2, 3)"):
         Given(function).value(X)

@@ -11,6 +11,7 @@ import foresolve
 from foresolve.layers import QuadraticRelaxation, WilderQuadratic
 from foresolve.schedules import geometric
 from layers.conformance import LayerConformance
+from mistakes import mistake
 
 
 def weights(batch: tuple[int, ...], n: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -122,8 +123,8 @@ def test_it_says_what_it_cannot_do() -> None:
     theta = weights((2,), 9, 7)
     rhs = torch.ones(1, dtype=torch.float64, requires_grad=True)
     predicted = foresolve.LinearProgram(A_ub=torch.ones(1, 9, dtype=torch.float64), b_ub=rhs, bounds=(0, 1))
-    with pytest.raises(foresolve.InvalidInputError, match="predicted constraints"):
+    with mistake("problem", "LinearProgram"):
         WilderQuadratic()(theta, predicted)
     for name in ("gamma", "curvature"):
-        with pytest.raises(foresolve.InvalidInputError, match=name):
+        with mistake(name, "0.0"):
             WilderQuadratic(**{name: 0.0})

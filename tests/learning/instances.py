@@ -7,12 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import Batch, DecisionDataset
 from foresolve.errors import SolverError
-from foresolve.losses.base import Loss
-from foresolve.models.mlp import MLP
-from foresolve.problems.top_k import TopK
+from foresolve.losses import Loss
+from foresolve.models import MLP
+from foresolve.problems import TopK
 
 
 def top_k_data(count: int = 32, seed: int = 0, n: int = 5, noise: float = 0.3) -> DecisionDataset:

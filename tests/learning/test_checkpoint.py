@@ -13,18 +13,14 @@ from torch import Tensor, nn
 
 from foresolve._base import extras, files
 from foresolve._base.container import checksum
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError, MissingExtraError, NoImprovementWarning
-from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.learning.fitting import fit
-from foresolve.losses.base import Loss
-from foresolve.losses.contrastive import NCE
-from foresolve.losses.decision import DecisionLoss
-from foresolve.losses.pool import SolutionPool
-from foresolve.losses.prediction import MSE
-from foresolve.models.mlp import MLP
+from foresolve.data import Batch, DecisionDataset
+from foresolve.errors import ForesolveError, MissingExtraError, NoImprovementWarning, StorageError
+from foresolve.layers import PerturbedAdditive
+from foresolve.learning import fit
+from foresolve.losses import MSE, NCE, DecisionLoss, Loss, SolutionPool
+from foresolve.models import MLP
 from learning.instances import NoisySquares, Squares, model, same, top_k_data
+from mistakes import caution, file_mistake, mistake
 
 pytest.importorskip("safetensors")
 
@@ -98,7 +94,7 @@ def test_the_start_is_a_candidate_after_a_break_too(tmp_path: Path) -> None:
     settings |= {"checkpoint": tmp_path, "lr": 10.0}
     with pytest.warns(NoImprovementWarning):
         first = fit(spoiled, MSE(), epochs=2, **settings)
-    with pytest.warns(NoImprovementWarning, match="none of 4 epochs"):
+    with caution("4 epochs", kind=NoImprovementWarning):
         history = fit(model(seed=7), MSE(), epochs=4, resume=True, **settings)
     assert history.start == first.start == history.best
     assert history.best_epoch == 0
@@ -151,8 +147,9 @@ def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatc
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match=r"checkpoint\.safetensors: No space left on device\. .*Free some space"):
+    with pytest.raises(StorageError) as caught:
         fit(net(), MSE(), top_k_data(), epochs=2, checkpoint=tmp_path, resume=True)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path / "checkpoint.safetensors"))
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -163,19 +160,19 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
     def resume(model: nn.Module, loss: Loss, **settings: Any) -> None:
         fit(model, loss, settings.pop("train", top_k_data()), checkpoint=tmp_path, resume=True, **settings)
 
-    with pytest.raises(InvalidInputError, match=r"`checkpoint` must be a new path.*resume=True"):
+    with mistake("checkpoint", "resume=True"):
         fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
-    with pytest.raises(InvalidInputError, match=r"`checkpoint` must be one of the same model.*'MLP'.*'Sequential'"):
+    with mistake("checkpoint", "'MLP'", "'Sequential'"):
         resume(MLP(3, 5), MSE())
-    with pytest.raises(InvalidInputError, match=r"same model, with 0\.weight = \[5, 3\]; got .* which has nothing"):
+    with mistake("checkpoint", "0.weight", "[5, 3]"):
         resume(nn.Sequential(nn.Linear(3, 5)), MSE())
-    with pytest.raises(InvalidInputError, match="`checkpoint` must be one of the same loss"):
+    with mistake("checkpoint", "same loss"):
         resume(net(), Squares())
-    with pytest.raises(InvalidInputError, match=r"same settings, with seed = 1.*has 0"):
+    with mistake("checkpoint", "seed = 1"):
         resume(net(), MSE(), seed=1)
-    with pytest.raises(InvalidInputError, match="same settings, with instances = 12"):
+    with mistake("checkpoint", "instances = 12"):
         resume(net(), MSE(), train=top_k_data(12))
-    with pytest.raises(InvalidInputError, match="same optimizer"):
+    with mistake("checkpoint", "same optimizer"):
         resume(net(), MSE(), optimizer=torch.optim.SGD)
 
 
@@ -195,21 +192,21 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
     bad = [
-        (content[: len(content) // 2], "damaged or no safetensors"),
-        (b"", "damaged or no safetensors"),
-        (b"\xff" * 8 + content[8:], "damaged or no safetensors"),
-        (written(lambda d: d.update(kind="other")), "is not a checkpoint"),
-        (written(lambda d: d.update(schema=99)), "has the schema 99"),
-        (written(lambda d: d.update(identity=[])), "`identity` must be dict"),
-        (written(lambda d: d.pop("state")), "`state` must be dict; got nothing"),
-        (written(lambda d: d["state"].pop("optimizer")), "does not hold the state"),
-        (written(lambda d: d["state"].update(optimizer={"state": 1, "param_groups": 2})), "does not hold the state"),
-        (written(lambda d: d["state"]["history"].update(train_loss="x")), "does not hold the state"),
-        (written(lambda d: d["state"].update(model={"__tensor__": "nowhere"})), "names a tensor 'nowhere'"),
+        (content[: len(content) // 2], "safetensors"),
+        (b"", "safetensors"),
+        (b"\xff" * 8 + content[8:], "safetensors"),
+        (written(lambda d: d.update(kind="other")), "a checkpoint"),
+        (written(lambda d: d.update(schema=99)), "schema 99"),
+        (written(lambda d: d.update(identity=[])), "`identity`"),
+        (written(lambda d: d.pop("state")), "`state`"),
+        (written(lambda d: d["state"].pop("optimizer")), "'optimizer'"),
+        (written(lambda d: d["state"].update(optimizer={"state": 1, "param_groups": 2})), ""),
+        (written(lambda d: d["state"]["history"].update(train_loss="x")), "history"),
+        (written(lambda d: d["state"].update(model={"__tensor__": "nowhere"})), "'nowhere'"),
     ]
-    for damaged, message in bad:
+    for damaged, fact in bad:
         path.write_bytes(damaged)
-        with pytest.raises(ForesolveError, match=message):
+        with file_mistake(path, fact):
             fit(net(), MSE(), top_k_data(), epochs=2, checkpoint=tmp_path, resume=True)
 
 
@@ -220,7 +217,7 @@ def test_a_state_that_only_pickle_could_save_is_refused(tmp_path: Path) -> None:
 
         def set_extra_state(self, state: Any) -> None: ...
 
-    with pytest.raises(ForesolveError, match="is a object, which cannot be saved without pickle"):
+    with mistake("", "_extra_state", "object", kind=ForesolveError):
         fit(net(), Odd(), top_k_data(), epochs=1, checkpoint=tmp_path)
 
 
@@ -229,7 +226,7 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         raise ImportError(name)
 
     monkeypatch.setattr(extras.importlib, "import_module", missing)
-    with pytest.raises(MissingExtraError, match=r'needs safetensors. .*: pip install "foresolve\[learn\]"'):
+    with mistake("", "safetensors", "foresolve[learn]", kind=MissingExtraError):
         fit(net(), MSE(), top_k_data(), epochs=1, checkpoint=tmp_path)
 
 
@@ -246,7 +243,7 @@ def test_other_weights_and_monitors_are_other_runs(tmp_path: Path) -> None:
         (weighted, {"monitor": "loss"}, "monitor = 'loss'"),
         (weighted, {"valid": None}, "monitor = nothing"),
     ):
-        with pytest.raises(InvalidInputError, match=f"one of the same settings, with {what}"):
+        with mistake("checkpoint", "settings", what, str(tmp_path)):
             fit(net(), MSE(), train, **{"valid": data} | run | options)
     assert len(fit(net(), MSE(), weighted, data, **run)) == 2
 
@@ -257,7 +254,7 @@ def test_one_training_at_a_time_writes_a_checkpoint(tmp_path: Path) -> None:
     fit(expected, MSE(), top_k_data(), epochs=3)
 
     def second(history: object) -> None:
-        with pytest.raises(ForesolveError, match=r"another process is writing to .*checkpoint\.safetensors\. Wait for"):
+        with file_mistake(tmp_path / "run" / "checkpoint.safetensors", "`checkpoint`"):
             fit(net(), MSE(), **settings)
         refused.append(history)
 

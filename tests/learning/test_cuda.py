@@ -9,21 +9,21 @@ import pytest
 import torch
 from torch import nn
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
-from foresolve.losses.fenchel_young import FenchelYoung
-from foresolve.losses.imitation import Imitation
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
-from foresolve.models.correction import Correction
-from foresolve.models.forest import RandomForest
-from foresolve.models.mlp import MLP
-from foresolve.models.reference import Baseline
-from foresolve.models.standardized import Standardized
+from foresolve.data import DecisionDataset
+from foresolve.layers import PerturbedAdditive, QuadraticRelaxation
+from foresolve.learning import Policy, evaluate, fit
+from foresolve.losses import FenchelYoung, Imitation, SPOPlus
+from foresolve.models import (
+    MLP,
+    Baseline,
+    ConstantMean,
+    Correction,
+    LinearRegression,
+    NearestNeighbors,
+    RandomDecision,
+    RandomForest,
+    Standardized,
+)
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.cuda

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 import foresolve
+from foresolve.learning import fit
 from foresolve.learning.distributed import TrainingGroup, unwrap
-from foresolve.learning.fitting import fit
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.mlp import MLP
+from foresolve.losses import SPOPlus
+from foresolve.models import MLP
 from learning.instances import top_k_data
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")

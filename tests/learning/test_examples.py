@@ -7,8 +7,9 @@ import torch
 
 import foresolve
 from foresolve.data import DecisionDataset, shortest_path_data
-from foresolve.errors import InvalidInputError
-from foresolve.learning.examples import examples, in_words, item_names, matters, measures
+from foresolve.learning import examples
+from foresolve.learning.examples import in_words, item_names, matters, measures
+from mistakes import mistake
 
 
 def test_what_is_shown_is_what_was_decided_and_what_it_cost() -> None:
@@ -73,5 +74,5 @@ def test_without_true_parameters_there_is_nothing_to_show() -> None:
     chosen = torch.tensor([[1.0, 0.0]])
     data = DecisionDataset(torch.zeros(1, 2), decisions=chosen, problem=foresolve.TopK(2, 1))
     assert examples({}, data) == {"instances": []}
-    with pytest.raises(InvalidInputError, match="count"):
+    with mistake("count", "got 0"):
         examples({}, data, count=0)

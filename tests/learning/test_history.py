@@ -6,14 +6,13 @@ import math
 import pytest
 
 from foresolve.errors import ForesolveError
-from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.history import COLUMNS, History, averaged
-from foresolve.losses.decision import DecisionLoss
-from foresolve.losses.prediction import MSE
+from foresolve.layers import QuadraticRelaxation
+from foresolve.learning import History, evaluate, fit
+from foresolve.learning.history import COLUMNS, averaged
+from foresolve.losses import MSE, DecisionLoss
 from foresolve.solvers.statistics import solver_statistics
 from learning.instances import model, top_k_data
+from mistakes import mistake
 
 
 def test_to_json_and_back() -> None:
@@ -22,9 +21,9 @@ def test_to_json_and_back() -> None:
     assert History.from_dict(document) == history
     assert "3 epochs" in repr(history)
     assert "validation regret" in repr(history)
-    with pytest.raises(ForesolveError, match="entries"):
+    with mistake("", "valid_regret", kind=ForesolveError):
         History.from_dict({"train_loss": []})
-    with pytest.raises(ForesolveError, match="one length"):
+    with mistake("", "length", kind=ForesolveError):
         History.from_dict(document | {"lr": []})
 
 
@@ -109,26 +108,26 @@ def test_every_column_grows_with_an_epoch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "fact"),
     [
-        ({"lr": "x"}, "lists of numbers"),
-        ({"lr": ["x"]}, "lists of numbers"),
-        ({"lr": [1.0]}, "one length"),
-        ({"chosen": {"lr": "x"}}, "numbers by name"),
-        ({"chosen": 3}, "numbers by name"),
-        ({"warm_start": {}}, "entries"),
-        ({"monitor": {"regret": 1}}, "was monitored"),
-        ({"monitor": "x"}, "was monitored"),
-        ({"planned": None}, "must count"),
-        ({"start": [1.0]}, "must be numbers"),
+        ({"lr": "x"}, "columns"),
+        ({"lr": ["x"]}, "columns"),
+        ({"lr": [1.0]}, "length"),
+        ({"chosen": {"lr": "x"}}, "chosen"),
+        ({"chosen": 3}, "chosen"),
+        ({"warm_start": {}}, "valid_regret"),
+        ({"monitor": {"regret": 1}}, "monitored"),
+        ({"monitor": "x"}, "monitored"),
+        ({"planned": None}, "planned"),
+        ({"start": [1.0]}, "start"),
         ({"best_epoch": 7}, "best epoch"),
         ({"best_epoch": "1"}, "best epoch"),
     ],
 )
-def test_damaged_documents_are_refused(change: dict[str, object], message: str) -> None:
-    with pytest.raises(ForesolveError, match=message):
+def test_damaged_documents_are_refused(change: dict[str, object], fact: str) -> None:
+    with mistake("", fact, kind=ForesolveError):
         History.from_dict(History().to_dict() | change)
-    with pytest.raises(ForesolveError, match="entries"):
+    with mistake("", "valid_regret", kind=ForesolveError):
         History.from_dict([])
 
 

@@ -8,20 +8,15 @@ from typing import Any
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.learning.fitting import fit
+from foresolve.data import DecisionDataset
+from foresolve.layers import BlackboxInterpolation, PerturbedAdditive, QuadraticRelaxation
+from foresolve.learning import fit
 from foresolve.learning.identity import function_digest, settings_of
-from foresolve.losses.contrastive import NCE
-from foresolve.losses.decision import DecisionLoss
-from foresolve.losses.pool import SolutionPool
-from foresolve.losses.prediction import MSE
-from foresolve.models.mlp import MLP
+from foresolve.losses import MSE, NCE, DecisionLoss, SolutionPool
+from foresolve.models import MLP
 from foresolve.schedules import geometric
 from learning.instances import top_k_data
+from mistakes import mistake
 
 pytest.importorskip("safetensors")
 
@@ -55,24 +50,24 @@ def scaled(data: DecisionDataset) -> DecisionDataset:
 
 @pytest.mark.filterwarnings("ignore::foresolve.NoImprovementWarning")
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "fact"),
     [
-        ({"loss": smoothed(0.25)}, r"same loss, with layer\.gamma = 0\.25; got .* which has 0\.5"),
-        ({"loss": DecisionLoss(QuadraticRelaxation(gamma=0.5), normalize=True)}, "same loss, with normalize = True"),
-        ({"loss": DecisionLoss(BlackboxInterpolation())}, "same loss, with layer = 'BlackboxInterpolation'"),
-        ({"train": moved(top_k_data(12))}, "same data, with training data = "),
-        ({"train": scaled(top_k_data(12))}, "same data, with training data = "),
-        ({"valid": top_k_data(6, seed=2)}, "same data, with validation data = "),
-        ({"clip": 2.0}, r"same settings, with clip = 2\.0"),
-        ({"anneal": geometric(10, 0.1)}, "same loss, with layer.gamma = nothing|same settings, with anneal gamma = "),
-        ({"lr": 0.02}, r"same optimizer, with lr = 0\.02"),
-        ({"optimizer": torch.optim.AdamW}, "same optimizer, with class = 'AdamW'"),
-        ({"model": MLP(3, 5, seed=0, head="positive")}, "same model, with "),
+        ({"loss": smoothed(0.25)}, "layer.gamma = 0.25"),
+        ({"loss": DecisionLoss(QuadraticRelaxation(gamma=0.5), normalize=True)}, "normalize = True"),
+        ({"loss": DecisionLoss(BlackboxInterpolation())}, "layer = 'BlackboxInterpolation'"),
+        ({"train": moved(top_k_data(12))}, "training data = "),
+        ({"train": scaled(top_k_data(12))}, "training data = "),
+        ({"valid": top_k_data(6, seed=2)}, "validation data = "),
+        ({"clip": 2.0}, "clip = 2.0"),
+        ({"anneal": geometric(10, 0.1)}, "gamma = "),
+        ({"lr": 0.02}, "lr = 0.02"),
+        ({"optimizer": torch.optim.AdamW}, "class = 'AdamW'"),
+        ({"model": MLP(3, 5, seed=0, head="positive")}, "same model"),
     ],
 )
-def test_another_run_is_refused_by_what_differs(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_another_run_is_refused_by_what_differs(changes: dict[str, Any], fact: str, tmp_path: Path) -> None:
     run(tmp_path, False)
-    with pytest.raises(InvalidInputError, match=f"`checkpoint` must be one of the {message}"):
+    with mistake("checkpoint", str(tmp_path), fact):
         run(tmp_path, True, **changes)
 
 
@@ -99,7 +94,7 @@ def test_a_schedule_changes_what_it_changes(tmp_path: Path) -> None:
     loss = smoothed(0.5)
     run(tmp_path, False, loss=loss, anneal=geometric(10, 0.1))
     assert len(run(tmp_path, True, loss=loss, anneal=geometric(10, 0.1))) == 2
-    with pytest.raises(InvalidInputError, match="same settings, with anneal gamma = "):
+    with mistake("checkpoint", "anneal gamma = "):
         run(tmp_path, True, loss=loss, anneal=geometric(10, 0.2))
 
 

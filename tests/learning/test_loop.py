@@ -9,17 +9,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import Batch, DecisionDataset
 from foresolve.errors import NoImprovementWarning, SolverError
-from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.losses.fenchel_young import FenchelYoung
-from foresolve.losses.prediction import MSE
-from foresolve.problems.black_box import OracleProblem
-from foresolve.problems.top_k import TopK
+from foresolve.layers import PerturbedAdditive
+from foresolve.learning import evaluate, fit
+from foresolve.losses import MSE, FenchelYoung
+from foresolve.problems import OracleProblem, TopK
 from learning.instances import Squares, model, same, top_k_data
+from mistakes import caution
 
 
 def test_early_stopping_goes_back_to_the_best_weights() -> None:
@@ -77,8 +74,7 @@ def test_where_no_epoch_is_better_a_warning_says_so() -> None:
     net = model()
     fit(net, MSE(), train, valid)
     before, score = copy.deepcopy(net), evaluate(net, valid, bootstrap=0).normalized_regret
-    message = rf"none of 10 epochs validated better .*\(regret {score:.4g}, at best 0\.\d+ after an epoch\)"
-    with pytest.warns(NoImprovementWarning, match=message):
+    with caution("10 epochs", f"{score:.4g}", kind=NoImprovementWarning):
         history = fit(net, MSE(), train, valid, epochs=20, lr=30.0)
     assert same(net, before)
     assert history.best_epoch == 0
@@ -94,7 +90,7 @@ def test_forecasts_that_got_better_while_decisions_did_not_are_told() -> None:
     net = nn.Linear(4, 4)
     nn.init.eye_(net.weight)
     nn.init.zeros_(net.bias)
-    with pytest.warns(NoImprovementWarning, match=r"squared error of predictions fell .*`monitor=\"loss\"`; otherwise"):
+    with caution('`monitor="loss"`', kind=NoImprovementWarning):
         fit(net, MSE(), train, valid, epochs=20, lr=1.0)
 
 

@@ -8,13 +8,12 @@ import pytest
 import torch
 from torch import nn
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
-from foresolve.learning.fitting import fit
+from foresolve.data import DecisionDataset
+from foresolve.learning import fit
 from foresolve.learning.options import Options
-from foresolve.losses.prediction import MSE, PredictionLoss
-from foresolve.losses.spo import SPOPlus
+from foresolve.losses import MSE, PredictionLoss, SPOPlus
 from learning.instances import top_k_data
+from mistakes import mistake
 
 
 def test_they_are_the_arguments_of_fit_in_order_and_with_its_defaults() -> None:
@@ -71,7 +70,7 @@ def test_an_optimizer_for_the_parameters_that_train() -> None:
     group = Options(lr=0.5).optimizer_for(model).param_groups[0]
     assert (group["lr"], len(group["params"])) == (0.5, 2)
     assert isinstance(Options(lr=0.1, optimizer=torch.optim.SGD).optimizer_for(model), torch.optim.SGD)
-    with pytest.raises(InvalidInputError, match="`model` must be one with parameters to train"):
+    with mistake("model", "Sequential"):
         Options().optimizer_for(model.requires_grad_(False))
 
 
@@ -100,23 +99,23 @@ STEP = torch.optim.lr_scheduler.StepLR
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "fact"),
     [
-        ({"lr": "x"}, "`lr` must be a finite number > 0; got 'x'"),
-        ({"lr": True}, "`lr` must be a finite number > 0; got True"),
-        ({"lr": "x", "optimizer": torch.optim.SGD}, r"`lr` must be in \[0, inf\); got 'x'"),
-        ({"lr": -1, "optimizer": torch.optim.SGD}, r"`lr` must be in \[0, inf\); got -1"),
-        ({"optimizer": "adam"}, r"`optimizer` must be an instance, a class .* `torch\.optim\.Adam`; got 'adam'"),
-        ({"optimizer": nn.Linear}, "`optimizer` must be an instance, .*; got Linear"),
-        ({"optimizer": {"lr": 1}}, "`optimizer` must be an instance, .*; got dict"),
-        ({"scheduler": "cosine"}, "`scheduler` must be an instance, .*; got 'cosine'"),
-        ({"clip": "x"}, "`clip` must be a finite number > 0; got 'x'"),
-        ({"progress": "x"}, "`progress` must be True, False, None or a function of the History; got 'x'"),
-        ({"checkpoint": 5}, "`checkpoint` must be a path, as a string or a `Path`; got 5"),
+        ({"lr": "x"}, "> 0; got 'x'"),
+        ({"lr": True}, "> 0; got True"),
+        ({"lr": "x", "optimizer": torch.optim.SGD}, "[0, inf); got 'x'"),
+        ({"lr": -1, "optimizer": torch.optim.SGD}, "[0, inf); got -1"),
+        ({"optimizer": "adam"}, "`torch.optim.Adam`; got 'adam'"),
+        ({"optimizer": nn.Linear}, "got Linear"),
+        ({"optimizer": {"lr": 1}}, "got dict"),
+        ({"scheduler": "cosine"}, "got 'cosine'"),
+        ({"clip": "x"}, "got 'x'"),
+        ({"progress": "x"}, "got 'x'"),
+        ({"checkpoint": 5}, "got 5"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_any_work(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+def test_what_makes_no_sense_is_refused_before_any_work(arguments: dict[str, Any], fact: str) -> None:
+    with mistake(next(iter(arguments)), fact):
         Options(**arguments).checked(None)
 
 
@@ -129,16 +128,16 @@ def test_a_learning_rate_is_looked_at_only_where_it_is_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "message"),
+    ("optimizer", "fact"),
     [
-        (Idle, "a class that can be made with the parameters and `lr`; got Idle: .*'lr'. Give a function"),
-        (torch.optim.LBFGS, "one that steps without a closure; got LBFGS"),
-        (torch.optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1), "of parameters of `model`; got one that has none"),
-        (lambda p: None, "an optimizer, or a function that makes one; got NoneType"),
+        (Idle, "got Idle"),
+        (torch.optim.LBFGS, "got LBFGS"),
+        (torch.optim.SGD(nn.Linear(2, 2).parameters(), lr=0.1), "`model`"),
+        (lambda p: None, "got NoneType"),
     ],
 )
-def test_optimizers_that_cannot_train_the_model(optimizer: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=f"`optimizer` must be {message}"):
+def test_optimizers_that_cannot_train_the_model(optimizer: Any, fact: str) -> None:
+    with mistake("optimizer", fact):
         Options(optimizer=optimizer).checked(None).optimizer_for(nn.Linear(1, 1))
 
 
@@ -148,7 +147,7 @@ def test_schedulers() -> None:
     assert Options(scheduler=lambda o: None).checked(None).scheduler_for(optimizer) is None
     made = STEP(optimizer, 2)
     assert Options(scheduler=made).checked(None).scheduler_for(optimizer) is made
-    with pytest.raises(InvalidInputError, match=r"`scheduler` must be a class .* optimizer; got StepLR: .*step_size"):
+    with mistake("scheduler", "StepLR", "step_size"):
         Options(scheduler=STEP).checked(None).scheduler_for(optimizer)
-    with pytest.raises(InvalidInputError, match=r"`scheduler` must be .* a `step\(\)`; got one that makes int"):
+    with mistake("scheduler", "step()", "int"):
         Options(scheduler=lambda o: 5).checked(None).scheduler_for(optimizer)

@@ -19,40 +19,53 @@ from torch import Tensor, nn
 from foresolve import problems, sets
 from foresolve._base.configs import exported
 from foresolve._base.container import checksum
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import FeatureRangeWarning, ForesolveError, ForesolveWarning, InvalidInputError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.policy import Policy
+from foresolve.data import DecisionDataset
+from foresolve.errors import FeatureRangeWarning, ForesolveError
+from foresolve.learning import Policy, evaluate
 from foresolve.learning.registry import restore_problem
 from foresolve.learning.transformed import Transformed
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
-from foresolve.models.forest import RandomForest
-from foresolve.models.mlp import MLP
-from foresolve.models.pairs import BilinearPairs, PairModel
-from foresolve.models.reference import Baseline
-from foresolve.models.scikit_learn import ScikitLearn
-from foresolve.problems.affine import Affine
-from foresolve.problems.base import Problem
-from foresolve.problems.black_box import OracleProblem
-from foresolve.problems.flow import MaxFlow, MinCostFlow
-from foresolve.problems.knapsack import Knapsack
-from foresolve.problems.linear import LinearProgram
-from foresolve.problems.matching import Assignment, BipartiteMatching
-from foresolve.problems.portfolio import Portfolio
-from foresolve.problems.quadratic import QuadraticProgram
-from foresolve.problems.shortest_path import ShortestPath
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.problems.top_k import TopK
-from foresolve.problems.tracking import Tracking
-from foresolve.problems.travelling_salesman import TravellingSalesman
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.influence import InfluenceSpread
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.models import (
+    MLP,
+    Baseline,
+    BilinearPairs,
+    ConstantMean,
+    LinearRegression,
+    NearestNeighbors,
+    PairModel,
+    RandomForest,
+    ScikitLearn,
+)
+from foresolve.problems import (
+    Affine,
+    Assignment,
+    BipartiteMatching,
+    Knapsack,
+    LinearProgram,
+    MaxFlow,
+    MinCostFlow,
+    OracleProblem,
+    Portfolio,
+    Problem,
+    QuadraticProgram,
+    ShortestPath,
+    SubmodularProblem,
+    TopK,
+    Tracking,
+    TravellingSalesman,
+)
+from foresolve.sets import (
+    FacilityLocation,
+    GraphicMatroid,
+    InfluenceSpread,
+    LaminarMatroid,
+    Matroid,
+    PartitionMatroid,
+    ProbabilisticCoverage,
+    SetFunction,
+    UniformMatroid,
+)
 from learning.instances import top_k_data
+from mistakes import caution, file_mistake, mistake
 
 pytest.importorskip("safetensors")
 
@@ -137,7 +150,7 @@ def test_problems_come_back(problem: Problem, tmp_path: Path) -> None:
         assert torch.equal(again(features).x, policy(features).x)
         return
     assert torch.equal(again(features, again.problem).x, policy(features, problem).x)
-    with pytest.raises(InvalidInputError, match="`problem` must be given where the policy"):
+    with mistake("problem", "None"):
         policy(features)
 
 
@@ -197,7 +210,7 @@ def test_archives_of_skops_that_python_unpacks_without_a_limit(tmp_path: Path) -
         for name in source.namelist():
             target.writestr(name, source.read(name))
     swap_file(tmp_path, "estimator", content.getvalue())
-    with pytest.raises(ForesolveError, match=r"skops is damaged: .* it is compressed by another method"):
+    with file_mistake(".skops", "deflate"):
         Policy.load(tmp_path)
 
 
@@ -210,10 +223,10 @@ def test_scikit_learn_through_skops_or_a_refusal(tmp_path: Path) -> None:
     assert torch.equal(Policy.load(tmp_path)(data.features).x, policy(data.features).x)
     estimator = next(tmp_path.glob("*.skops"))
     estimator.write_bytes(estimator.read_bytes()[:-100])
-    with pytest.raises(ForesolveError, match="is damaged"):
+    with file_mistake(estimator):
         Policy.load(tmp_path)
     forest = Policy(ScikitLearn(ensemble.RandomForestRegressor(3)).fit(data), data.problem)
-    with pytest.raises(ForesolveError, match=r"RandomForestRegressor cannot be saved.*Tree.*`RandomForest` can"):
+    with mistake("", "RandomForestRegressor", "Tree", "`RandomForest`", kind=ForesolveError):
         forest.save(tmp_path)
 
 
@@ -224,7 +237,7 @@ def test_untrusted_estimators_are_not_loaded(tmp_path: Path) -> None:
     Policy(ScikitLearn(linear.Ridge()).fit(data), data.problem).save(tmp_path)
     hostile = skops.dumps(ensemble.RandomForestRegressor(3).fit(data.features.numpy(), data.theta.numpy()))
     swap_file(tmp_path, "estimator", hostile)
-    with pytest.raises(ForesolveError, match="types that are not safe to load"):
+    with file_mistake(".skops", "sklearn.tree._tree.Tree"):
         Policy.load(tmp_path)
 
 
@@ -243,9 +256,9 @@ def test_a_fitted_estimator_is_a_model(scaled: bool, tmp_path: Path) -> None:
         for features in (X, data.features, X.tolist()):
             assert torch.equal(one(features).x.double(), expected.double())
     forest = pytest.importorskip("sklearn.ensemble").RandomForestRegressor(3).fit(X, y)
-    with pytest.raises(ForesolveError, match=r"RandomForestRegressor cannot be saved.*Tree.*`RandomForest` can"):
+    with mistake("", "RandomForestRegressor", "Tree", "`RandomForest`", kind=ForesolveError):
         Policy(forest, data.problem).save(tmp_path)
-    with pytest.raises(InvalidInputError, match="a fitted estimator; got Ridge, which is not fitted"):
+    with mistake("model", "Ridge"):
         Policy(linear.Ridge(), data.problem)
 
 
@@ -257,10 +270,10 @@ def test_a_hostile_transformer_is_not_loaded(tmp_path: Path) -> None:
     policy.save(tmp_path)
     assert torch.equal(Policy.load(tmp_path)(X).x, policy(X).x)
     swap_file(tmp_path, "transformer", skops.dumps(ensemble.RandomForestRegressor(3).fit(X, X)))
-    with pytest.raises(ForesolveError, match="types that are not safe to load"):
+    with file_mistake(".skops", "sklearn.tree._tree.Tree"):
         Policy.load(tmp_path)
     edit(tmp_path, lambda document: document["files"].pop("transformer"))
-    with pytest.raises(ForesolveError, match="`transformer` must be dict; got nothing"):
+    with file_mistake("policy.json", "`transformer`"):
         Policy.load(tmp_path)
 
 
@@ -284,7 +297,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
     again = Policy.load(tmp_path)
     assert again.feature_names == ("a", "b")
     assert torch.equal(again(frame[["b", "a"]]).x, policy(frame).x)
-    with pytest.raises(InvalidInputError, match="a frame with the 2 columns of training; got one without 'b'"):
+    with mistake("features", "'b'"):
         again(frame[["a"]])
 
 
@@ -293,15 +306,13 @@ def test_models_of_the_user(tmp_path: Path) -> None:
         return nn.Sequential(nn.Linear(3, width), nn.BatchNorm1d(width), nn.Linear(width, 6))
 
     policy = Policy(network(), TopK(6, 2))
-    with pytest.warns(
-        ForesolveWarning, match=r"weights of its Sequential, but not its code.*load\(folder, model=...\)"
-    ):
+    with caution(str(tmp_path), "Sequential", "load(folder, model=...)"):
         policy.save(tmp_path)
     features = torch.randn(4, 3)
-    with pytest.raises(ForesolveError, match=r"weights of a Sequential.*pass one with `Policy.load\(..., model=...\)`"):
+    with file_mistake("policy.json", "Sequential", "`Policy.load(..., model=...)`"):
         Policy.load(tmp_path)
     assert torch.equal(Policy.load(tmp_path, model=network())(features).x, policy(features).x)
-    with pytest.raises(ForesolveError, match=r"weights of another model.*\(8, 3\) in the file, \(9, 3\)"):
+    with file_mistake("policy.json", "(8, 3)", "(9, 3)"):
         Policy.load(tmp_path, model=network(9))
 
 
@@ -311,7 +322,7 @@ def test_a_compiled_model_is_kept_as_what_it_was(tmp_path: Path) -> None:
     policy.save(tmp_path)
     assert torch.equal(Policy.load(tmp_path)(features).x, policy(features).x)
     own = torch.compile(nn.Sequential(nn.Linear(3, 4)), backend="eager")
-    with pytest.warns(ForesolveWarning, match="Sequential, but not its code"):
+    with caution(str(tmp_path), "Sequential"):
         Policy(own, TopK(4, 2)).save(tmp_path)
     again = torch.compile(nn.Sequential(nn.Linear(3, 4)), backend="eager")
     assert torch.equal(Policy.load(tmp_path, model=again)(features).theta, own(features))
@@ -337,7 +348,7 @@ def test_what_was_known_at_training_comes_back(tmp_path: Path) -> None:
     assert policy.statistics is not None
     assert json.dumps(listed(again.statistics.config())) == json.dumps(listed(policy.statistics.config()))
     frame.loc[0, "rain"] = -1e6
-    with pytest.warns(FeatureRangeWarning, match="'rain' is -1e"):
+    with caution("'rain'", "-1e", kind=FeatureRangeWarning):
         again(frame)
 
 
@@ -388,21 +399,19 @@ def test_what_is_kept_of_training() -> None:
 
 def test_bad_training_data() -> None:
     data = top_k_data(10)
-    with pytest.raises(InvalidInputError, match="`train` must be a DecisionDataset; got Tensor"):
+    with mistake("train", "DecisionDataset", "Tensor"):
         Policy(MLP(3, 5), data.problem, train=data.features)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`train` must be given where `valid` is"):
+    with mistake("train", "valid"):
         Policy(MLP(3, 5), data.problem, valid=data)
-    with pytest.raises(InvalidInputError, match=r"`record` must be of numbers, text, lists and dicts.*not JSON"):
+    with mistake("record", "JSON"):
         Policy(MLP(3, 5), data.problem, record={"model": object()})
-    with pytest.raises(InvalidInputError, match="`record` must be a dict; got list"):
+    with mistake("record", "dict", "list"):
         Policy(MLP(3, 5), data.problem, record=[1])  # type: ignore[arg-type]
 
 
 def test_a_function_cannot_be_kept(tmp_path: Path) -> None:
     policy = Policy(lambda features: features, TopK(3, 1), lambda theta, problem: problem.solve(theta))
-    with pytest.warns(
-        ForesolveWarning, match=r"nothing of its model.*and nothing of its `rule`.*model=..., rule=...\)"
-    ):
+    with caution(str(tmp_path), "`rule`", "model=..., rule=...)"):
         policy.save(tmp_path)
     again = Policy.load(tmp_path, model=policy.model, rule=policy.rule)
     assert torch.equal(again(torch.eye(3)).x, torch.eye(3))
@@ -437,20 +446,23 @@ def own_graph() -> ShortestPath:
 
 
 @pytest.mark.parametrize(
-    ("make", "reason"),
+    ("make", "facts"),
     [
-        (lambda: OracleProblem(np.sign, n=3), r"OracleProblem cannot be saved: .* gives no `config\(\)`"),
-        (lambda: OwnProgram(n=3, bounds=(0, 1)), "OwnProgram cannot be saved: .* none of foresolve's own classes"),
-        (own_graph, r"ShortestPath cannot be saved: .*Tagged object.*of type Tagged.*networkx.relabel_nodes"),
+        (lambda: OracleProblem(np.sign, n=3), ["`config()`"]),
+        (lambda: OwnProgram(n=3, bounds=(0, 1)), []),
+        (own_graph, ["Tagged", "networkx.relabel_nodes"]),
     ],
 )
-def test_what_cannot_be_kept_is_told_when_it_is_saved(make: Callable[[], Problem], reason: str, tmp_path: Path) -> None:
+def test_what_cannot_be_kept_is_told_when_it_is_saved(
+    make: Callable[[], Problem], facts: list[str], tmp_path: Path
+) -> None:
     policy = Policy(MLP(3, 3, head="non_negative"), make())
-    with pytest.raises(ForesolveError, match=reason + r".*`policy.save\(folder, problem=False\)`.*problem=..."):
+    kind, instead = type(policy.problem).__name__, ["`policy.save(folder, problem=False)`", "problem=..."]
+    with mistake("", kind, *facts, *instead, kind=ForesolveError):
         policy.save(tmp_path / "policy")
     assert not (tmp_path / "policy").exists()
     policy.save(tmp_path / "policy", problem=False)
-    with pytest.raises(ForesolveError, match=rf"without its {type(policy.problem).__name__}.*problem=..."):
+    with file_mistake("policy.json", kind, "problem=..."):
         Policy.load(tmp_path / "policy")
     features = torch.randn(4, 3)
     again = Policy.load(tmp_path / "policy", problem=policy.problem)
@@ -481,14 +493,14 @@ class OwnMatroid(UniformMatroid):
         (OwnCoverage(), UniformMatroid(3, 2), "OwnCoverage"),
         (FacilityLocation(), OwnMatroid(3, 2), "OwnMatroid"),
         (FacilityLocation() + OwnFunction(), UniformMatroid(3, 2), "OwnFunction"),
-        (FacilityLocation().of(lambda theta: 2 * theta), UniformMatroid(3, 2), r"FacilityLocation\(\).of\(<lambda>\)"),
+        (FacilityLocation().of(lambda theta: 2 * theta), UniformMatroid(3, 2), "FacilityLocation().of(<lambda>)"),
     ],
 )
 def test_sets_of_the_user_are_told_when_they_are_saved(
     function: SetFunction, matroid: Matroid, what: str, tmp_path: Path
 ) -> None:
     policy = Policy(MLP(3, (3, 2), (8,), "probability"), SubmodularProblem(function, matroid))
-    with pytest.raises(ForesolveError, match=f"SubmodularProblem cannot be saved: {what} .*problem=False"):
+    with mistake("", "SubmodularProblem", what, "problem=False", kind=ForesolveError):
         policy.save(tmp_path)
     assert not list(tmp_path.iterdir())
     policy.save(tmp_path, problem=False)
@@ -513,9 +525,9 @@ def test_a_program_from_a_file_comes_back_with_its_objective(tmp_path: Path) -> 
 
 def test_rules_of_the_user(tmp_path: Path) -> None:
     policy = Policy(MLP(3, 3), TopK(3, 1), lambda theta, problem: problem.solve(-theta))
-    with pytest.warns(ForesolveWarning, match=r"nothing of its `rule`.*`Policy.load\(folder, rule=...\)"):
+    with caution(str(tmp_path), "`Policy.load(folder, rule=...)`"):
         policy.save(tmp_path)
-    with pytest.raises(ForesolveError, match=r"a rule of its own.*rule=..."):
+    with file_mistake("policy.json", "rule=..."):
         Policy.load(tmp_path)
     features = torch.randn(4, 3)
     again = Policy.load(tmp_path, rule=policy.rule)
@@ -608,74 +620,71 @@ def nested(levels: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "fact"),
     [
-        (put("kind", value="other"), "is not a policy"),
-        (
-            put("schema", value=5),
-            "has the schema 5, written by a version of foresolve .0.1.0.; this one, .* reads 2 and 3 and 4",
-        ),
-        (put("schema", value=[]), "has the schema"),
-        (put("model", value=3), "`model` must be dict; got int"),
-        (put("model", "class", value="os.system"), "'os.system' is none of the reference models"),
-        (put("model", "class", value="Sequential"), "none of the reference models"),
-        (put("model", "config", value=[1]), "`config` must be dict"),
-        (put("model", "config", value={"inputs": "a", "outputs": 6}), "do not make a model"),
-        (put("model", "config", value={"inputs": 3, "outputs": 6, "evil": 1}), "do not make a model"),
-        (put("model", "config", "inputs", value=10**12), "weights of another model"),
-        (put("model", "config", "inputs", value=10**30), "do not make a model"),
-        (put("model", "state", value=[]), "`state` must be dict"),
-        (put("model", "state", value={}), "weights of another model"),
-        (put("model", "state", "layers.0.weight", value={"__tensor__": "x"}), "names a tensor 'x'"),
-        (put("model", "state", "layers.0.weight", value=5), "weights of another model"),
-        (put("problem", value=[]), "`problem` must be dict or NoneType"),
-        (put("problem", "class", value="subprocess.Popen"), "none of the problems"),
-        (put("problem", "class", value=["TopK"]), "none of the problems"),
-        (put("problem", "n", value="six"), "do not make a TopK"),
-        (put("problem", "n", value=10**15), "do not make a TopK"),
-        (put("problem", "k", value=True), "do not make a TopK"),
-        (put("problem", value={"class": "TopK"}), "do not make a TopK: KeyError"),
-        (put("problem", value={"class": "LinearProgram", "n": 3, "sense": "up"}), "do not make a LinearProgram"),
-        (put("problem", value={"class": "SubmodularProblem", "function": 3, "matroid": 4}), "do not make a Submodular"),
-        (put("problem", value={"class": "Problem"}), "none of the problems"),
-        (put("problem", value={"class": "Feasibility"}), "none of the problems"),
-        (put("problem", value={"class": "OracleProblem", "solve": "os.system"}), "do not make a OracleProblem"),
-        (put("problem", value={"class": "TopK", "n": 1e12, "k": 1, "names": None}), "do not make a TopK"),
-        (put("problem", value={"class": "TopK", "n": 6, "k": 2, "names": 6}), "do not make a TopK"),
-        (put("problem", value={"class": "TopK", "n": 6, "k": 2, "constraints": None}), "do not make a TopK: TypeError"),
-        (put("problem", value={"class": "TravellingSalesman", "cities": 10**6}), "do not make a Travelling"),
-        (put("problem", value={"class": "Assignment", "left": 10**6, "right": 10**6}), "do not make a Assignment"),
-        (
-            put("problem", value={"class": "TopK", "n": 10**8, "k": 1, "names": None}),
-            "from 0 to 4194304; got '100000000'",
-        ),
-        (put("model", "config", "hidden", value=[1] * 100_000), "`hidden` has 100,000 layers; at most 1,000 are read"),
-        (put("model", value=nested(10)), "wraps models too deeply"),
-        (put("model", value=nested(3)), "weights of another model"),
-        (put("files", "weights", "bytes", value=3), "is damaged: it is not what"),
-        (put("rule", value=None), "`rule` must be str"),
-        (put("reader", value=3), "`reader` must be dict or NoneType"),
-        (put("reader", value={"key": []}), "is damaged: KeyError"),
-        (put("statistics", value={"features": {}}), "is damaged: KeyError"),
+        (put("kind", value="other"), "a policy"),
+        (put("schema", value=5), "schema 5"),
+        (put("schema", value=[]), "schema []"),
+        (put("model", value=3), "`model`"),
+        (put("model", "class", value="os.system"), "'os.system'"),
+        (put("model", "class", value="Sequential"), "'Sequential'"),
+        (put("model", "config", value=[1]), "`config`"),
+        (put("model", "config", value={"inputs": "a", "outputs": 6}), "MLP"),
+        (put("model", "config", value={"inputs": 3, "outputs": 6, "evil": 1}), "'evil'"),
+        (put("model", "config", "inputs", value=10**12), "(MLP)"),
+        (put("model", "config", "inputs", value=10**30), "MLP"),
+        (put("model", "state", value=[]), "`state`"),
+        (put("model", "state", value={}), "(MLP)"),
+        (put("model", "state", "layers.0.weight", value={"__tensor__": "x"}), "'x'"),
+        (put("model", "state", "layers.0.weight", value=5), "(MLP)"),
+        (put("problem", value=[]), "`problem`"),
+        (put("problem", "class", value="subprocess.Popen"), "problems"),
+        (put("problem", "class", value=["TopK"]), "problems"),
+        (put("problem", "n", value="six"), "TopK"),
+        (put("problem", "n", value=10**15), "TopK"),
+        (put("problem", "k", value=True), "TopK"),
+        (put("problem", value={"class": "TopK"}), "TopK: KeyError"),
+        (put("problem", value={"class": "LinearProgram", "n": 3, "sense": "up"}), "LinearProgram"),
+        (put("problem", value={"class": "SubmodularProblem", "function": 3, "matroid": 4}), "SubmodularProblem"),
+        (put("problem", value={"class": "Problem"}), "problems"),
+        (put("problem", value={"class": "Feasibility"}), "problems"),
+        (put("problem", value={"class": "OracleProblem", "solve": "os.system"}), "OracleProblem"),
+        (put("problem", value={"class": "TopK", "n": 1e12, "k": 1, "names": None}), "TopK"),
+        (put("problem", value={"class": "TopK", "n": 6, "k": 2, "names": 6}), "TopK"),
+        (put("problem", value={"class": "TopK", "n": 6, "k": 2, "constraints": None}), "TopK: TypeError"),
+        (put("problem", value={"class": "TravellingSalesman", "cities": 10**6}), "TravellingSalesman"),
+        (put("problem", value={"class": "Assignment", "left": 10**6, "right": 10**6}), "Assignment"),
+        (put("problem", value={"class": "TopK", "n": 10**8, "k": 1, "names": None}), "'100000000'"),
+        (put("model", "config", "hidden", value=[1] * 100_000), "100,000 layers"),
+        (put("model", value=nested(10)), ""),
+        (put("model", value=nested(3)), "(Correction)"),
+        (put("files", "weights", "bytes", value=3), ".safetensors"),
+        (put("rule", value=None), "`rule`"),
+        (put("reader", value=3), "`reader`"),
+        (put("reader", value={"key": []}), "KeyError"),
+        (put("statistics", value={"features": {}}), "KeyError"),
         (put("statistics", value={"features": None, "predictions": None}), "is damaged: TypeError"),
         (put("record", value=[]), "`record` must be dict"),
-        (put("feature_names", value="ab"), "`feature_names` must be a list of names"),
-        (put("feature_names", value=[1]), "`feature_names` must be a list of names"),
-        (put("model", "class", value="Transformed"), "'Transformed' is none of the reference models"),
-        (put("model", "model", value=3), "`model` must be dict; got int"),
-        (put("files", value={}), "`weights` must be dict; got nothing"),
-        (put("files", "weights", "name", value="/etc/passwd"), "damaged or hostile"),
-        (put("files", "weights", "name", value="../weights-0123456789abcdef.safetensors"), "damaged or hostile"),
-        (put("files", "weights", "name", value="weights-0123456789abcdef.safetensors"), "is not there"),
-        (put("files", "weights", "name", value="weights-0123456789abcdef.safetensors\n"), "damaged or hostile"),
-        (put("files", "weights", "sha256", value="0" * 64), "is damaged"),
-        (put("files", "weights", "sha256", value=0), "`sha256` must be str"),
+        (put("feature_names", value="ab"), "`feature_names`"),
+        (put("feature_names", value=[1]), "`feature_names`"),
+        (put("model", "class", value="Transformed"), "'Transformed'"),
+        (put("model", "model", value=3), "`model`"),
+        (put("files", value={}), "`weights`"),
+        (put("files", "weights", "name", value="/etc/passwd"), "names the file"),
+        (put("files", "weights", "name", value="../weights-0123456789abcdef.safetensors"), "names the file"),
+        (
+            put("files", "weights", "name", value="weights-0123456789abcdef.safetensors"),
+            "weights-0123456789abcdef.safetensors",
+        ),
+        (put("files", "weights", "name", value="weights-0123456789abcdef.safetensors\n"), "names the file"),
+        (put("files", "weights", "sha256", value="0" * 64), ".safetensors"),
+        (put("files", "weights", "sha256", value=0), "`sha256`"),
     ],
 )
-def test_damaged_descriptions(change: Callable[[Any], None], message: str, tmp_path: Path) -> None:
+def test_damaged_descriptions(change: Callable[[Any], None], fact: str, tmp_path: Path) -> None:
     Policy(MLP(3, 6), TopK(6, 2)).save(tmp_path)
     edit(tmp_path, change)
-    with pytest.raises(ForesolveError, match=message):
+    with file_mistake(tmp_path, fact):
         Policy.load(tmp_path)
 
 
@@ -703,7 +712,7 @@ def test_damaged_weights(cut: str, honest: bool, tmp_path: Path) -> None:
         swap_file(tmp_path, "weights", content)
     else:
         path.write_bytes(content)
-    with pytest.raises(ForesolveError, match="damaged"):
+    with file_mistake(tmp_path, ".safetensors"):
         Policy.load(tmp_path)
 
 
@@ -713,43 +722,43 @@ def test_a_forest_that_goes_round_in_circles(tmp_path: Path) -> None:
     forest = RandomForest(trees=2).fit(data)
     forest.left[0] = 10**6
     Policy(forest, data.problem).save(tmp_path)
-    with pytest.raises(ForesolveError, match="do not make trees"):
+    with file_mistake("policy.json", "RandomForest"):
         Policy.load(tmp_path)
     forest.left[5] = forest.left[0] = 0
     Policy(forest, data.problem).save(tmp_path)
-    with pytest.raises(ForesolveError, match="do not make trees"):
+    with file_mistake("policy.json", "RandomForest"):
         Policy.load(tmp_path)
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(ForesolveError, match="is not there"):
+    with file_mistake(tmp_path / "nowhere" / "policy.json"):
         Policy.load(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "fact"),
     [
-        ({"index": torch.tensor([[0], [7]])}, "`index` must lie within"),
-        ({"index": torch.tensor([[-1], [0]])}, "`index` must lie within"),
-        ({"index": torch.tensor([0, 1])}, r"`index` must be \(2, entries\)"),
-        ({"index": None}, "`values` must be"),
-        ({"values": torch.tensor([1.0, 2.0])}, "`values` must be"),
-        ({"values": torch.tensor([torch.nan])}, "`values` must be finite"),
-        ({"matrix_batch": [10**30]}, "`matrix_batch` must be an integer"),
-        ({"matrix_batch": [3]}, "`values` must be"),
-        ({"rhs": torch.tensor(1.0)}, "must have a dimension"),
-        ({"rhs": [1.0]}, "`rhs` must be a tensor"),
-        ({"lower": torch.ones(3)}, "lower <= upper"),
-        ({"lower": torch.zeros(2)}, "`values`|upper|index"),
+        ({"index": torch.tensor([[0], [7]])}, "`index`"),
+        ({"index": torch.tensor([[-1], [0]])}, "`index`"),
+        ({"index": torch.tensor([0, 1])}, "`index`"),
+        ({"index": None}, "`values`"),
+        ({"values": torch.tensor([1.0, 2.0])}, "`values`"),
+        ({"values": torch.tensor([torch.nan])}, "`values`"),
+        ({"matrix_batch": [10**30]}, "`matrix_batch`"),
+        ({"matrix_batch": [3]}, "`values`"),
+        ({"rhs": torch.tensor(1.0)}, "dimension"),
+        ({"rhs": [1.0]}, "`rhs`"),
+        ({"lower": torch.ones(3)}, "lower"),
+        ({"lower": torch.zeros(2)}, "index"),
         ({"equality": torch.ones(2)}, "`equality`"),
-        ({"nominal": torch.ones(4)}, "`nominal` must be"),
+        ({"nominal": torch.ones(4)}, "`nominal`"),
         ({"parameters": {"size": 3}}, "KeyError"),
         ({"parameters": "much"}, "AttributeError"),
-        ({"names": ["a"]}, "`names` must be"),
-        ({"sense": "up"}, "`sense` must be"),
+        ({"names": ["a"]}, "`names`"),
+        ({"sense": "up"}, "`sense`"),
     ],
 )
-def test_programs_that_files_make_up(change: dict[str, Any], message: str) -> None:
+def test_programs_that_files_make_up(change: dict[str, Any], fact: str) -> None:
     config = {
         "class": "LinearProgram", "index": torch.tensor([[0], [2]]), "values": torch.tensor([1.0]), "matrix_batch": [],
         "rhs": torch.tensor([1.0]), "equality": torch.tensor([False]), "lower": torch.zeros(3),
@@ -757,7 +766,7 @@ def test_programs_that_files_make_up(change: dict[str, Any], message: str) -> No
         "names": None, "parameters": None,
     }  # fmt: skip
     assert isinstance(restore_problem(config), LinearProgram)
-    with pytest.raises(ForesolveError, match="do not make a LinearProgram: .*" + message):
+    with mistake("", "LinearProgram", fact, kind=ForesolveError):
         restore_problem(config | change)
 
 
@@ -773,20 +782,20 @@ def test_graphs_that_files_make_up(change: dict[str, Any]) -> None:
     config = {"class": "ShortestPath", "graph": graph, "source": 0, "target": 1, "names": None}
     assert restore_problem(config).names == ("a -> b",)
     for broken in (config | {"graph": graph | change}, config | {"source": 2}, config | {"source": "a"}):
-        with pytest.raises(ForesolveError, match="do not make a ShortestPath"):
+        with mistake("", "ShortestPath", kind=ForesolveError):
             restore_problem(broken)
 
 
 def test_bad_input() -> None:
     model, problem, features = MLP(2, 3), TopK(3, 1), torch.zeros(1, 2)
-    with pytest.raises(InvalidInputError, match=r"`rule` must be a function .*; got 'solve'\. Leave it out"):
+    with mistake("rule", "'solve'"):
         Policy(model, problem, "solve")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`problem` must be a foresolve Problem; got int"):
+    with mistake("problem", "int"):
         Policy(model, problem)(features, problem=5)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`rule\(theta, problem\)` must be a tensor of decisions; got None"):
+    with mistake("rule(theta, problem)", "None"):
         Policy(model, problem, lambda theta, problem: None)(features)  # type: ignore[arg-type,return-value]
     for use in (Policy(model, problem).save, Policy.load):
-        with pytest.raises(InvalidInputError, match="`folder` must be a path, as a string or a `Path`; got None"):
+        with mistake("folder", "Path", "None"):
             use(None)  # type: ignore[arg-type]
 
 
@@ -795,7 +804,7 @@ def test_a_model_of_the_users_may_be_called_as_ours_and_keeps_its_precision(tmp_
         pass
 
     policy = Policy(Transformed(3, 6).double(), TopK(6, 2))
-    with pytest.warns(ForesolveWarning, match="weights of its Transformed"):
+    with caution("Transformed"):
         policy.save(tmp_path)
     again = Policy.load(tmp_path, model=Transformed(3, 6))
     assert next(again.model.parameters()).dtype == torch.float64
@@ -810,13 +819,13 @@ def test_a_problem_that_is_passed_has_the_names_of_the_one_that_was_saved(tmp_pa
     again = Policy.load(tmp_path, problem=TopK(3, 2, names=names))  # another budget is the caller's business
     assert again.problem.names == tuple(names)
     Policy.load(tmp_path, problem=TopK(3, 1))  # nothing to compare with
-    with pytest.raises(InvalidInputError, match="in this order: 'tea' at position 0; got 'rum'"):
+    with mistake("problem", "'tea'", "'rum'"):
         Policy.load(tmp_path, problem=TopK(3, 1, names=names[::-1]))
-    with pytest.raises(InvalidInputError, match="saved with: 'rum' at position 2; got 'gin'"):
+    with mistake("problem", "'rum'", "'gin'"):
         Policy.load(tmp_path, problem=TopK(3, 1, names=["tea", "milk", "gin"]))
-    with pytest.raises(InvalidInputError, match=r"with parameters \(3,\), as the one .*; got \(4,\)"):
+    with mistake("problem", "(3,)", "(4,)"):
         Policy.load(tmp_path, problem=TopK(4, 1))
     pairs = BipartiteMatching(["ann", "bob"], ["dig", "cook"])
     Policy(MLP(2, 4), pairs).save(tmp_path)
-    with pytest.raises(InvalidInputError, match="'dig' at position 0; got 'cook'"):
+    with mistake("problem", "'dig'", "'cook'"):
         Policy.load(tmp_path, problem=BipartiteMatching(["ann", "bob"], ["cook", "dig"]))

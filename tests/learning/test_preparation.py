@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
 from foresolve.learning.options import Options
 from foresolve.learning.preparation import Preparation
-from foresolve.losses.spo import SPOPlus
+from foresolve.losses import SPOPlus
 from learning.instances import Squares, model, same, top_k_data
+from mistakes import mistake
 
 
 def test_decisions_are_known_and_the_model_has_its_units() -> None:
@@ -35,5 +34,5 @@ def test_copies_leave_model_and_loss_alone() -> None:
 def test_a_model_without_numbers_is_refused() -> None:
     with torch.device("meta"):
         empty = torch.nn.Linear(3, 5)
-    with pytest.raises(InvalidInputError, match="`device` must be one that holds numbers"):
+    with mistake("device", "meta"):
         Preparation.of(empty, Squares(), top_k_data(), None, Options().checked(None))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.learning import compare, evaluate
-from foresolve.learning.report import Report, mean, weighted
-from foresolve.problems.top_k import TopK
+from foresolve.data import DecisionDataset
+from foresolve.learning import Report, compare, evaluate
+from foresolve.learning.report import mean, weighted
+from foresolve.problems import TopK
 from learning.instances import model, top_k_data
 
 COLUMNS = {

@@ -8,11 +8,10 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.learning.small_gradients import suit_eps
-from foresolve.losses.prediction import MSE
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.mlp import MLP
+from foresolve.losses import MSE, SPOPlus
+from foresolve.models import MLP
 from learning.instances import top_k_data
 
 SMALL = 2.0**-30

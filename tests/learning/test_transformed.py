@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from foresolve.learning.transformed import Transformed, decision_model
-from foresolve.models.mlp import MLP
+from foresolve.models import MLP
 
 pytest.importorskip("sklearn")
 
@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from foresolve.learning.scikit_learn.estimator import DecisionEstimator
+from foresolve.learning import DecisionEstimator
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 

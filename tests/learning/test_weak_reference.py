@@ -8,14 +8,12 @@ import torch
 from torch import Tensor, nn
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import WeakReferenceWarning
-from foresolve.learning.comparison import compare
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
+from foresolve.learning import compare, evaluate, fit
 from foresolve.learning.weak_reference import loses, mean_decision
-from foresolve.models.baselines import ConstantMean, LinearRegression, RandomDecision
-from foresolve.models.table import TableBaseline
+from foresolve.models import ConstantMean, LinearRegression, RandomDecision, TableBaseline
+from mistakes import caution
 
 
 def uneven(count: int = 120, seed: int = 0) -> DecisionDataset:
@@ -39,9 +37,7 @@ class Reversed(nn.Module):
 @pytest.mark.filterwarnings("ignore::foresolve.errors.NoImprovementWarning")
 def test_fit_warns_of_a_model_that_loses_to_the_mean() -> None:
     train, valid = uneven().split(80, 40)
-    with pytest.warns(
-        WeakReferenceWarning, match=r"Reversed decides worse .* than the mean .*\(mean regret .* against"
-    ):
+    with caution("Reversed", "LinearRegression", kind=WeakReferenceWarning):
         fit(Reversed(), "mse", train, valid, epochs=1, lr=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("error", WeakReferenceWarning)
@@ -62,14 +58,14 @@ def test_fit_warns_of_a_baseline_that_loses_to_the_mean() -> None:
             return -self.mean.expand(len(rows), -1)
 
     train, valid = uneven().split(80, 40)
-    with pytest.warns(WeakReferenceWarning, match="Wrong decides worse"):
+    with caution("Wrong", kind=WeakReferenceWarning):
         fit(Wrong(), None, train, valid)
 
 
 def test_compare_warns_of_its_reference() -> None:
     data = uneven()
     weak, good = evaluate(Reversed(), data), evaluate(lambda a: data.theta[: len(a)], data)
-    with pytest.warns(WeakReferenceWarning, match="the reference, 'weak', decides worse than the mean"):
+    with caution("'weak'", kind=WeakReferenceWarning):
         compare({"weak": weak, "good": good})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

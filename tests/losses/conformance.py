@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.losses.base import Loss
-from foresolve.problems.base import Problem
+from foresolve.data import Batch
+from foresolve.losses import Loss
+from foresolve.problems import Problem
 from foresolve.testing.losses import LossSuite
 from foresolve.testing.suite import Promise, factory
 from promises import keep, promises

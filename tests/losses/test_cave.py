@@ -11,13 +11,15 @@ from scipy.optimize import nnls
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.errors import ForesolveWarning, InvalidInputError
-from foresolve.losses.cave import CaVE, within_faces
+from foresolve.data import Batch
+from foresolve.errors import ForesolveWarning
+from foresolve.losses import CaVE
+from foresolve.losses.cave import within_faces
 from foresolve.solvers.projection.cone import NormalCone
 from instances import draw
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import drawn
+from mistakes import mistake
 
 
 class CaVEConformance(LossConformance):
@@ -172,11 +174,11 @@ def test_hybrid_goes_on_from_where_it_was() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`kind` must be one of 'exact', 'inner', 'hybrid'; got 'outer'"):
+    with mistake("kind", "'outer'"):
         CaVE("outer")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`inner_ratio` must be in \(0, 1\]; got 0"):
+    with mistake("inner_ratio", "got 0"):
         CaVE(inner_ratio=0)
-    with pytest.raises(InvalidInputError, match=r"`solve_ratio` must be in \[0, 1\]; got 2"):
+    with mistake("solve_ratio", "[0, 1]", "got 2"):
         CaVE(solve_ratio=2)
 
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.losses.contrastive import MAP, NCE
-from foresolve.losses.pool import SolutionPool
+from foresolve.data import Batch
+from foresolve.losses import MAP, NCE, SolutionPool
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage, decisions, drawn
 

@@ -9,17 +9,22 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.errors import InvalidInputError
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
-from foresolve.layers.identity import IdentityProjection, NegativeIdentity
-from foresolve.layers.imle import IMLE, AdaptiveIMLE
-from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
-from foresolve.losses.decision import DecisionLoss
+from foresolve.data import Batch
+from foresolve.layers import (
+    IMLE,
+    AdaptiveIMLE,
+    BlackboxInterpolation,
+    IdentityProjection,
+    NegativeIdentity,
+    PerturbedAdditive,
+    PerturbedMultiplicative,
+    RegularizedFrankWolfe,
+)
+from foresolve.losses import DecisionLoss
 from foresolve.problems import Affine
 from losses.conformance import Case, LossConformance, instance
 from losses.test_prediction import coverage
+from mistakes import caution, mistake
 
 LINEAR = [(foresolve.TopK(6, 2), 6), (foresolve.ShortestPath.grid(3, 3), 12), (foresolve.BipartiteMatching(3, 3), 9)]
 
@@ -128,7 +133,7 @@ def test_values() -> None:
 def test_a_best_value_of_zero_is_named() -> None:
     theta = torch.tensor([[1.0, 0.0], [-1.0, -2.0], [0.5, 0.5]])
     batch = Batch(None, theta, foresolve.BipartiteMatching(1, 2))
-    with pytest.raises(foresolve.InvalidInputError, match="best value is not 0, to normalize by; got instance 1"):
+    with mistake("batch", "instance 1"):
         DecisionLoss(foresolve.QuadraticRelaxation(0.5), normalize=True)(theta, batch)
     assert bool(torch.isfinite(DecisionLoss(foresolve.QuadraticRelaxation(0.5))(theta, batch)).all())
 
@@ -149,7 +154,7 @@ def test_the_state_of_the_layer_is_that_of_the_loss() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match="`layer` must be a Layer"):
+    with mistake("layer", "TopK"):
         DecisionLoss(foresolve.TopK(6, 2))  # type: ignore[arg-type]
 
 
@@ -197,13 +202,13 @@ def test_training_and_evaluation_go_by_the_same_repair() -> None:
     assert 0 <= report.normalized_regret < before
     assert report.feasible is not None
     assert report.feasible < 1
-    with pytest.raises(InvalidInputError, match="`repair` must be a function"):
+    with mistake("repair", "got 3"):
         DecisionLoss(foresolve.QuadraticRelaxation(), repair=3)  # type: ignore[arg-type]
 
 
 def test_without_a_repair_infeasible_decisions_are_warned_of() -> None:
     data = loads(8)
-    with pytest.warns(foresolve.ForesolveWarning, match="8 of 8 decisions under predicted constraints are infeasible"):
+    with caution("8 of 8", "repair"):
         report = foresolve.evaluate(lambda features: torch.full((len(features), 1), 0.05), data, bootstrap=0)
     assert report.feasible == 0
     assert foresolve.evaluate(lambda _: data.theta, data, bootstrap=0).regret == pytest.approx(0.0, abs=1e-6)
@@ -213,5 +218,5 @@ def test_without_a_repair_the_regret_of_predicted_constraints_is_not_watched() -
     train, valid = loads(30).split(20, 10, seed=0)
     history = foresolve.fit(foresolve.MLP(3, 1, seed=0), foresolve.MSE(), train, valid, epochs=2)
     assert history.valid_loss[0] is not None
-    with pytest.raises(InvalidInputError, match='`monitor` must be "loss" where `theta` makes constraints'):
+    with mistake("monitor", '"loss"', "theta"):
         foresolve.fit(foresolve.MLP(3, 1, seed=0), foresolve.MSE(), train, valid, epochs=2, monitor="regret")

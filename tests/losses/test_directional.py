@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.errors import InvalidInputError
-from foresolve.losses.directional import PerturbationGradient
+from foresolve.data import Batch
+from foresolve.losses import PerturbationGradient
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import decisions, drawn
+from mistakes import mistake
 
 SIDES = ("backward", "central", "forward")
 
@@ -90,7 +90,7 @@ def test_one_call_of_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`step` must be a finite number > 0; got 0"):
+    with mistake("step", "got 0"):
         PerturbationGradient(step=0)
-    with pytest.raises(InvalidInputError, match="`sides` must be one of 'backward'"):
+    with mistake("sides", "'both'"):
         PerturbationGradient(sides="both")  # type: ignore[arg-type]

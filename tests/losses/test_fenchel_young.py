@@ -10,18 +10,21 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.errors import InvalidInputError
-from foresolve.layers.frank_wolfe import RegularizedFrankWolfe
-from foresolve.layers.gamma_rules import RelativeGamma
-from foresolve.layers.identity import IdentityProjection
-from foresolve.layers.perturbed import PerturbedAdditive, PerturbedMultiplicative
-from foresolve.layers.smoothing import SmoothedLayer
-from foresolve.losses.fenchel_young import FenchelYoung
-from foresolve.problems.top_k import TopK
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.data import Batch
+from foresolve.layers import (
+    IdentityProjection,
+    PerturbedAdditive,
+    PerturbedMultiplicative,
+    RegularizedFrankWolfe,
+    RelativeGamma,
+    SmoothedLayer,
+)
+from foresolve.losses import FenchelYoung
+from foresolve.problems import TopK
+from foresolve.sets import UniformMatroid
 from losses.conformance import Case, LossConformance, instance
 from losses.test_decision import LINEAR
+from mistakes import mistake
 
 PERTURBED = [PerturbedAdditive, PerturbedMultiplicative]
 SIMPLEX = UniformMatroid(3, 1)
@@ -186,9 +189,9 @@ def test_instances_with_problems_of_their_own() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match="`layer` must be one that smooths a linear problem"):
+    with mistake("layer", "IdentityProjection"):
         FenchelYoung(IdentityProjection())
-    with pytest.raises(foresolve.InvalidInputError, match="bounds"):
+    with mistake("layer", "bounds=(0.0, 1.0)"):
         FenchelYoung(PerturbedAdditive(bounds=(0.0, 1.0)))
 
 
@@ -220,7 +223,7 @@ def test_a_smoothed_layer_of_ones_own_has_its_loss() -> None:
 
 
 def test_a_word_that_is_no_trait_is_refused_where_it_is_stated() -> None:
-    with pytest.raises(InvalidInputError, match=r"Wrong\.needs must be of 'linear'.*got 'lineer'"):
+    with mistake("Wrong.needs", "'lineer'", "'linear'"):
         type("Wrong", (SmoothedLayer,), {"needs": ("lineer",)})
 
 

@@ -7,12 +7,11 @@ import torch
 from torch.nn import functional
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
-from foresolve.layers.blackbox import BlackboxInterpolation
-from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.losses.imitation import Imitation
+from foresolve.data import Batch, DecisionDataset
+from foresolve.layers import BlackboxInterpolation, PerturbedAdditive
+from foresolve.losses import Imitation
 from losses.conformance import Case, LossConformance, instance
+from mistakes import mistake
 
 LINEAR = [(foresolve.TopK(6, 2), 6), (foresolve.ShortestPath.grid(3, 3), 12), (foresolve.BipartiteMatching(3, 3), 9)]
 
@@ -89,10 +88,9 @@ def test_decisions_must_be_between_0_and_1_but_for_squares() -> None:
     layer = foresolve.QuadraticRelaxation(gamma=0.1)
     assert Imitation(layer)(theta_hat, Batch(None, None, problem, decision=y)).item() >= 0
     for distance in ("hamming", "cross_entropy"):
-        message = f"`decisions` must be between 0 and 1 for the distance '{distance}'; got from 1 to 3.*squared"
-        with pytest.raises(foresolve.InvalidInputError, match=message):
+        with mistake("decisions", repr(distance), "from 1 to 3", "squared"):
             Imitation(layer, distance)(theta_hat, Batch(None, None, problem, decision=y))  # type: ignore[arg-type]
-        with pytest.raises(foresolve.InvalidInputError, match=r"`layer\(theta_hat, problem\)` must be between 0 and 1"):
+        with mistake("layer(theta_hat, problem)", repr(distance)):
             Imitation(layer, distance)(theta_hat, Batch(None, None, problem, decision=y / 3))  # type: ignore[arg-type]
 
 
@@ -114,11 +112,11 @@ def test_it_learns_from_decisions_alone() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match="`layer` must be a Layer"):
+    with mistake("layer", "MSE"):
         Imitation(foresolve.MSE())  # type: ignore[arg-type]
-    with pytest.raises(foresolve.InvalidInputError, match="`distance` must be one of 'squared'"):
+    with mistake("distance", "'euclidean'"):
         Imitation(PerturbedAdditive(), "euclidean")  # type: ignore[arg-type]
     for epsilon in (0.0, 0.5, -1.0):
-        with pytest.raises(foresolve.InvalidInputError, match="`epsilon` must be"):
+        with mistake("epsilon"):
             Imitation(PerturbedAdditive(), "cross_entropy", epsilon=epsilon)
     assert "epsilon=0.001" in repr(Imitation(PerturbedAdditive(), "cross_entropy"))

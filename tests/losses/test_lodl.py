@@ -9,14 +9,12 @@ from scipy.optimize import nnls
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
-from foresolve.losses import lodl
-from foresolve.losses.lodl import LODL
+from foresolve.data import Batch, DecisionDataset
+from foresolve.losses import LODL, lodl
 from foresolve.losses.quadratic_forms import LocalLosses, fit_local
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage
+from mistakes import mistake
 
 KINDS = ("weighted_mse", "quadratic", "directed_weighted_mse", "directed_quadratic")
 
@@ -211,9 +209,9 @@ def test_it_goes_on_from_where_it_was() -> None:
 
 def test_bad_input() -> None:
     theta_hat, batch = instance(foresolve.TopK(5, 2), 5)
-    with pytest.raises(InvalidInputError, match=r"`LODL` must be fitted.*Call `loss.prepare\(train\)`"):
+    with mistake("LODL", "loss.prepare(train)"):
         LODL()(theta_hat, batch)
-    with pytest.raises(InvalidInputError, match="`kind` must be one of 'weighted_mse'"):
+    with mistake("kind", "'mse'"):
         LODL("mse")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`ridge` must be a finite number >= 0"):
+    with mistake("ridge", "got -1"):
         LODL(ridge=-1)

@@ -7,9 +7,11 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.losses.prediction import MSE, OF_PREDICTION, CrossEntropy, LogMSE, PredictionLoss
+from foresolve.data import Batch
+from foresolve.losses import MSE, CrossEntropy, LogMSE, PredictionLoss
+from foresolve.losses.prediction import OF_PREDICTION
 from losses.conformance import Case, LossConformance, instance
+from mistakes import mistake
 
 
 def coverage() -> Case:
@@ -98,19 +100,19 @@ def constant(a: Tensor, b: Tensor) -> Tensor:
 
 def test_what_is_refused() -> None:
     theta_hat, batch = instance(foresolve.TopK(6, 2), 6)
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be in \[0, 1\]"):
+    with mistake("theta", "[0, 1]"):
         CrossEntropy()(theta_hat, batch)
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta_hat` must be in \[0, 1\]"):
+    with mistake("theta_hat", "[0, 1]"):
         CrossEntropy()(theta_hat, Batch(None, batch.theta.sigmoid(), batch.problem))
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be positive for LogMSE; got .* the least -"):
+    with mistake("theta", "LogMSE"):
         LogMSE()(theta_hat.abs(), batch)
-    with pytest.raises(foresolve.InvalidInputError, match=r'`theta_hat` must be positive .* `MLP.*head="positive"'):
+    with mistake("theta_hat", "MLP", '"positive"'):
         LogMSE()(theta_hat, Batch(None, batch.theta.exp(), batch.problem))
-    with pytest.raises(foresolve.InvalidInputError, match=r"MSELoss\(reduction=\"none\"\)"):
+    with mistake("torch_loss", "MSELoss"):
         PredictionLoss(torch.nn.MSELoss())
-    with pytest.raises(foresolve.InvalidInputError, match="each of the 4 instances"):
+    with mistake("torch_loss", "4 instances", "()"):
         PredictionLoss(constant)(theta_hat, batch)
-    with pytest.raises(foresolve.InvalidInputError, match="torch_loss"):
+    with mistake("torch_loss", "got str"):
         PredictionLoss("mse")  # type: ignore[arg-type]
 
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.errors import InvalidInputError
-from foresolve.losses.score_function import ScoreFunction
-from foresolve.problems.black_box import OracleProblem
+from foresolve.data import Batch
+from foresolve.losses import ScoreFunction
+from foresolve.problems import OracleProblem
 from losses.conformance import Case, LossConformance, instance
 from losses.test_spo import coverage, heuristic
+from mistakes import mistake
 
 
 class TestScoreFunction(LossConformance):
@@ -113,13 +113,13 @@ def test_it_goes_on_from_where_it_was() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`sigma` must be a finite number > 0; got 0"):
+    with mistake("sigma", "got 0"):
         ScoreFunction(sigma=0)
-    with pytest.raises(InvalidInputError, match="`samples` must be an integer >= 1; got 0"):
+    with mistake("samples", "got 0"):
         ScoreFunction(samples=0)
-    with pytest.raises(InvalidInputError, match=r"`bounds` must be \(low, high\) with low < high; got \(1, 0\)"):
+    with mistake("bounds", "(low, high)", "(1, 0)"):
         ScoreFunction(bounds=(1, 0))
-    with pytest.raises(InvalidInputError, match=r"`bounds` must be \(low, high\) or None; got 3"):
+    with mistake("bounds", "(low, high)", "None", "got 3"):
         ScoreFunction(bounds=3)  # type: ignore[arg-type]
 
 

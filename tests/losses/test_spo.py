@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.losses.spo import SPOPlus
-from foresolve.problems.black_box import OracleProblem
+from foresolve.data import Batch
+from foresolve.losses import SPOPlus
+from foresolve.problems import OracleProblem
 from losses.conformance import Case, LossConformance, instance
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.problems.matching import BipartiteMatching
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.data import DecisionDataset
+from foresolve.problems import BipartiteMatching, SubmodularProblem
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
 
 
 def item_data(count: int = 12) -> DecisionDataset:

@@ -8,18 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
+from foresolve.data import DecisionDataset
+from foresolve.errors import ForesolveError
+from foresolve.learning import evaluate, fit
 from foresolve.learning.registry import build
-from foresolve.losses.prediction import MSE
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
-from foresolve.models.mlp import MLP
-from foresolve.models.reference import Baseline
-from foresolve.problems.top_k import TopK
+from foresolve.losses import MSE, SPOPlus
+from foresolve.models import MLP, Baseline, ConstantMean, LinearRegression, NearestNeighbors, RandomDecision
+from foresolve.problems import TopK
 from learning.instances import top_k_data
+from mistakes import mistake
 from models.instances import item_data, pair_data
 
 BASELINES = [
@@ -117,16 +114,16 @@ def test_a_baseline_of_ones_own_gives_two_methods() -> None:
 
 def test_bad_input() -> None:
     data = top_k_data()
-    with pytest.raises(ForesolveError, match="has not been fitted"):
+    with mistake("", "LinearRegression", "fit(train)", kind=ForesolveError):
         LinearRegression()(data.features)
-    with pytest.raises(InvalidInputError, match="`loss` must be None for a baseline; got SPOPlus"):
+    with mistake("loss", "None", "SPOPlus"):
         fit(ConstantMean(), SPOPlus(), data)
     assert len(fit(ConstantMean(), MSE(), data)) == 1
-    with pytest.raises(InvalidInputError, match="`features` must be of 3 numbers a row"):
+    with mistake("features", "got 4"):
         LinearRegression().fit(data)(torch.zeros(2, 4))
-    with pytest.raises(InvalidInputError, match="`ridge` must be"):
+    with mistake("ridge", "got -1"):
         LinearRegression(ridge=-1)
-    with pytest.raises(InvalidInputError, match="`theta` must be"):
+    with mistake("theta", "(4, 5)"):
         LinearRegression().fit(
             DecisionDataset((torch.zeros(4, 2, 2), torch.zeros(4, 2, 2)), data.theta[:4], data.problem)
         )
@@ -137,7 +134,7 @@ def test_data_without_weight(baseline: Baseline) -> None:
     data = top_k_data(6)
     part = DecisionDataset(data.features, data.theta, data.problem, weights=[0.0] * 3 + [1.0] * 3).subset([0, 1])
     for train in (baseline.fit, lambda part: fit(baseline, None, part)):
-        with pytest.raises(InvalidInputError, match="`train` must be such that at least one instance has a positive"):
+        with mistake("train", "weights of 0"):
             train(part)
 
 

@@ -8,17 +8,14 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.shortest_path import shortest_path_data
-from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
+from foresolve.data import DecisionDataset, shortest_path_data
+from foresolve.errors import ForesolveError
+from foresolve.learning import Policy, evaluate, fit
 from foresolve.learning.registry import build
-from foresolve.losses.prediction import MSE
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.boosting import BoostedTrees
+from foresolve.losses import MSE, SPOPlus
+from foresolve.models import BoostedTrees
 from learning.instances import top_k_data
+from mistakes import mistake
 from models.instances import item_data, pair_data
 
 pytest.importorskip("sklearn")
@@ -125,7 +122,7 @@ def test_a_policy_keeps_it_without_its_loss(tmp_path: Path) -> None:
     assert torch.equal(again(train.features), model(train.features))
     assert again.chosen == model.chosen
     assert again.config() == model.config()
-    with pytest.raises(ForesolveError, match="grown on SPOPlus, which no file holds"):
+    with mistake("", "SPOPlus", kind=ForesolveError):
         again.fit(train)
     json.dumps(model.config())
 
@@ -135,18 +132,18 @@ def test_damaged_files_are_refused() -> None:
     again = build("BoostedTrees", model.config())
     again.load_state_dict(model.state_dict())
     again.left[0] = 0  # type: ignore[index]
-    with pytest.raises(ForesolveError, match="nodes of BoostedTrees do not make trees"):
+    with mistake("", "BoostedTrees", kind=ForesolveError):
         again.validate()  # type: ignore[operator]
 
 
 def test_refusals() -> None:
-    with pytest.raises(InvalidInputError, match="loss"):
+    with mistake("loss", "got str"):
         BoostedTrees(loss="spo+")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="start"):
+    with mistake("start", "'squares'"):
         BoostedTrees(start="squares")
-    with pytest.raises(InvalidInputError, match="lr"):
+    with mistake("lr", "got 0"):
         BoostedTrees(lr=0)
-    with pytest.raises(ForesolveError, match="has not been fitted"):
+    with mistake("", "BoostedTrees", "fit(train)", kind=ForesolveError):
         BoostedTrees()(torch.zeros(2, 3))
 
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
-from foresolve.losses.spo import SPOPlus
+from foresolve.data import DecisionDataset
+from foresolve.losses import SPOPlus
 from foresolve.models.boosting_rounds import Rounds, Stage, squares
 from learning.instances import top_k_data
 

@@ -7,21 +7,23 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
-from foresolve.losses.prediction import MSE
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
-from foresolve.models.correction import Correction
-from foresolve.models.forest import RandomForest
-from foresolve.models.last_value import LastValue
-from foresolve.models.mlp import MLP
-from foresolve.models.standardized import Standardized
-from foresolve.problems.top_k import TopK
+from foresolve.data import DecisionDataset
+from foresolve.errors import ForesolveError
+from foresolve.learning import Policy, evaluate, fit
+from foresolve.losses import MSE, SPOPlus
+from foresolve.models import (
+    MLP,
+    ConstantMean,
+    Correction,
+    LastValue,
+    LinearRegression,
+    NearestNeighbors,
+    RandomForest,
+    Standardized,
+)
+from foresolve.problems import TopK
 from learning.instances import same
+from mistakes import caution, file_mistake, mistake
 from models.instances import item_data, pair_data
 
 pytestmark = pytest.mark.filterwarnings("ignore::foresolve.errors.NoImprovementWarning")
@@ -131,11 +133,11 @@ def test_positive_forecasts_stay_positive() -> None:
     assert bool((model(train.features) > 0).all())
     ratio = train.theta.log() - model.forecaster(train.features).log()
     torch.testing.assert_close(model.units.scale, ratio.std(0, correction=0), rtol=1e-4, atol=0)
-    with pytest.raises(InvalidInputError, match=r"`theta` must be positive .* `LinearRegression\(transform="):
+    with mistake("theta", "LinearRegression"):
         Correction(ConstantMean(), network(), "positive").standardize(
             DecisionDataset(train.features, -train.theta, train.problem)
         )
-    with pytest.raises(InvalidInputError, match=r"`forecaster\(features\)` must be positive"):
+    with mistake("forecaster(features)", '"positive"'):
         Correction(MLP(3, 4, seed=0), network(), "positive").standardize(train)
 
 
@@ -184,7 +186,7 @@ def test_decisions_alone_leave_the_scale_at_one() -> None:
     model.standardize(alone)
     assert bool(model.units.known)
     assert float(model.units.scale) == 1.0
-    with pytest.raises(InvalidInputError, match="`train` must be with `theta` for LinearRegression"):
+    with mistake("train", "theta", "LinearRegression"):
         Correction(LinearRegression(), network()).standardize(alone)
 
 
@@ -232,16 +234,16 @@ def test_a_regressor_of_scikit_learn_corrected_and_saved(fitted: bool, tmp_path:
     Policy(model, data.problem).save(tmp_path)
     again: Any = Policy.load(tmp_path).model
     assert torch.equal(again(data.features), model(data.features))
-    with pytest.raises(ForesolveError, match="several regressors"):
+    with mistake("", "Correction", "scikit-learn", kind=ForesolveError):
         Policy(Correction(model, Correction(expected, network())), data.problem).save(tmp_path)
 
 
 def test_a_forecaster_of_the_users_is_wanted_again(tmp_path: Path) -> None:
     data, model = bent_data(), Correction(nn.Linear(3, 4), network())
     fit(model, MSE(), data, epochs=1)
-    with pytest.warns(ForesolveWarning, match="weights of its Correction, but not its code"):
+    with caution("Correction", "Policy.load(folder, model=...)"):
         Policy(model, data.problem).save(tmp_path)
-    with pytest.raises(ForesolveError, match="weights of a Correction"):
+    with file_mistake("policy.json", "Correction", "Policy.load(..., model=...)"):
         Policy.load(tmp_path)
     again: Any = Policy.load(tmp_path, model=Correction(nn.Linear(3, 4), network(7))).model
     assert torch.equal(again(data.features), model(data.features))
@@ -263,26 +265,26 @@ def test_a_run_is_resumed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "name", "fact"),
     [
-        ((LinearRegression, network()), "`forecaster` must be a Baseline, .*; got the class LinearRegression"),
-        ((lambda a: a, network()), "`forecaster` must be .*; got function"),
-        ((LinearRegression(), LinearRegression()), "`network` must be an nn.Module that can be trained; got Linear"),
-        ((LinearRegression(), MLP), "`network` must be .*; got the class MLP"),
-        ((LinearRegression(), network(), "non_negative"), "`head` must be one of"),
+        ((LinearRegression, network()), "forecaster", "class LinearRegression"),
+        ((lambda a: a, network()), "forecaster", "got function"),
+        ((LinearRegression(), LinearRegression()), "network", "got LinearRegression"),
+        ((LinearRegression(), MLP), "network", "class MLP"),
+        ((LinearRegression(), network(), "non_negative"), "head", "'non_negative'"),
     ],
 )
-def test_what_is_refused(arguments: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+def test_what_is_refused(arguments: Any, name: str, fact: str) -> None:
+    with mistake(name, fact):
         Correction(*arguments)
 
 
 def test_shapes_that_differ_are_told() -> None:
     data = bent_data()
     model = Correction(LinearRegression().fit(data), MLP(3, 1, seed=0))
-    with pytest.raises(InvalidInputError, match=r"`network\(features\)` must be \(80, 4\).*; got \(80, 1\)"):
+    with mistake("network(features)", "(80, 4)", "(80, 1)"):
         model(data.features)
-    with pytest.raises(InvalidInputError, match=r"`forecaster\(features\)` must be \(80, 4\).*; got \(80, 3\)"):
+    with mistake("forecaster(features)", "(80, 4)", "(80, 3)"):
         Correction(nn.Identity(), network()).standardize(data)
-    with pytest.raises(ForesolveError, match="LinearRegression has not been fitted"):
+    with mistake("", "LinearRegression", "fit(train)", kind=ForesolveError):
         Correction(LinearRegression(), network())(data.features)

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.learning.policy import Policy
+from foresolve.data import DecisionDataset
+from foresolve.errors import ForesolveError
+from foresolve.learning import Policy
 from foresolve.learning.registry import build
-from foresolve.models import cross_validation
-from foresolve.models.baselines import LinearRegression, NearestNeighbors
+from foresolve.models import LinearRegression, NearestNeighbors, RandomForest, TableBaseline, cross_validation
 from foresolve.models.cross_validation import (
     NEIGHBORS,
     RIDGES,
@@ -27,10 +26,9 @@ from foresolve.models.cross_validation import (
     out_of_bag_error,
     ridge_errors,
 )
-from foresolve.models.forest import RandomForest
-from foresolve.models.table import TableBaseline
-from foresolve.problems.top_k import TopK
+from foresolve.problems import TopK
 from learning.instances import top_k_data
+from mistakes import mistake
 from models.instances import item_data, pair_data
 
 
@@ -205,9 +203,9 @@ def test_settings_of_leaves() -> None:
     data = noisy(60, 4, 0)
     by_option = RandomForest(5, options={"min_samples_leaf": 10}).fit(data)
     assert torch.equal(by_option(data.features), RandomForest(5, leaf=10).fit(data)(data.features))
-    with pytest.raises(InvalidInputError, match="`options` must be without `min_samples_leaf` where `leaf` is given"):
+    with mistake("options", "min_samples_leaf", "leaf"):
         RandomForest(leaf=2, options={"min_samples_leaf": 10})
-    with pytest.raises(InvalidInputError, match="`options` must be with `bootstrap`"):
+    with mistake("options", "bootstrap"):
         RandomForest(leaf="cv", options={"bootstrap": False})
 
 
@@ -248,18 +246,18 @@ def test_a_damaged_choice_is_refused(model: TableBaseline) -> None:
     config = json.loads(json.dumps(model.fit(top_k_data()).config()))
     for wrong in (-1, "five", True):
         config["fitted"]["chosen"] = wrong
-        with pytest.raises(ForesolveError, match="chosen"):
+        with mistake("", type(model).__name__, "`chosen`", kind=ForesolveError):
             build(type(model).__name__, config, device="meta")
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`ridge` must be a finite number >= 0, or \"cv\"; got 'gcv'"):
+    with mistake("ridge", '"cv"', "'gcv'"):
         LinearRegression("gcv")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`k` must be an integer >= 1, or \"cv\"; got 'all'"):
+    with mistake("k", '"cv"', "'all'"):
         NearestNeighbors("all")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`leaf` must be an integer >= 1, or \"cv\"; got 'big'"):
+    with mistake("leaf", '"cv"', "'big'"):
         RandomForest(leaf="big")  # type: ignore[arg-type]
     config = NearestNeighbors("cv").fit(top_k_data()).config()
     del config["fitted"]["chosen"]
-    with pytest.raises(ForesolveError, match="`chosen` must be"):
+    with mistake("", "NearestNeighbors", "`chosen`", "None", kind=ForesolveError):
         build("NearestNeighbors", config)

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.data import DecisionDataset
+from foresolve.errors import ForesolveError
 from foresolve.learning.registry import build
+from foresolve.models import RandomForest
 from foresolve.models import trees as trees_module
-from foresolve.models.forest import RandomForest, _leaf_means
-from foresolve.problems.top_k import TopK
+from foresolve.models.forest import _leaf_means
+from foresolve.problems import TopK
 from learning.instances import top_k_data
+from mistakes import mistake
 from models.instances import item_data, pair_data
 
 pytest.importorskip("sklearn")
@@ -140,19 +142,19 @@ def test_nodes_that_go_round_in_circles_are_refused() -> None:
     forest = RandomForest(trees=2).fit(top_k_data())
     forest.validate()
     forest.left[-1] = 0
-    with pytest.raises(ForesolveError, match="do not make trees"):
+    with mistake("", "RandomForest", kind=ForesolveError):
         forest.validate()
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ForesolveError, match="RandomForest has not been fitted"):
+    with mistake("", "RandomForest", "fit(train)", kind=ForesolveError):
         RandomForest()(torch.zeros(2, 3))
-    with pytest.raises(InvalidInputError, match="`seed` must be"):
+    with mistake("seed", "got -1"):
         RandomForest(seed=-1)
-    with pytest.raises(InvalidInputError, match="`projections` must be"):
+    with mistake("projections", "got 0"):
         RandomForest(projections=0)
-    with pytest.raises(InvalidInputError, match="criterion \"squared_error\" for projections; got 'poisson'"):
+    with mistake("options", '"squared_error"', "'poisson'"):
         RandomForest(projections=3, options={"criterion": "poisson"})
     forest = RandomForest(3).fit(top_k_data())
-    with pytest.raises(InvalidInputError, match="`features` must be of at least 3 numbers a row; got 2"):
+    with mistake("features", "got 2"):
         forest(top_k_data().features[:, :2])

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
 from foresolve.models.heads import apply_head, check_head
+from mistakes import mistake
 
 THETA = torch.tensor([-50.0, -1.0, 0.0, 2.0, 50.0], dtype=torch.float64)
 
@@ -19,5 +19,5 @@ def test_heads_are_increasing_maps_into_their_range(head, low: float, high: floa
 
 def test_a_free_head_changes_nothing_and_others_are_refused() -> None:
     assert apply_head(check_head("free"), THETA) is THETA
-    with pytest.raises(InvalidInputError, match=r"`head` must be .*probability"):
+    with mistake("head", "'softmax'"):
         check_head("softmax")

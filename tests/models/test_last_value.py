@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
+from foresolve.data import DecisionDataset
+from foresolve.errors import ForesolveError
+from foresolve.learning import Policy, evaluate, fit
 from foresolve.learning.registry import build
-from foresolve.models.last_value import LastValue
-from foresolve.problems.top_k import TopK
+from foresolve.models import LastValue
+from foresolve.problems import TopK
 from learning.instances import top_k_data
+from mistakes import mistake
 from models.instances import item_data, pair_data
 
 
@@ -68,25 +67,25 @@ def test_rebuilt_from_config_and_state(tmp_path: Path) -> None:
         assert again.config() == model.config()
         assert torch.equal(again(data.features), model(data.features))
     model.places[0] = 7
-    with pytest.raises(ForesolveError, match="columns of LastValue"):
+    with mistake("", "LastValue", kind=ForesolveError):
         model.validate()
 
 
 def test_bad_input() -> None:
     data = series()
-    with pytest.raises(ForesolveError, match="LastValue has not been fitted"):
+    with mistake("", "LastValue", "fit(train)", kind=ForesolveError):
         LastValue()(data.features)
-    with pytest.raises(InvalidInputError, match=r"`columns` must be among the 1 of the features; got -3. `data.lagged"):
+    with mistake("columns", "got -3", "data.lagged"):
         LastValue().fit(data)
-    with pytest.raises(InvalidInputError, match="`columns` must be 3, one for each parameter of an instance; got 2"):
+    with mistake("columns", "got 2"):
         LastValue([0, 1]).fit(data.lagged(1))
     for wrong in ([0.5, 1], "ab", 3, [None]):
-        with pytest.raises(InvalidInputError, match="`columns` must be positions of columns, as integers"):
+        with mistake("columns"):
             LastValue(wrong)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`features` must be of 4 numbers a row, as in training; got 7"):
+    with mistake("features", "got 7"):
         LastValue().fit(data.lagged(1))(data.lagged(1, 2).features)
     for other in (pair_data(), item_data()):
-        with pytest.raises(InvalidInputError, match=r"`features` must be one table \(N, d\) for LastValue"):
+        with mistake("features", "(N, d)", "LastValue"):
             LastValue().fit(other)
-    with pytest.raises(InvalidInputError, match="`columns` must be among the 3 of the features; got -5"):
+    with mistake("columns", "got -5"):
         LastValue().fit(top_k_data())

@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError
 from foresolve.learning.registry import build
-from foresolve.models.mlp import MLP
+from foresolve.models import MLP
+from mistakes import mistake
 
 
 def generator() -> torch.Generator:
@@ -56,15 +57,15 @@ def test_without_a_seed_weights_come_from_the_global_generator() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`head` must be one of"):
+    with mistake("head", "'sigmoid'"):
         MLP(3, 4, head="sigmoid")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`hidden` must be an integer >= 1"):
+    with mistake("hidden", "got 0"):
         MLP(3, 4, (0,))
-    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch\.Generator; got -1"):
+    with mistake("seed", "torch.Generator", "got -1"):
         MLP(3, 4, seed=-1)
-    with pytest.raises(InvalidInputError, match=r"`features` must be \(\*batch, 3\) to match the model; got \(2, 4\)"):
+    with mistake("features", "(*batch, 3)", "(2, 4)"):
         MLP(3, 4)(torch.zeros(2, 4))
-    with pytest.raises(ForesolveError, match="none of the reference models"):
+    with mistake("", "'Sequential'", kind=ForesolveError):
         build("Sequential", {})
-    with pytest.raises(ForesolveError, match="settings of MLP do not make a model"):
+    with mistake("", "MLP", "'surprise'", kind=ForesolveError):
         build("MLP", {"inputs": 3, "surprise": 1})

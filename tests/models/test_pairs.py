@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
-from foresolve.models.pairs import BilinearPairs, PairModel, drop
+from foresolve.models import BilinearPairs, PairModel
+from foresolve.models.pairs import drop
+from mistakes import mistake
 
 
 def generator() -> torch.Generator:
@@ -72,10 +73,10 @@ def test_a_seed_gives_both_sides_weights_of_their_own() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`features` must be a tuple of two tensors"):
+    with mistake("features", "tuple"):
         PairModel(3, 4)(torch.zeros(3, 2, 3))
-    with pytest.raises(InvalidInputError, match="`right` must be `left`"):
+    with mistake("right", "left"):
         BilinearPairs(3, 4, siamese=True)
     for share in (1.0, -0.1, float("nan")):
-        with pytest.raises(InvalidInputError, match=r"`dropout` must be in \[0, 1\)"):
+        with mistake("dropout"):
             BilinearPairs(3, 4, dropout=share)

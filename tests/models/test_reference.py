@@ -11,9 +11,8 @@ from torch import Tensor
 
 from foresolve.errors import ForesolveError
 from foresolve.learning.registry import build
-from foresolve.models.mlp import MLP
-from foresolve.models.pairs import BilinearPairs, PairModel
-from foresolve.models.reference import Baseline, Reference
+from foresolve.models import MLP, Baseline, BilinearPairs, PairModel, Reference
+from mistakes import mistake
 
 
 class Median(Baseline):
@@ -49,7 +48,7 @@ def test_a_fitted_baseline_is_rebuilt_from_json_and_its_state() -> None:
 def test_before_it_is_fitted_there_is_nothing_to_keep() -> None:
     assert Median().config() == {}
     assert Median().state_dict() == {}
-    with pytest.raises(ForesolveError, match="Median has not been fitted"):
+    with mistake("", "Median", "fit(train)", kind=ForesolveError):
         Median()(torch.zeros(1, 1))
 
 

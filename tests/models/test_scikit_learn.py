@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
-from foresolve.learning.fitting import fit
-from foresolve.models.baselines import LinearRegression
-from foresolve.models.scikit_learn import ScikitLearn, check_fitted, estimator_table, fitted_names
+from foresolve.data import DecisionDataset
+from foresolve.learning import fit
+from foresolve.models import LinearRegression, ScikitLearn
+from foresolve.models.scikit_learn import check_fitted, estimator_table, fitted_names
 from learning.instances import top_k_data
 from models.instances import item_data, pair_data
 
@@ -21,6 +20,8 @@ from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.neighbors import KNeighborsRegressor  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
+
+from mistakes import mistake  # noqa: E402
 
 
 def test_any_regressor() -> None:
@@ -52,9 +53,9 @@ def test_one_that_is_fitted_already() -> None:
         assert torch.equal(model(table), expected)
     single = linear.Ridge().fit(X, y[:, 0])
     assert ScikitLearn.trained(single)(X).shape == (20, 1)
-    with pytest.raises(InvalidInputError, match="a fitted estimator; got Ridge, which is not fitted"):
+    with mistake("model", "Ridge"):
         ScikitLearn.trained(linear.Ridge())
-    with pytest.raises(InvalidInputError, match="`estimator` must be a regressor"):
+    with mistake("estimator", "got int"):
         ScikitLearn(3)
 
 
@@ -80,9 +81,9 @@ def test_names_are_put_on_where_it_was_fitted_with_names() -> None:
     model, expected = ScikitLearn.trained(named), named.predict(frame)
     for table in (frame, frame.to_numpy(), torch.tensor(frame.to_numpy())):
         np.testing.assert_array_equal(model(table)[:, 0].numpy(), expected)  # a warning would be an error
-    with pytest.raises(ValueError, match="feature names should match"):
+    with mistake("features", "Ridge", "feature names"):
         model(frame[["b", "a"]])
-    with pytest.raises(InvalidInputError, match=r"`features` must be \(N, 2\), a column for each.*; got \(20, 1\)"):
+    with mistake("features", "(N, 2)", "(20, 1)"):
         model(frame.to_numpy()[:, :1])
     nameless = linear.Ridge().fit(frame.to_numpy(), frame["a"])
     assert isinstance(estimator_table(nameless, frame), np.ndarray)
@@ -103,17 +104,14 @@ def test_weights_are_refused_where_there_is_no_place_for_them() -> None:
     data = top_k_data(12)
     weighted = DecisionDataset(data.features, data.theta, data.problem, weights=torch.ones(12))
     for estimator in (KNeighborsRegressor(), make_pipeline(StandardScaler(), KNeighborsRegressor())):
-        with pytest.raises(
-            InvalidInputError, match=r"without weights; .*`KNeighborsRegressor\.fit` has no `sample_weight`"
-        ):
+        with mistake("train", "KNeighborsRegressor.fit", "sample_weight"):
             ScikitLearn(estimator).fit(weighted)
 
 
 def test_features_of_another_width_than_the_estimator_was_fitted_with() -> None:
     X = np.random.default_rng(0).normal(size=(9, 3))
     for estimator in (linear.Ridge().fit(X, X), make_pipeline(StandardScaler(), linear.Ridge()).fit(X, X)):
-        expected = rf"`features` must be \(N, 3\), as {type(estimator).__name__} was fitted with; got \(9, 2\)"
-        with pytest.raises(InvalidInputError, match=expected):
+        with mistake("features", "(N, 3)", type(estimator).__name__, "(9, 2)"):
             ScikitLearn.trained(estimator)(X[:, :2])
 
 

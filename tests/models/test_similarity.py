@@ -8,14 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
-from foresolve.learning.policy import Policy
+from foresolve.learning import Policy
 from foresolve.learning.registry import build
-from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, most_rated, tfidf
-from foresolve.problems.matching import BipartiteMatching
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.models import CosinePairs, TfIdfSimilarity, most_rated, tfidf
+from foresolve.problems import BipartiteMatching, SubmodularProblem
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
+from mistakes import mistake
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -128,16 +126,16 @@ def test_a_policy_comes_back_with_its_prior(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("prior", [[1.0, 2.0], [1.0, 0.0, 1.0], [1.0, -1.0, 1.0], [1.0, float("nan"), 1.0]])
 def test_a_prior_must_fit_and_be_positive(prior: list[float]) -> None:
-    with pytest.raises(InvalidInputError, match=r"`prior` must be \(3,\), positive"):
+    with mistake("prior", "(3,)"):
         CosinePairs(3, prior)
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`features` must be an integer >= 1"):
+    with mistake("features", "got 0"):
         CosinePairs(0)
-    with pytest.raises(InvalidInputError, match=r"`dropout` must be in \[0, 1\)"):
+    with mistake("dropout", "got 1.0"):
         CosinePairs(3, dropout=1.0)
-    with pytest.raises(InvalidInputError, match="`left features`"):
+    with mistake("left features", "(1, 2, 4)"):
         CosinePairs(3)((torch.zeros(1, 2, 4), torch.zeros(1, 2, 3)))
 
 
@@ -162,13 +160,13 @@ class TestTfIdf:
         assert TfIdfSimilarity(self.words)(features).tolist() == [[0.0] * 12] * 2
 
     def test_other_vocabularies(self) -> None:
-        with pytest.raises(InvalidInputError, match=r"`right features` must be \(\*batch, 12\)"):
+        with mistake("right features", "(*batch, 12)"):
             TfIdfSimilarity(self.words)((torch.zeros(1, 2, 12), torch.zeros(1, 2, 11)))
 
 
 def test_most_rated_shapes() -> None:
     assert most_rated(torch.ones(4, 10, 11), topics=5).shape == (4, 10, 5)
-    with pytest.raises(InvalidInputError, match="features"):
+    with mistake("features", "(3,)"):
         most_rated(torch.zeros(3))
 
 

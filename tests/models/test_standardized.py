@@ -8,16 +8,13 @@ import torch
 from torch import Tensor, nn
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
-from foresolve.losses.prediction import MSE
-from foresolve.models.baselines import LinearRegression
-from foresolve.models.mlp import MLP
-from foresolve.models.standardized import Standardized
-from foresolve.problems.top_k import TopK
+from foresolve.data import DecisionDataset
+from foresolve.learning import Policy, fit
+from foresolve.losses import MSE
+from foresolve.models import MLP, LinearRegression, Standardized
+from foresolve.problems import TopK
 from learning.instances import same
+from mistakes import caution, file_mistake, mistake
 from models.instances import item_data, pair_data
 
 
@@ -129,7 +126,7 @@ def test_tables_of_a_dict_are_scaled_one_by_one_whatever_their_order() -> None:
     assert torch.equal(model.module.seen["mask"], mask)
     assert torch.equal(model.module.seen["flag"], flag)
     assert model.units_in.shapes() == [[], [], [2]]
-    with pytest.raises(InvalidInputError, match="`features` must be 3 tables, as in training; got 1"):
+    with mistake("features", "got 1"):
         model(numbers)
 
 
@@ -190,9 +187,9 @@ def test_a_policy_around_a_model_of_ours_is_saved_whole(tmp_path: Path) -> None:
 def test_a_policy_around_a_module_of_the_users_wants_it_again(tmp_path: Path) -> None:
     data, model = far_data(), Standardized(network())
     fit(model, MSE(), data, epochs=1)
-    with pytest.warns(ForesolveWarning, match="weights of its Standardized, but not its code"):
+    with caution("Standardized", "Policy.load(folder, model=...)"):
         Policy(model, data.problem).save(tmp_path)
-    with pytest.raises(ForesolveError, match=r"weights of a Standardized.*pass one with `Policy.load\(..., model="):
+    with file_mistake("policy.json", "Standardized", "Policy.load(..., model=...)"):
         Policy.load(tmp_path)
     again = Policy.load(tmp_path, model=Standardized(network()))
     assert torch.equal(again.model(data.features), model(data.features))
@@ -215,11 +212,11 @@ def test_a_run_is_resumed_with_its_units(tmp_path: Path) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"`module` must be an nn\.Module; got the class Linear"):
+    with mistake("module", "nn.Module"):
         Standardized(nn.Linear)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="`head` must be"):
+    with mistake("head", "'exp'"):
         Standardized(network(), "exp")  # type: ignore[arg-type]
     model = Standardized(network())
     model.standardize(far_data())
-    with pytest.raises(InvalidInputError, match=r"features.*3"):
+    with mistake("features", "(2, 5)"):
         model(torch.zeros(2, 5))

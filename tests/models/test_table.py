@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.models import table
-from foresolve.models.table import TableBaseline
+from foresolve.models import TableBaseline, table
 from learning.instances import top_k_data
+from mistakes import mistake
 from models.instances import item_data, pair_data
 
 
@@ -69,5 +69,5 @@ def test_integer_features_give_predictions_of_the_default_dtype() -> None:
 
 
 def test_before_it_is_fitted() -> None:
-    with pytest.raises(ForesolveError, match=r"Memory has not been fitted: call `fit\(train\)` first"):
+    with mistake("", "Memory", "fit(train)", kind=ForesolveError):
         Memory()(torch.zeros(2, 3))

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
-from foresolve.losses.spo import SPOPlus
-from foresolve.models.boosting import BoostedTrees
-from foresolve.models.forest import RandomForest
-from foresolve.models.table import TableBaseline
+from foresolve.data import DecisionDataset
+from foresolve.losses import SPOPlus
+from foresolve.models import BoostedTrees, RandomForest, TableBaseline
 from foresolve.models.trees import column_units, in_units, leaf_values, numbered, seed_number, target_unit
 from learning.instances import top_k_data
+from mistakes import mistake
 
 
 def test_nodes_are_numbered_with_leaves_last() -> None:
@@ -31,7 +29,7 @@ def test_nodes_are_numbered_with_leaves_last() -> None:
 def test_too_few_columns_are_refused() -> None:
     pytest.importorskip("sklearn")
     forest = RandomForest(trees=5).fit(top_k_data(60))
-    with pytest.raises(InvalidInputError, match="of at least 3 numbers a row"):
+    with mistake("features", "got 2"):
         forest(torch.zeros(2, 2))
 
 

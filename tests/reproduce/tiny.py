@@ -9,22 +9,21 @@ from functools import partial
 import pytest
 
 from foresolve._base.randomness import generator
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.budget import budget_data
-from foresolve.data.generated.citations import citation_data
-from foresolve.data.generated.facility_location import facility_location_data
-from foresolve.data.generated.knapsack import knapsack_data
-from foresolve.data.generated.movies import movie_data
-from foresolve.data.generated.portfolio import portfolio_data
-from foresolve.data.generated.shortest_path import shortest_path_data
-from foresolve.data.generated.tracking import tracking_data
-from foresolve.problems.base import Problem
+from foresolve.data import (
+    DecisionDataset,
+    budget_data,
+    citation_data,
+    facility_location_data,
+    knapsack_data,
+    movie_data,
+    portfolio_data,
+    shortest_path_data,
+    tracking_data,
+)
+from foresolve.problems import Problem
 from foresolve.report.records import Config, Record
+from foresolve.reproduce import DOMAINS, InstanceCache, Method, NetworkMethod, RecipeMethod, list_jobs, plan, work
 from foresolve.reproduce.domains.matching import with_words
-from foresolve.reproduce.domains.methods import Method, NetworkMethod, RecipeMethod
-from foresolve.reproduce.domains.registry import DOMAINS
-from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs, work
-from foresolve.reproduce.runs.plan import plan
 
 EPOCHS, DRAWS = 2, 6
 KS = (2, 4)

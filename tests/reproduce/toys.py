@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from foresolve.report.records import Config, Job, JobResult, Record
-from foresolve.reproduce.runs.engines import JobError, Task, Work, answer, attempt
+from foresolve.reproduce import JobError
+from foresolve.reproduce.runs.engines import Task, Work, answer, attempt
 
 PLAIN = ("NN1-Decision", "Most rated", "NN2-SPO+")
 

@@ -9,12 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.learning.evaluation import evaluate
-from foresolve.problems.base import Problem
+from foresolve.data import DecisionDataset
+from foresolve.learning import evaluate
+from foresolve.problems import Problem
 from foresolve.report.records import Config
-from foresolve.reproduce.domains.domain import Domain
-from foresolve.reproduce.domains.methods import RuleMethod
+from foresolve.reproduce import Domain, RuleMethod
 
 DATA = Path(os.environ.get("FORESOLVE_DATA", ""))
 

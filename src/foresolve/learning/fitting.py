@@ -161,7 +161,7 @@ def _fit_baseline(
     refused = {option: value for option, value in options.changed().items() if option != "progress"}
     if refused:
         values = ", ".join(f"{option}={_shown(value)}" for option, value in refused.items())
-        raise checks.fail("`, `".join(refused), "left out for a baseline", values, remedy)
+        raise checks.fail(next(iter(refused)), "left out for a baseline", values, remedy)
     if model.uses_theta and not train.has_theta:
         expected = f"with `theta` for {type(model).__name__}, which predicts what it has seen"
         raise checks.fail("train", expected, "decisions alone", f"Train a module with {FROM_DECISIONS}")

@@ -13,7 +13,7 @@ from torch import Tensor
 from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.reading import one_line
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError
 from foresolve.models.table import TableBaseline
 from foresolve.models.targets import Transform, check_positive, checked_transform
 
@@ -111,7 +111,7 @@ class ScikitLearn(TableBaseline):
             if isinstance(error, ForesolveError):
                 raise
             name = type(self.fitted).__name__
-            raise InvalidInputError(f"{name} cannot predict from these features: {one_line(error)}") from error
+            raise checks.fail("features", f"a table that {name} can predict from", one_line(error)) from error
         return torch.from_numpy(np.array(outputs, copy=not outputs.flags.writeable))
 
 

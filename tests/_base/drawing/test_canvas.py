@@ -6,14 +6,15 @@ import matplotlib
 import pytest
 
 from foresolve._base.drawing.canvas import as_axes, bare, new_figure, shortened, tidy
-from foresolve.errors import InvalidInputError, MissingExtraError
+from foresolve.errors import MissingExtraError
+from mistakes import mistake
 
 
 def test_axes_are_the_callers_or_new() -> None:
     mine = new_figure(2, 2).subplots()
     assert as_axes(mine) is mine
     assert as_axes(None, (5.0, 3.0)).get_figure().get_size_inches().tolist() == [5.0, 3.0]  # type: ignore[union-attr]
-    with pytest.raises(InvalidInputError, match="`ax` must be matplotlib Axes"):
+    with mistake("ax", "Figure"):
         as_axes(new_figure(2, 2))
 
 
@@ -27,7 +28,7 @@ def test_nothing_global_changes() -> None:
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
-    with pytest.raises(MissingExtraError, match=r"foresolve\[plot\]"):
+    with mistake("", "foresolve[plot]", kind=MissingExtraError):
         as_axes(None)
 
 

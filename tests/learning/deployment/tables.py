@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.learning.policy import Policy
-from foresolve.models.baselines import LinearRegression
-from foresolve.problems.top_k import TopK
+from foresolve.data import DecisionDataset
+from foresolve.learning import Policy
+from foresolve.models import LinearRegression
+from foresolve.problems import TopK
 
 NAMES = ["tea", "milk", "rum", "salt"]
 PROBLEM = TopK(4, 2, names=NAMES)

@@ -7,20 +7,20 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.learning.deployment.certificate import Certificate
-from foresolve.learning.deployment.decisions import Decisions
-from foresolve.learning.policy import Policy
-from foresolve.problems.base import Problem
-from foresolve.problems.black_box import OracleProblem
-from foresolve.problems.knapsack import Knapsack
-from foresolve.problems.linear import LinearProgram
-from foresolve.problems.quadratic import QuadraticProgram
-from foresolve.problems.shortest_path import ShortestPath
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.problems.top_k import TopK
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.layers import QuadraticRelaxation
+from foresolve.learning import Certificate, Decisions, Policy
+from foresolve.problems import (
+    Knapsack,
+    LinearProgram,
+    OracleProblem,
+    Problem,
+    QuadraticProgram,
+    ShortestPath,
+    SubmodularProblem,
+    TopK,
+)
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
+from mistakes import caution
 
 
 def decide(problem: Problem, theta: torch.Tensor, rule: object = None) -> Decisions:
@@ -97,7 +97,7 @@ def test_other_objectives_are_the_solvers_word(sense: str) -> None:
 
 def test_a_path_that_was_adjusted_is_not_called_the_best() -> None:
     problem = ShortestPath([("a", "b"), ("b", "a"), ("b", "c"), ("a", "c")], "a", "c")
-    with pytest.warns(UserWarning, match="a cycle has negative cost"):
+    with caution("instance 0", "a -> b -> a"):
         decisions = decide(problem, torch.tensor([[1.0, -3.0, 1.0, 1.5], [1.0, 1.0, 1.0, 1.5]]))
     assert decisions.adjusted.tolist() == [True, False]
     assert decisions.certificate.proven.tolist() == [False, True]

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import FeatureRangeWarning, InvalidInputError
-from foresolve.learning.policy import Policy
-from foresolve.models.mlp import MLP
-from foresolve.problems.top_k import TopK
+from foresolve.data import DecisionDataset
+from foresolve.errors import FeatureRangeWarning
+from foresolve.learning import Policy
+from foresolve.models import MLP
+from foresolve.problems import TopK
 
 pandas = pytest.importorskip("pandas")
 from learning.deployment.tables import made, tables  # noqa: E402
+from mistakes import caution, mistake  # noqa: E402
 
 
 def test_frames_in_any_order_give_the_same_decisions_by_key() -> None:
@@ -44,7 +45,7 @@ def test_files_and_other_frames(tmp_path: Path) -> None:
 
 def test_names_that_do_not_match_are_refused_with_the_nearest() -> None:
     policy, frame = made(), tables(5).features
-    with pytest.raises(InvalidInputError, match=r"without 'rain'.*Did you mean 'rainn'\?"):
+    with mistake("features", "'rain'", "'rainn'"):
         policy(frame.rename(columns={"rain": "rainn"}))
 
 
@@ -80,17 +81,15 @@ def test_far_outside_of_training() -> None:
 def test_the_key_is_named() -> None:
     policy, frame = made(), tables(5).features
     frame.loc[3, "rain"] = 500.0
-    with pytest.warns(FeatureRangeWarning, match=r"'rain' is 500 in '2021-01-04' \("):
+    with caution("'rain'", "500", "'2021-01-04'", kind=FeatureRangeWarning):
         policy(frame)
 
 
 def test_another_width_is_refused() -> None:
     policy = numbers_policy()
-    with pytest.raises(
-        InvalidInputError, match=r"`features` must be the 3 features of training; got 2. They are a, b, c$"
-    ):
+    with mistake("features", "got 2"):
         policy(torch.zeros(4, 2))
-    with pytest.raises(InvalidInputError, match="the 3 features of training; got 4"):
+    with mistake("features", "got 4"):
         policy(np.zeros((4, 4)))
 
 
@@ -100,7 +99,7 @@ def test_several_tables_and_several_rows_of_an_instance() -> None:
     policy = Policy(lambda parts: parts["items"].sum(-1), TopK(4, 1), train=train)
     policy(features)
     features["items"][3, 2, 1] = -9.0
-    with pytest.warns(FeatureRangeWarning, match="'3' is -9 in instance 3 "):
+    with caution("'3'", "-9", "instance 3", kind=FeatureRangeWarning):
         policy(features)
 
 

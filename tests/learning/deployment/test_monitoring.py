@@ -10,15 +10,13 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.errors import ForesolveWarning, InvalidInputError
-from foresolve.learning.policy import Policy
-from foresolve.models.mlp import MLP
-from foresolve.problems.affine import Affine
-from foresolve.problems.knapsack import Knapsack
-from foresolve.problems.top_k import TopK
+from foresolve.learning import Policy
+from foresolve.models import MLP
+from foresolve.problems import Affine, Knapsack, TopK
 
 pandas = pytest.importorskip("pandas")
 from learning.deployment.tables import made, tables  # noqa: E402
+from mistakes import caution, mistake  # noqa: E402
 
 
 def test_nothing_has_changed() -> None:
@@ -120,9 +118,7 @@ def test_a_feasible_set_for_each_instance() -> None:
     problem = Knapsack([1, 2, 3], torch.tensor([[1.0], [3.0]] * 20))
     policy = Policy(MLP(2, 3), problem)
     features, theta = torch.rand(40, 2), torch.rand(40, 3)
-    with pytest.raises(
-        InvalidInputError, match=r"`problem` must be given.*policy.monitor\(features, actuals, problem\)"
-    ):
+    with mistake("problem", "policy.monitor", "(features, actuals, problem)"):
         policy.monitor(features, theta)
     assert len(policy.monitor(features, theta, problem)) == 40
 
@@ -182,24 +178,24 @@ def test_the_regret_is_that_of_what_is_carried_out(policy: Policy) -> None:
 
 
 def test_it_is_told_where_there_is_none(policy: Policy) -> None:
-    with pytest.warns(ForesolveWarning, match=r"infeasible under the truth.*`Policy\(\.\.\., repair=\.\.\.\)`"):
+    with caution("23 of 60", "`Policy(..., repair=...)`"):
         Policy(policy.model, newsvendor(), train=data(80), valid=data(60, seed=1))
 
 
 def test_it_is_passed_again_after_loading(policy: Policy, tmp_path: Path) -> None:
     now = data(40, seed=3)
-    with pytest.warns(ForesolveWarning, match=r"nothing of its `repair`.*`Policy\.load\(folder, repair=\.\.\.\)`"):
+    with caution(str(tmp_path), "`Policy.load(folder, repair=...)`"):
         policy.save(tmp_path)
     loaded = Policy.load(tmp_path)
     assert torch.equal(loaded(now.features).x, policy(now.features).x)
-    with pytest.raises(InvalidInputError, match=r"`repair` must be given.*`Policy\.load\(\.\.\., repair=\.\.\.\)`"):
+    with mistake("repair", "Policy.load(..., repair=...)"):
         loaded.monitor(now.features, now.theta)
     again = Policy.load(tmp_path, repair=sold)
     assert again.monitor(now.features, now.theta).regret == policy.monitor(now.features, now.theta).regret
 
 
 def test_it_is_a_function() -> None:
-    with pytest.raises(InvalidInputError, match="`repair` must be"):
+    with mistake("repair", "'sold'"):
         Policy(MLP(1, 1), newsvendor(), repair="sold")  # type: ignore[arg-type]
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
+from foresolve.learning import evaluate
 from foresolve.learning.deployment.training_statistics import Moments, TrainingStatistics, predictions, scored
-from foresolve.learning.evaluation import evaluate
 
 pytest.importorskip("pandas")
 from learning.deployment.tables import NAMES, PROBLEM, as_data, made, tables

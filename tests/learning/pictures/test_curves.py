@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from drawn import labels, overlaps
 from foresolve._base.drawing.canvas import new_figure
 from foresolve._base.drawing.palette import CHOSEN, COLORS, GIVEN
-from foresolve.errors import InvalidInputError
-from foresolve.learning.history import History
-from foresolve.learning.pictures.curves import draw_history, plot_learning
+from foresolve.learning import History, plot_learning
+from foresolve.learning.pictures.curves import draw_history
+from mistakes import mistake
 
 
 def history(regrets: list[float], errors: list[float], start: float = 0.8) -> History:
@@ -69,7 +67,7 @@ def test_trainings_side_by_side() -> None:
     assert labels(figure.legends[0]) == ["two-stage", "SPO+"]
     assert overlaps(figure) == []
     assert len(plot_learning({"a": History(train_loss=[1.0])}).axes) == 1
-    with pytest.raises(InvalidInputError, match="histories"):
+    with mistake("histories"):
         plot_learning({})
 
 

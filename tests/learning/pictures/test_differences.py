@@ -8,8 +8,7 @@ import torch
 import foresolve
 from drawn import labels, overlaps
 from foresolve._base.drawing.palette import COLORS
-from foresolve.learning.comparison import Comparison, compare
-from foresolve.learning.evaluation import evaluate
+from foresolve.learning import Comparison, compare, evaluate
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import torch
 import foresolve
 from drawn import labels, overlaps
 from foresolve.data import DecisionDataset
-from foresolve.errors import InvalidInputError
 from foresolve.learning import Policy, draw_instance
+from mistakes import mistake
 
 
 def data(problem: Any, count: int = 3) -> DecisionDataset:
@@ -69,13 +69,16 @@ def test_instances_with_data_of_their_own() -> None:
     assert figure.axes[1].get_title().startswith("exact: predicted\nworth")
 
 
-@pytest.mark.parametrize(("index", "models"), [(3, {"a": abs}), (0.5, {"a": abs}), (0, {}), (0, [abs])])
-def test_what_cannot_be_drawn_is_refused(index: Any, models: Any) -> None:
-    with pytest.raises(InvalidInputError, match=r"`index`|`models`"):
+@pytest.mark.parametrize(
+    ("index", "models", "about"),
+    [(3, {"a": abs}, "index"), (0.5, {"a": abs}, "index"), (0, {}, "models"), (0, [abs], "models")],
+)
+def test_what_cannot_be_drawn_is_refused(index: Any, models: Any, about: str) -> None:
+    with mistake(about):
         draw_instance(models, data(foresolve.TopK(3, 1)), index)
 
 
 def test_decisions_alone_are_refused() -> None:
     known = DecisionDataset(torch.zeros(2, 3), decisions=torch.eye(3)[:2], problem=foresolve.TopK(3, 1))
-    with pytest.raises(InvalidInputError, match="with true parameters"):
+    with mistake("data"):
         draw_instance({"a": lambda features: features}, known)

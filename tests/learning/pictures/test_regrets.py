@@ -7,8 +7,8 @@ import torch
 
 import foresolve
 from drawn import labels, overlaps
-from foresolve.errors import InvalidInputError
-from foresolve.learning.evaluation import evaluate
+from foresolve.learning import evaluate
+from mistakes import mistake
 
 
 @pytest.mark.parametrize("weights", [None, torch.linspace(1, 2, 40)])
@@ -23,7 +23,7 @@ def test_a_report_is_a_histogram_with_its_mean(weights: torch.Tensor | None) -> 
     assert labels(axes.get_legend())[1] == f"mean {report.regret:.3g}"
     assert overlaps(axes.get_figure()) == []
     assert report.plot(measure="mse").get_xlabel() == "mse of an instance"
-    with pytest.raises(InvalidInputError, match="measure"):
+    with mistake("measure", "'weight'"):
         report.plot(measure="weight")
     assert repr(report).startswith("Report(40 instances, value ")
 

@@ -6,12 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve.errors import InvalidInputError
 from foresolve.learning.scikit_learn.model_makers import made_model
-from foresolve.models.baselines import LinearRegression
-from foresolve.models.mlp import MLP
-from foresolve.models.scikit_learn import ScikitLearn
+from foresolve.models import MLP, LinearRegression, ScikitLearn
 from learning.instances import same
+from mistakes import mistake
 
 
 class Sized(nn.Linear):
@@ -79,18 +77,18 @@ class Three(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "facts"),
     [
-        ("mlp", r"`model` must be a module, a regressor, or .* `\(n_features, n_outputs\)` or nothing; got 'mlp'"),
-        (3, "`model` must be .*; got int"),
-        (Three, r"got Three, which needs inputs, outputs, width\. Wrap it: `lambda n_features, n_outputs: Three\("),
-        (lambda inputs: nn.Linear(inputs, 5), "got <lambda>, which needs inputs. Wrap it"),
-        (lambda inputs, *, outputs: nn.Linear(inputs, outputs), "got <lambda>, which needs inputs, outputs. Wrap it"),
-        (lambda: 5, "got one that makes int"),
+        ("mlp", ["`(n_features, n_outputs)`", "'mlp'"]),
+        (3, ["got int"]),
+        (Three, ["inputs, outputs, width", "`lambda n_features, n_outputs: Three("]),
+        (lambda inputs: nn.Linear(inputs, 5), ["<lambda>", "inputs"]),
+        (lambda inputs, *, outputs: nn.Linear(inputs, outputs), ["<lambda>", "inputs, outputs"]),
+        (lambda: 5, ["makes int"]),
     ],
 )
-def test_what_makes_no_model(model: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+def test_what_makes_no_model(model: Any, facts: list[str]) -> None:
+    with mistake("model", *facts):
         made_model(model, 3, (5,), 0)
 
 
@@ -106,5 +104,5 @@ def test_what_a_class_makes_is_put_into_the_shape_of_the_parameters() -> None:
 
 
 def test_a_class_that_takes_any_arguments_but_these() -> None:
-    with pytest.raises(InvalidInputError, match=r"`model` must be a module.*; got Sequential, called with \(3, 5\)"):
+    with mistake("model", "Sequential", "(3, 5)"):
         made_model(nn.Sequential, 3, (5,), 0)

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.policy import Policy
-from foresolve.problems.linear import LinearProgram
-from foresolve.problems.top_k import TopK
+from foresolve.data import DecisionDataset
+from foresolve.learning import Policy, evaluate
+from foresolve.problems import LinearProgram, TopK
 
 pytest.importorskip("sklearn")
 pandas = pytest.importorskip("pandas")
@@ -25,8 +23,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
 from sklearn.pipeline import Pipeline, make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 
-from foresolve.learning.scikit_learn.estimator import DecisionEstimator  # noqa: E402
-from foresolve.learning.scikit_learn.pipeline import DecisionPipeline  # noqa: E402
+from foresolve.learning import DecisionEstimator, DecisionPipeline  # noqa: E402
 
 ITEMS = LinearProgram([[1.0] * 5], [2.0], bounds=(0, 1), names=list("vwxyz"))
 

@@ -9,11 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.scikit_learn.scorers import regret_score, regret_scorer
-from foresolve.problems.top_k import TopK
+from foresolve.data import DecisionDataset
+from foresolve.learning import evaluate, regret_scorer
+from foresolve.learning.scikit_learn.scorers import regret_score
+from foresolve.problems import TopK
 
 linear = pytest.importorskip("sklearn.linear_model")
 
@@ -21,7 +20,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
-from foresolve.learning.scikit_learn.estimator import DecisionEstimator  # noqa: E402
+from foresolve.learning import DecisionEstimator  # noqa: E402
+from mistakes import mistake  # noqa: E402
 
 PROBLEM = TopK(5, 2)
 
@@ -87,23 +87,17 @@ def test_an_estimator_that_decides_brings_its_problem() -> None:
 
 def test_what_cannot_be_scored() -> None:
     X, y = table()
-    with pytest.raises(
-        InvalidInputError, match=r"got Ridge\. For any other, say what is decided: `regret_scorer\(problem\)`"
-    ):
+    with mistake("estimator", "Ridge", "regret_scorer(problem)"):
         regret_scorer()(linear.Ridge().fit(X, y), X, y)
-    with pytest.raises(
-        InvalidInputError, match=r"`problem` must be a foresolve Problem or None; got Ridge\. A scorer is made"
-    ):
+    with mistake("problem", "None", "Ridge"):
         regret_scorer(linear.Ridge())  # type: ignore[arg-type]
-    with pytest.raises(
-        InvalidInputError, match=r"`estimator.predict\(X\)` must be \(60, 5\) to match `y`; got \(60, 1\)"
-    ):
+    with mistake("estimator.predict(X)", "(60, 5)", "y", "(60, 1)"):
         regret_scorer(PROBLEM)(linear.Ridge().fit(X, y[:, 0]), X, y)
-    for wrong, message in (
-        ([1.0], r"\(60,\), a number for each sample; got \(1,\)"),
-        ([1.0] * 59 + [-1.0], r">= 0; got -1 at \[59\]"),
-        ([np.inf] * 60, r"finite; got inf at \[0\] \(60 such"),
-        ([0.0] * 60, "such that at least one instance has a positive weight"),
+    for wrong, fact in (
+        ([1.0], "(60,)"),
+        ([1.0] * 59 + [-1.0], "-1 at [59]"),
+        ([np.inf] * 60, "inf at [0]"),
+        ([0.0] * 60, "weights of 0"),
     ):
-        with pytest.raises(InvalidInputError, match=f"`sample_weight` must be {message}"):
+        with mistake("sample_weight", fact):
             regret_scorer(PROBLEM)(linear.Ridge().fit(X, y), X, y, wrong)

@@ -6,12 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foresolve.errors import InvalidInputError
 from foresolve.learning.scikit_learn.targets import as_theta
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.problems.top_k import TopK
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.problems import SubmodularProblem, TopK
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
+from mistakes import mistake
 
 
 def test_rows_of_numbers_are_vectors() -> None:
@@ -34,9 +32,9 @@ def test_matrices_come_as_rows_and_go_back(items: int, targets: int, weighted: b
 @pytest.mark.parametrize(("weights", "expected"), [([1.0, 2.0], "p 6"), (None, "p a multiple of 3")])
 def test_what_makes_no_matrix_is_refused(weights: list[float] | None, expected: str) -> None:
     problem = SubmodularProblem(ProbabilisticCoverage(weights), UniformMatroid(3, 1))
-    with pytest.raises(InvalidInputError, match=rf"`y` must be \(N, p\) with {expected} to match.*; got \(2, 5\)"):
+    with mistake("y", expected, "(2, 5)"):
         as_theta("y", np.zeros((2, 5)), problem)
-    with pytest.raises(InvalidInputError, match="got a single number"):
+    with mistake("y", "single number"):
         as_theta("y", 3.0, problem)
-    with pytest.raises(InvalidInputError, match="`predicted` must be finite; got nan"):
+    with mistake("predicted", "nan"):
         as_theta("predicted", np.full((2, 6), np.nan), problem)

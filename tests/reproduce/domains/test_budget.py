@@ -5,16 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from foresolve.data.generated.budget import read_edges
-from foresolve.errors import InvalidInputError
-from foresolve.layers.gamma_rules import RelativeGamma
-from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.losses.decision import DecisionLoss
+from foresolve.data import read_edges
+from foresolve.layers import MultilinearRelaxation, RelativeGamma
+from foresolve.losses import DecisionLoss
 from foresolve.report.records import Config
+from foresolve.reproduce import InstanceCache, NetworkMethod, plan
 from foresolve.reproduce.domains import budget
-from foresolve.reproduce.domains.methods import NetworkMethod
-from foresolve.reproduce.runs.jobs import InstanceCache
-from foresolve.reproduce.runs.plan import plan
+from mistakes import mistake
 from reproduce import tiny
 from reproduce.values import assert_largest_are_chosen
 
@@ -23,7 +20,7 @@ def test_budgets_are_generated_where_the_folder_has_no_edges(tmp_path: Path) -> 
     config = plan("budget", quick=True, data=tmp_path)
     assert config.data is None
     assert config.source.startswith("generated")
-    with pytest.raises(InvalidInputError, match="data"):
+    with mistake("data", "nowhere"):
         plan("budget", quick=True, data=tmp_path / "nowhere")
 
 

@@ -3,14 +3,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foresolve.layers.wilder_multilinear import WilderMultilinear
-from foresolve.losses.decision import DecisionLoss
-from foresolve.models.mlp import MLP
+from foresolve.layers import WilderMultilinear
+from foresolve.losses import DecisionLoss
+from foresolve.models import MLP
 from foresolve.report.records import Config
+from foresolve.reproduce import DOMAINS, BestMethod, ForestMethod, RecipeMethod
 from foresolve.reproduce.domains import coverage, matching
-from foresolve.reproduce.domains.methods import BestMethod, ForestMethod, RecipeMethod
 from foresolve.reproduce.domains.networks import Rectified
-from foresolve.reproduce.domains.registry import DOMAINS
 from reproduce import tiny
 
 

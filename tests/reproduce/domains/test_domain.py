@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from foresolve.problems.top_k import TopK
+from foresolve.problems import TopK
 from foresolve.report.records import Config, Protocol
+from foresolve.reproduce import best_for_noise
 from foresolve.reproduce.domains import budget, matching, recommendation
-from foresolve.reproduce.domains.domain import best_for_noise
 from foresolve.reproduce.domains.registry import find_domain
 
 

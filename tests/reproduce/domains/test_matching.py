@@ -5,17 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from foresolve.errors import ForesolveError
-from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.layers.wilder_quadratic import WilderQuadratic
-from foresolve.losses.decision import DecisionLoss
-from foresolve.models.similarity import CosinePairs
+from foresolve.layers import QuadraticRelaxation, WilderQuadratic
+from foresolve.losses import DecisionLoss
+from foresolve.models import CosinePairs
 from foresolve.report.records import Config
+from foresolve.reproduce import InstanceCache, NetworkMethod, RecipeMethod, RuleMethod, plan
 from foresolve.reproduce.domains import matching
-from foresolve.reproduce.domains.methods import NetworkMethod, RecipeMethod, RuleMethod
 from foresolve.reproduce.domains.networks import Calibrated, EvenRows
-from foresolve.reproduce.runs.jobs import InstanceCache
-from foresolve.reproduce.runs.plan import plan
+from mistakes import file_mistake
 from reproduce import tiny
 from reproduce.values import DATA, by_chance, by_rule, real
 
@@ -27,7 +24,7 @@ def generator(seed: int = 0) -> torch.Generator:
 def test_damaged_files_are_found_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "cora.content").write_text("1\t0\t1\tTheory\n2\t1\t1\tTheory\n")
     (tmp_path / "cora.cites").write_text("1\t2\n1\n")
-    with pytest.raises(ForesolveError, match=r"cora\.cites"):
+    with file_mistake(tmp_path / "cora.cites", "line 2"):
         plan("matching", data=tmp_path)
 
 

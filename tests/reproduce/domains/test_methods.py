@@ -2,16 +2,10 @@ from __future__ import annotations
 
 from torch import nn
 
-from foresolve.losses.prediction import MSE
+from foresolve.losses import MSE
+from foresolve.reproduce import BestMethod, ForestMethod, RandomMethod, RuleMethod
 from foresolve.reproduce.domains import budget, coverage
-from foresolve.reproduce.domains.methods import (
-    BestMethod,
-    ForestMethod,
-    RandomMethod,
-    RuleMethod,
-    adam,
-    depends_on_k,
-)
+from foresolve.reproduce.domains.methods import adam, depends_on_k
 
 
 def test_adam_decays_where_the_setting_says_so() -> None:

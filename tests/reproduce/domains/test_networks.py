@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from foresolve.models.mlp import MLP
-from foresolve.models.pairs import PairModel
+from foresolve.models import MLP, PairModel
 from foresolve.reproduce.domains.networks import Calibrated, EvenRows, Rectified, Squashed, start_at
 
 

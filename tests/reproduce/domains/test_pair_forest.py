@@ -8,12 +8,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.citations import citation_data
+from foresolve.data import DecisionDataset, citation_data
 from foresolve.errors import ForesolveError
-from foresolve.learning.fitting import fit
+from foresolve.learning import fit
 from foresolve.learning.metrics import auc
 from foresolve.reproduce.domains.pair_forest import PairForest, _rows
+from mistakes import mistake
 
 pytest.importorskip("sklearn")
 
@@ -108,5 +108,5 @@ def test_the_seed_decides() -> None:
 
 
 def test_it_must_be_fitted_first() -> None:
-    with pytest.raises(ForesolveError, match="PairForest has not been fitted"):
+    with mistake("", "PairForest", "fit(train)", kind=ForesolveError):
         PairForest()(citations(1).features)

@@ -4,12 +4,11 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.generated.portfolio import PortfolioDataset, portfolio_data
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
-from foresolve.problems.portfolio import Portfolio
+from foresolve.data import PortfolioDataset, portfolio_data
+from foresolve.models import ConstantMean, LinearRegression, NearestNeighbors
+from foresolve.problems import Portfolio
+from foresolve.reproduce import NetworkMethod, plan
 from foresolve.reproduce.domains import portfolio
-from foresolve.reproduce.domains.methods import NetworkMethod
-from foresolve.reproduce.runs.plan import plan
 from reproduce import tiny
 
 

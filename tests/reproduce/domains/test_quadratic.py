@@ -8,19 +8,14 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import InvalidInputError
-from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.losses.base import Loss
-from foresolve.losses.decision import DecisionLoss
-from foresolve.losses.fenchel_young import FenchelYoung
-from foresolve.losses.prediction import MSE
-from foresolve.models.baselines import ConstantMean, LinearRegression, NearestNeighbors
+from foresolve.layers import QuadraticRelaxation
+from foresolve.losses import MSE, DecisionLoss, FenchelYoung, Loss
+from foresolve.models import ConstantMean, LinearRegression, NearestNeighbors
 from foresolve.report.records import Config, Job
-from foresolve.reproduce.domains.methods import ForestMethod, NetworkMethod
+from foresolve.reproduce import DOMAINS, ForestMethod, NetworkMethod, plan
 from foresolve.reproduce.domains.quadratic import Tuned, TwoStageFirst, decisions_last
-from foresolve.reproduce.domains.registry import DOMAINS
-from foresolve.reproduce.runs.plan import plan
 from foresolve.reproduce.runs.trial import Trial
 from reproduce import tiny
 

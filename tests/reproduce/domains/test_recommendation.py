@@ -4,10 +4,8 @@ import pytest
 import torch
 
 from foresolve.report.records import Config
+from foresolve.reproduce import InstanceCache, RuleMethod, plan
 from foresolve.reproduce.domains import recommendation
-from foresolve.reproduce.domains.methods import RuleMethod
-from foresolve.reproduce.runs.jobs import InstanceCache
-from foresolve.reproduce.runs.plan import plan
 from reproduce import tiny
 from reproduce.values import DATA, assert_largest_are_chosen, by_chance, by_rule, real
 

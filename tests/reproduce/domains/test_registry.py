@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
-from foresolve.reproduce.domains.methods import RuleMethod
-from foresolve.reproduce.domains.registry import DOMAINS, find_domain, published, register
-from foresolve.reproduce.runs.jobs import InstanceCache
-from foresolve.reproduce.runs.plan import plan
+from foresolve.reproduce import DOMAINS, InstanceCache, RuleMethod, plan, register
+from foresolve.reproduce.domains.registry import find_domain, published
+from mistakes import mistake
 from reproduce.values import by_chance, by_rule
 
 
@@ -37,11 +35,11 @@ def test_domains_can_join(monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = register(replace(paths, info=replace(paths.info, name="shelf")))
     assert find_domain("shelf") is shelf
     assert plan("shelf", quick=True).methods == plan("shortest-path", quick=True).methods
-    with pytest.raises(InvalidInputError, match='another name than "all"'):
+    with mistake("domain", '"all"'):
         register(replace(paths, info=replace(paths.info, name="all")))
-    with pytest.raises(InvalidInputError, match=r"given a `problem\(data, k\)`, for it has budgets; got none for many"):
+    with mistake("domain", "problem(data, k)"):
         register(replace(paths, info=replace(paths.info, name="many", ks=(2, 3))))
-    with pytest.raises(InvalidInputError, match=r"`domain` must be one of budget, .*shelf; got 'chess'"):
+    with mistake("domain", "'chess'"):
         find_domain("chess")
 
 

@@ -5,11 +5,10 @@ import torch
 
 import foresolve
 from foresolve._base.randomness import generator
-from foresolve.data.generated.tracking import tracking_data
-from foresolve.models.baselines import LinearRegression
+from foresolve.data import tracking_data
+from foresolve.models import LinearRegression
+from foresolve.reproduce import NetworkMethod, plan
 from foresolve.reproduce.domains import tracking
-from foresolve.reproduce.domains.methods import NetworkMethod
-from foresolve.reproduce.runs.plan import plan
 from reproduce import tiny
 
 

@@ -6,10 +6,17 @@ import pytest
 import torch
 
 from foresolve.report.records import Job
-from foresolve.reproduce.domains.methods import ForestMethod, NetworkMethod, RecipeMethod, RuleMethod
-from foresolve.reproduce.domains.registry import DOMAINS, published
-from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs
-from foresolve.reproduce.runs.plan import plan
+from foresolve.reproduce import (
+    DOMAINS,
+    ForestMethod,
+    InstanceCache,
+    NetworkMethod,
+    RecipeMethod,
+    RuleMethod,
+    list_jobs,
+    plan,
+)
+from foresolve.reproduce.domains.registry import published
 from reproduce import tiny
 
 EXACT = (

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from foresolve.report.records import DomainInfo
-from foresolve.reproduce.runs.publish import publish, view
-from foresolve.reproduce.runs.run import Run, run
+from foresolve.reproduce import Run, publish, run, view
 from reproduce import toys
 
 INFO = DomainInfo(

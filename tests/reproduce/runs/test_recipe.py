@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-import pytest
 import torch
 from torch import nn
 
 import foresolve
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import Batch, DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.losses.prediction import MSE, CrossEntropy
+from foresolve.losses import MSE, CrossEntropy
+from foresolve.reproduce import Minibatch, RecipeMethod
 from foresolve.reproduce.domains.coverage import items
 from foresolve.reproduce.domains.matching import single_pairs
-from foresolve.reproduce.domains.methods import Minibatch, RecipeMethod
 from foresolve.reproduce.runs.recipe import follow
+from mistakes import mistake
 from reproduce import tiny
 
 
@@ -108,5 +107,5 @@ def test_a_loss_that_is_not_finite_is_an_error() -> None:
     data = tiny.data("budget")
     model = network(data)
     nn.init.constant_(next(model.parameters()), float("nan"))
-    with pytest.raises(ForesolveError, match="nan in step 0"):
+    with mistake("", "nan", "step 0", kind=ForesolveError):
         follow(method(MSE(), draws=1), model, data, source())

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.models.forest import RandomForest
+from foresolve.data import DecisionDataset
+from foresolve.models import RandomForest
 from foresolve.report.records import Config, Job, JobResult, Record
-from foresolve.reproduce.domains.methods import NetworkMethod, depends_on_k
-from foresolve.reproduce.domains.registry import DOMAINS, published
+from foresolve.reproduce import DOMAINS, InstanceCache, NetworkMethod, list_jobs, work
+from foresolve.reproduce.domains.methods import depends_on_k
+from foresolve.reproduce.domains.registry import published
 from foresolve.reproduce.runs import trial
-from foresolve.reproduce.runs.jobs import InstanceCache, list_jobs, work
 from foresolve.reproduce.runs.trial import Trial
 from reproduce import tiny
 
