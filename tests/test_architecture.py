@@ -44,6 +44,8 @@ ABOUT_NO_MODULE = {
     "learning/test_cuda.py",
     "losses/test_compatibility.py",
     "problems/test_mistakes.py",
+    "sets/test_mistakes.py",
+    "solvers/test_mistakes.py",
     "test_architecture.py",
     "test_benchmarks.py",
     "test_core_install.py",

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foresolve.problems.affine import Affine
+from foresolve.problems import Affine
 from mistakes import mistake
 
 seeds = st.integers(0, 2**20)

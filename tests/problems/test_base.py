@@ -11,16 +11,13 @@ from torch import Tensor
 
 import foresolve
 from foresolve import layers, losses
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import Batch, DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
-from foresolve.losses.base import Loss
-from foresolve.models.mlp import MLP
+from foresolve.learning import Policy, evaluate, fit
+from foresolve.losses import Loss
+from foresolve.models import MLP
+from foresolve.problems import LinearProgram
 from foresolve.problems.base import Sense
-from foresolve.problems.linear import LinearProgram
 from mistakes import mistake
 
 PRICES, PLANS = 3, 5

@@ -10,9 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import ForesolveError, SolverError
-from foresolve.problems.affine import Affine
-from foresolve.problems.black_box import OracleProblem
-from foresolve.problems.top_k import TopK
+from foresolve.problems import Affine, OracleProblem, TopK
 from mistakes import mistake
 from problems.conformance import ProblemConformance
 from problems.oracle_functions import (

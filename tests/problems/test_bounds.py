@@ -10,8 +10,8 @@ import scipy.optimize
 import torch
 
 from foresolve.errors import InvalidInputError
+from foresolve.problems import LinearProgram
 from foresolve.problems.bounds import as_bound, ordered, split_bounds
-from foresolve.problems.linear import LinearProgram
 from mistakes import mistake
 
 CPU, INF = torch.device("cpu"), np.inf

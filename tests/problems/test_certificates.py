@@ -6,21 +6,24 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foresolve.problems.affine import Affine
-from foresolve.problems.base import Problem
+from foresolve.problems import (
+    Affine,
+    Assignment,
+    BipartiteMatching,
+    Knapsack,
+    LinearProgram,
+    MaxFlow,
+    MinCostFlow,
+    Portfolio,
+    Problem,
+    QuadraticProgram,
+    ShortestPath,
+    SubmodularProblem,
+    TopK,
+    TravellingSalesman,
+)
 from foresolve.problems.certificates import bounds_of, certifiable, row_duals
-from foresolve.problems.flow import MaxFlow, MinCostFlow
-from foresolve.problems.knapsack import Knapsack
-from foresolve.problems.linear import LinearProgram
-from foresolve.problems.matching import Assignment, BipartiteMatching
-from foresolve.problems.portfolio import Portfolio
-from foresolve.problems.quadratic import QuadraticProgram
-from foresolve.problems.shortest_path import ShortestPath
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.problems.top_k import TopK
-from foresolve.problems.travelling_salesman import TravellingSalesman
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
 from mistakes import mistake
 
 ARCS = [(0, 1), (1, 3), (0, 2), (2, 3), (1, 2), (2, 1)]

@@ -5,10 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from foresolve.problems.constraints import Constraints
-from foresolve.problems.flow import MaxFlow, MinCostFlow
-from foresolve.problems.knapsack import Knapsack
-from foresolve.problems.linear import LinearProgram
+from foresolve.problems import Constraints, Knapsack, LinearProgram, MaxFlow, MinCostFlow
 from foresolve.solvers.projection.rows import BipartiteRows
 from foresolve.solvers.projection.sparse_rows import SparseRows
 from mistakes import mistake

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import InfeasibleError, UnboundedError
-from foresolve.problems.flow import MaxFlow, MinCostFlow
+from foresolve.problems import MaxFlow, MinCostFlow
 from mistakes import mistake
 from problems.conformance import LinearConformance, scipy_value
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.problems.knapsack import Knapsack
+from foresolve.problems import Knapsack
 from mistakes import mistake
 from problems.conformance import LinearConformance
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 import foresolve
 from foresolve.errors import InfeasibleError
-from foresolve.problems.linear import LinearProgram
+from foresolve.problems import LinearProgram
 from mistakes import mistake
 from problems.conformance import LinearConformance, scipy_value
 

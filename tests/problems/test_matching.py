@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.problems.matching import Assignment, BipartiteMatching
+from foresolve.problems import Assignment, BipartiteMatching
 from mistakes import mistake
 from problems.conformance import LinearConformance, scipy_value
 

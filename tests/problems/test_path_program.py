@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from foresolve.errors import ForesolveWarning, StoppedError, UnboundedError
-from foresolve.problems.affine import Affine
-from foresolve.problems.shortest_path import ShortestPath
+from foresolve.problems import Affine, ShortestPath
 from foresolve.solvers.exact.outcome import Ending, Outcome
 from mistakes import mistake
 
@@ -104,7 +103,7 @@ def test_zero_cycles_are_dropped_in_silence() -> None:
 def test_decide_warns_of_the_first_cycle_once() -> None:
     problem = ShortestPath([("a", "b"), ("b", "a"), ("b", "c"), ("a", "c")], "a", "c")
     theta = torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, -2.0, 1.0, 5.0], [1.0, -3.0, 1.0, 5.0]])
-    with pytest.warns(ForesolveWarning, match="instances 1, 2: (a -> b -> a|b -> a -> b) costs -1") as caught:
+    with pytest.warns(ForesolveWarning, match=r"instances 1, 2: (a -> b -> a|b -> a -> b) costs -1") as caught:
         x, adjusted = problem.decide(theta, warn=True)
     assert len(caught) == 1
     assert caught[0].filename == __file__

@@ -13,8 +13,7 @@ import foresolve
 from foresolve.errors import InfeasibleError
 from foresolve.layers import PerturbedAdditive
 from foresolve.losses import FenchelYoung, SPOPlus, why_not
-from foresolve.problems import Affine, Assignment, MinCostFlow, TravellingSalesman
-from foresolve.problems.base import Problem
+from foresolve.problems import Affine, Assignment, MinCostFlow, Problem, TravellingSalesman
 from mistakes import mistake
 from problems.conformance import LinearConformance, scipy_value
 

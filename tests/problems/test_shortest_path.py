@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import ForesolveError, InfeasibleError, UnboundedError
-from foresolve.problems.shortest_path import ShortestPath
+from foresolve.problems import ShortestPath
 from mistakes import mistake
 from problems.conformance import LinearConformance, scipy_value
 

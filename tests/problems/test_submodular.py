@@ -14,18 +14,21 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import DecisionDataset
 from foresolve.errors import SolverError
-from foresolve.layers.wilder_multilinear import WilderMultilinear
-from foresolve.losses.lodl import LODL
-from foresolve.losses.score_function import ScoreFunction
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.layers import WilderMultilinear
+from foresolve.losses import LODL, ScoreFunction
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import (
+    FacilityLocation,
+    GraphicMatroid,
+    LaminarMatroid,
+    Matroid,
+    PartitionMatroid,
+    ProbabilisticCoverage,
+    SetFunction,
+    UniformMatroid,
+)
 from mistakes import mistake
 from problems.conformance import ProblemConformance, conform, seeds
 

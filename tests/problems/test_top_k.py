@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.problems.top_k import TopK
+from foresolve.problems import TopK
 from mistakes import mistake
 from problems.conformance import LinearConformance
 

@@ -8,8 +8,8 @@ import torch
 
 import foresolve
 from foresolve import layers, losses
-from foresolve.problems import Affine, OracleProblem
-from foresolve.problems.traits import TRAITS, missing, require
+from foresolve.problems import TRAITS, Affine, OracleProblem
+from foresolve.problems.traits import missing, require
 from foresolve.sets import GraphicMatroid
 from mistakes import mistake
 

@@ -8,8 +8,8 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
-from foresolve.layers.quadratic import QuadraticRelaxation
-from foresolve.problems.travelling_salesman import TravellingSalesman
+from foresolve.layers import QuadraticRelaxation
+from foresolve.problems import TravellingSalesman
 from mistakes import mistake
 from problems.conformance import ProblemConformance
 

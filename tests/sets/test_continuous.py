@@ -8,10 +8,8 @@ import pytest
 import torch
 
 from foresolve.errors import ConvergenceWarning
+from foresolve.sets import PartitionMatroid, ProbabilisticCoverage, SetFunction, UniformMatroid
 from foresolve.sets.continuous import continuous_greedy, projected_ascent
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
 from sets.families import subsets
 from submodular_instances import draw_theta
 

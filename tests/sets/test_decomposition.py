@@ -8,9 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foresolve.sets import LaminarMatroid, Matroid, UniformMatroid
 from foresolve.sets.decomposition import ONE, columns, decompose, units
-from foresolve.sets.matroids.laminar import LaminarMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
 from mistakes import mistake
 from sets.families import draw_point, matroids, subsets
 

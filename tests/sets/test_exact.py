@@ -13,14 +13,18 @@ from hypothesis import given
 from torch import Tensor
 
 from foresolve.errors import SolverError
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets import exact
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import (
+    FacilityLocation,
+    GraphicMatroid,
+    LaminarMatroid,
+    Matroid,
+    PartitionMatroid,
+    ProbabilisticCoverage,
+    SetFunction,
+    UniformMatroid,
+    exact,
+)
 from foresolve.solvers.submodular.branch import branch_and_bound
 from foresolve.solvers.submodular.cuts import Bases, maximize_by_cuts
 from mistakes import mistake

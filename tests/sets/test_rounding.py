@@ -14,12 +14,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foresolve.sets import (
+    GraphicMatroid,
+    LaminarMatroid,
+    Matroid,
+    PartitionMatroid,
+    ProbabilisticCoverage,
+    UniformMatroid,
+    pipage,
+    randomized_pipage,
+    swap_rounding,
+)
 from foresolve.sets.decomposition import ONE, decompose, units
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
-from foresolve.sets.rounding import _fill, _random, _tournament, pipage, randomized_pipage, swap_rounding
+from foresolve.sets.rounding import _fill, _random, _tournament
 from mistakes import mistake
 from sets.families import draw_point, draw_targets, matroids
 
@@ -175,7 +182,7 @@ def test_points_outside(matroid: Matroid) -> None:
     for rounding in RANDOM:
         with mistake("x", "instance 1"):
             rounding(x, matroid, generator)
-    with mistake("x", "instance 1", "item 1"):
+    with mistake("x", "instance 1, "):
         pipage(x, COVERAGE, draw_theta(0, 6, 3), matroid)
     with mistake("x", "nan at [0, 0]"):
         swap_rounding(x * torch.nan, matroid, generator)

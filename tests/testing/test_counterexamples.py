@@ -4,9 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
+from foresolve.sets import FacilityLocation, ProbabilisticCoverage, SetFunction
 from foresolve.testing.counterexamples import find_counterexamples
 from mistakes import mistake
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.problems import OracleProblem
-from foresolve.problems.feasibility import Feasibility, inspect
+from foresolve.problems import Feasibility, OracleProblem
+from foresolve.problems.feasibility import inspect
 from foresolve.testing import ConformanceError, check_problem
 from foresolve.testing.programs import ProgramSuite
 from mistakes import mistake

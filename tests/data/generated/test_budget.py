@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.budget import budget_data, channel_features
+from foresolve.data import DecisionDataset, budget_data
+from foresolve.data.generated.budget import channel_features
 from mistakes import mistake
 
 RATINGS = Path(os.environ.get("FORESOLVE_DATA", "")) / "movietweetings-100k" / "ratings.dat"

@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.citations import citation_data
-from foresolve.models.similarity import TfIdfSimilarity
+from foresolve.data import DecisionDataset, citation_data
+from foresolve.models import TfIdfSimilarity
 from mistakes import mistake
 
 

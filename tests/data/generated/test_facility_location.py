@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from foresolve.data.generated.facility_location import facility_location_data
+from foresolve.data import facility_location_data
 from mistakes import mistake
 
 

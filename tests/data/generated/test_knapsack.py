@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foresolve.data.generated.knapsack import knapsack_data
+from foresolve.data import knapsack_data
 from mistakes import mistake
 
 

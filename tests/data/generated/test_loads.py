@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 import foresolve
-from foresolve.data.generated.loads import load_data
+from foresolve.data import load_data
 from foresolve.problems import Affine
 from mistakes import mistake
 

@@ -4,12 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.movies import movie_data
-from foresolve.models.similarity import most_rated
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.data import DecisionDataset, movie_data
+from foresolve.models import most_rated
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
 from mistakes import mistake
 
 

@@ -5,11 +5,13 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from foresolve.data.generated.facility_location import facility_location_data
-from foresolve.data.generated.knapsack import knapsack_data
-from foresolve.data.generated.polynomial import PolynomialDataset
-from foresolve.data.generated.shortest_path import shortest_path_data
-from foresolve.data.generated.travelling_salesman import travelling_salesman_data
+from foresolve.data import (
+    PolynomialDataset,
+    facility_location_data,
+    knapsack_data,
+    shortest_path_data,
+    travelling_salesman_data,
+)
 from mistakes import mistake
 
 Generator = Callable[..., PolynomialDataset]

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.generated.portfolio import LEVEL, PortfolioDataset, portfolio_data
-from foresolve.problems.portfolio import Portfolio
+from foresolve.data import PortfolioDataset, portfolio_data
+from foresolve.data.generated.portfolio import LEVEL
+from foresolve.problems import Portfolio
 from mistakes import mistake
 
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.generated.prices import MOST, SUN, WIND, price_data
+from foresolve.data import price_data
+from foresolve.data.generated.prices import MOST, SUN, WIND
 from mistakes import mistake
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foresolve.data.generated.terrain import COLORS, COSTS, SHARES, terrain_data
+from foresolve.data import terrain_data
+from foresolve.data.generated.terrain import COLORS, COSTS, SHARES
 from mistakes import mistake
 
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import foresolve
+from foresolve.data import tracking_data
 from foresolve.data.generated.loads import simulated_loads
 from foresolve.data.generated.tracking import (
     CALM,
@@ -15,10 +16,9 @@ from foresolve.data.generated.tracking import (
     _sun_power,
     _wind_power,
     _wind_speed,
-    tracking_data,
 )
 from foresolve.data.generated.weather import HOURS, Calendar
-from foresolve.problems.tracking import Tracking
+from foresolve.problems import Tracking
 from mistakes import mistake
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from foresolve.data.generated.travelling_salesman import travelling_salesman_data
+from foresolve.data import travelling_salesman_data
 from mistakes import mistake
 
 

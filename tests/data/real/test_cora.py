@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from foresolve.data.real.cora import CitationGraph, cora_data, load_cora
-from foresolve.models.similarity import TfIdfSimilarity
-from foresolve.problems.matching import BipartiteMatching
+from foresolve.data import CitationGraph, cora_data, load_cora
+from foresolve.models import TfIdfSimilarity
+from foresolve.problems import BipartiteMatching
 from mistakes import mistake
 
 DATA = Path(os.environ.get("FORESOLVE_DATA", ""))

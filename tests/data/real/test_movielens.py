@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.real.movielens import MovieTable, frequent_actors, load_movielens, movielens_data
-from foresolve.models.similarity import most_rated
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.data import MovieTable, load_movielens, movielens_data
+from foresolve.data.real.movielens import frequent_actors
+from foresolve.models import most_rated
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
 from mistakes import mistake
 
 DATA = Path(os.environ.get("FORESOLVE_DATA", "")) / "hetrec2011-movielens-2k"

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from foresolve.data import load_cora, load_movielens
-from foresolve.data.real.registry import SOURCES, DataFile, Source, locate
-from foresolve.data.real.sources import check_source
+from foresolve.data import SOURCES, check_source, load_cora, load_movielens
+from foresolve.data.real.registry import DataFile, Source, locate
 from foresolve.errors import InvalidInputError
 from mistakes import mistake
 

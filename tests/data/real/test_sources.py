@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from foresolve.data import SOURCES, check_source, fetch_source
 from foresolve.data.real import archives
-from foresolve.data.real.registry import SOURCES, DataFile, Source
-from foresolve.data.real.sources import check_source, fetch_source
+from foresolve.data.real.registry import DataFile, Source
 from foresolve.errors import ForesolveError
 from mistakes import mistake
 

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.generated.terrain import terrain_data
+from foresolve.data import check_source, load_warcraft, terrain_data
 from foresolve.data.real.registry import locate
-from foresolve.data.real.sources import check_source
-from foresolve.data.real.warcraft import load_warcraft
 from mistakes import mistake
 
 

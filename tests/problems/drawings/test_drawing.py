@@ -14,7 +14,8 @@ import foresolve
 from drawn import labels, overlaps
 from foresolve import problems
 from foresolve._base.drawing.canvas import new_figure
-from foresolve.problems.feasibility import Feasibility, inspect
+from foresolve.problems import Feasibility
+from foresolve.problems.feasibility import inspect
 from mistakes import mistake
 
 

@@ -12,13 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.layers.gamma_rules import RelativeGamma
-from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.influence import InfluenceSpread
-from foresolve.sets.matroids.laminar import LaminarMatroid
+from foresolve.layers import MultilinearRelaxation, RelativeGamma
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import FacilityLocation, InfluenceSpread, LaminarMatroid, ProbabilisticCoverage
 from mistakes import mistake
 from sets.conformance import SetFunctionConformance
 

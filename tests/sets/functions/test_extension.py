@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import ForesolveError
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets import ProbabilisticCoverage
 from foresolve.sets.functions.extension import flatten
 from mistakes import mistake
 from submodular_instances import draw_theta

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from foresolve.sets import FacilityLocation
 from foresolve.sets.functions import facility
-from foresolve.sets.functions.facility import FacilityLocation
 from mistakes import mistake
 from sets.conformance import SetFunctionConformance, assert_near, enumerated
 

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import SolverError
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
+from foresolve.sets import ProbabilisticCoverage, SetFunction
 from foresolve.sets.functions.formula import AutogradLocal
-from foresolve.sets.functions.function import SetFunction
 from mistakes import mistake
 from submodular_instances import draw_theta
 

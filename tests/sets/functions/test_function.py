@@ -9,13 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.problems.submodular import SubmodularProblem
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import PartitionMatroid, ProbabilisticCoverage, SetFunction, UniformMatroid
 from foresolve.sets.functions import sampled
-from foresolve.sets.functions.coverage import CoverageIncrements, ProbabilisticCoverage
+from foresolve.sets.functions.coverage import CoverageIncrements
 from foresolve.sets.functions.formula import AutogradLocal
-from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sampled import SampledLocal
-from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
 from foresolve.solvers.submodular.cuts import WholeParts
 from foresolve.solvers.submodular.increments import Increments, ValueIncrements
 from mistakes import mistake

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from foresolve.sets import InfluenceSpread
 from foresolve.sets.functions import cascades
-from foresolve.sets.functions.influence import InfluenceSpread
 from mistakes import mistake
 from sets.conformance import SetFunctionConformance
 

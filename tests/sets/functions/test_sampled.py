@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from foresolve.errors import SolverError
+from foresolve.sets import ProbabilisticCoverage, SetFunction
 from foresolve.sets.functions import sampled
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sampled import SampledLocal
 from mistakes import mistake
 from submodular_instances import draw_theta

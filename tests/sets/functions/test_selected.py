@@ -3,13 +3,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.selected import Selected
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.layers import PerturbedAdditive
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import FacilityLocation, ProbabilisticCoverage, Selected, SetFunction, UniformMatroid
 from mistakes import mistake
 from problems.test_submodular import MATROIDS, N, draw_theta
 from sets.conformance import SetFunctionConformance

@@ -6,15 +6,18 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from foresolve.problems.submodular import SubmodularProblem
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import (
+    FacilityLocation,
+    InfluenceSpread,
+    Matroid,
+    PartitionMatroid,
+    ProbabilisticCoverage,
+    SetFunction,
+    UniformMatroid,
+    WeightedSum,
+)
 from foresolve.sets.functions import coverage, facility
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.influence import InfluenceSpread
-from foresolve.sets.functions.sums import WeightedSum
-from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
 from foresolve.solvers.submodular.increments import ValueIncrements
 from mistakes import mistake
 from problems.test_submodular import MATROIDS, N, draw_theta

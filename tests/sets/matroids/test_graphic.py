@@ -3,10 +3,8 @@ from __future__ import annotations
 import networkx
 import torch
 
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.matroid import PolyhedralMatroid
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import FacilityLocation, GraphicMatroid, PolyhedralMatroid
 from mistakes import mistake
 
 

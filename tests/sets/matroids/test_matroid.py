@@ -9,9 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
+from foresolve.sets import GraphicMatroid, LaminarMatroid, Matroid, PartitionMatroid, PolyhedralMatroid, UniformMatroid
 from mistakes import mistake
 from sets.families import KINDS, draw_matroid, draw_point, matroids, subsets
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foresolve.problems.shortest_path import ShortestPath
+from foresolve.problems import ShortestPath
 from foresolve.solvers.exact import dijkstra, paths
 from foresolve.solvers.exact.paths import PathSolver
 from mistakes import mistake

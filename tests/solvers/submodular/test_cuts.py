@@ -9,9 +9,7 @@ from hypothesis import given
 from torch import Tensor
 
 from foresolve.errors import SolverError
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.sets import ProbabilisticCoverage, SetFunction, UniformMatroid
 from foresolve.solvers.submodular.cuts import Bases, Parts, WholeParts, maximize_by_cuts
 from mistakes import mistake
 from problems.conformance import conform, seeds
