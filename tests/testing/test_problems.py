@@ -205,6 +205,19 @@ class Locked(Best):
         return Locked(self.size, self.k)
 
 
+class Stateless(Best):
+    """Its own `__getstate__` is wrong, which is no reason to excuse it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"lost": self.lost}  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: Any) -> Stateless:
+        return Stateless(self.size, self.k)
+
+    def __copy__(self) -> Stateless:
+        return Stateless(self.size, self.k)
+
+
 class Moves(Best):
     def to(self, device: torch.device | str) -> Moves:
         return Moves(self.size, self.k)
@@ -289,6 +302,7 @@ BROKEN = [
     (KeepsSingle, "flatten gives one batch in float64", "torch.float32"),
     (Shallow, "copies decide alike", "the decision after copy.deepcopy"),
     (Locked, "a pickle decides alike", "cannot pickle"),
+    (Stateless, "a pickle decides alike", "has no attribute 'lost'"),
     (Moves, "`to` gives itself where it is already", "made another problem"),
 ]
 
