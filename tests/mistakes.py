@@ -38,6 +38,7 @@ def mistake(
         assert error.instances == tuple(instances)
     for fact in facts:
         assert fact in str(error), f"{fact!r} is missing in: {error}"
+    del caught, error  # its traceback holds this frame: together they would keep what the block left open
 
 
 @contextmanager

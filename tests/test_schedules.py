@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from foresolve.errors import InvalidInputError
 from foresolve.schedules import geometric, linear
+from mistakes import mistake
 
 
 @pytest.mark.parametrize("schedule", [geometric, linear])
@@ -12,8 +12,8 @@ def test_from_start_to_stop_and_no_further(schedule) -> None:
         values = schedule(start, stop)
         assert values(0.0) == values(-1.0) == pytest.approx(start)
         assert values(1.0) == values(2.0) == pytest.approx(stop)
-    for bad in ((0.0, 1.0), (1.0, -1.0), (1.0, float("inf"))):
-        with pytest.raises(InvalidInputError, match="must be a finite number > 0"):
+    for argument, bad in (("start", (0.0, 1.0)), ("stop", (1.0, -1.0)), ("stop", (1.0, float("inf")))):
+        with mistake(argument, "> 0"):
             schedule(*bad)
 
 

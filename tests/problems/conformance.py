@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.problems.base import Problem
-from foresolve.problems.linear import LinearProgram
+from foresolve.problems import LinearProgram, Problem
 from foresolve.testing.problems import ProblemSuite
 from foresolve.testing.programs import ProgramSuite
 from foresolve.testing.suite import Promise

@@ -11,16 +11,14 @@ from torch import Tensor
 
 import foresolve
 from foresolve import layers, losses
-from foresolve.data.batch import Batch
-from foresolve.data.dataset import DecisionDataset
+from foresolve.data import Batch, DecisionDataset
 from foresolve.errors import ForesolveError
-from foresolve.learning.evaluation import evaluate
-from foresolve.learning.fitting import fit
-from foresolve.learning.policy import Policy
-from foresolve.losses.base import Loss
-from foresolve.models.mlp import MLP
+from foresolve.learning import Policy, evaluate, fit
+from foresolve.losses import Loss
+from foresolve.models import MLP
+from foresolve.problems import LinearProgram
 from foresolve.problems.base import Sense
-from foresolve.problems.linear import LinearProgram
+from mistakes import mistake
 
 PRICES, PLANS = 3, 5
 
@@ -118,13 +116,13 @@ def test_evaluation_and_policies_too(tmp_path: Path) -> None:
     assert evaluate(model, train, bootstrap=0).regret >= 0
     policy = Policy(model, train.problem)
     assert policy(train.features).x.shape == (len(train), PLANS)
-    with pytest.raises(ForesolveError, match="TiedCosts"):
+    with mistake("", "TiedCosts", kind=ForesolveError):
         policy.save(tmp_path)
 
 
 def test_the_shape_of_theta_is_named_in_errors() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be \(\*batch, 3\).*got \(2, 5\)"):
+    with mistake("theta", "(*batch, 3)", "(2, 5)"):
         TiedCosts().solve(torch.zeros(2, PLANS))
     batch = Batch(None, torch.zeros(2, PRICES), TiedCosts())
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta_hat` must be \(2, 3\)"):
+    with mistake("theta_hat", "(2, 3)"):
         losses.SPOPlus()(torch.zeros(2, PLANS), batch)

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse
 import torch
 
-from foresolve.errors import InvalidInputError
 from foresolve.problems.blocks import (
     Block,
     as_integrality,
@@ -18,6 +17,7 @@ from foresolve.problems.blocks import (
     stack,
 )
 from foresolve.solvers.projection.rows import DenseRows
+from mistakes import mistake
 
 CPU = torch.device("cpu")
 DENSE = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
@@ -63,7 +63,7 @@ def test_flags_of_integers() -> None:
     assert as_integrality(1, 2).tolist() == [True, True]
     assert as_integrality([0, 1], 2).tolist() == [False, True]
     for bad in ([0, 2], [0, 1, 0]):
-        with pytest.raises(InvalidInputError, match="`integrality` must be"):
+        with mistake("integrality"):
             as_integrality(bad, 2)
 
 
@@ -71,11 +71,11 @@ def test_the_arguments_must_agree_on_the_number_of_variables() -> None:
     block, number, vector = {"A_ub": Block("A_ub", DENSE)}, np.array(0.0), np.zeros(5)
     assert count_variables(None, block, number, number) == 3
     assert count_variables(None, {}, vector, number) == 5
-    with pytest.raises(InvalidInputError, match="disagree on the number of variables: A_ub 3, n 4"):
+    with mistake("", "A_ub 3", "n 4"):
         count_variables(4, block, number, number)
-    with pytest.raises(InvalidInputError, match="disagree on the number of variables: A_ub 3, upper 5"):
+    with mistake("", "A_ub 3", "upper 5"):
         count_variables(None, block, number, vector)
-    with pytest.raises(InvalidInputError, match="unknown: give `n`"):
+    with mistake("n"):
         count_variables(None, {}, number, number)
 
 
@@ -101,10 +101,10 @@ def test_blocks_without_entries_keep_their_shape() -> None:
 
 def test_a_bad_entry_of_a_sparse_block_is_named_by_its_row_and_column() -> None:
     matrix = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, np.nan]])
-    with pytest.raises(InvalidInputError, match=r"`A_ub` must be finite; got nan at \[1, 2\]"):
+    with mistake("A_ub", "nan at [1, 2]"):
         Block("A_ub", scipy.sparse.csr_array(matrix))
     batch = torch.from_numpy(np.stack([DENSE, matrix]))
-    with pytest.raises(InvalidInputError, match=r"`A_ub` must be finite; got nan at \[1, 1, 2\]"):
+    with mistake("A_ub", "nan at [1, 1, 2]"):
         Block("A_ub", batch.to_sparse())
 
 
@@ -113,10 +113,10 @@ def test_names_are_as_many_as_variables_and_all_different() -> None:
     assert as_names(["a", "b"], 2) == ("a", "b")
     assert as_names(iter([1, 2]), 2) == (1, 2)
     for same in ([7, "7"], [7.0, "7"]):  # both are "7" in a table
-        with pytest.raises(InvalidInputError, match="different from each other; got '7' more than once"):
+        with mistake("names", "'7'"):
             as_names(same, 2)
     for missing in (None, float("nan")):
-        with pytest.raises(InvalidInputError, match="a name for each of the 2 variables; got a missing one"):
+        with mistake("names", "2 variables", "a missing one"):
             as_names(["a", missing], 2)
 
 
@@ -125,14 +125,14 @@ def test_an_unknown_keyword_is_refused_with_the_one_that_was_meant() -> None:
         def __init__(self, height: int = 0, *, width: int = 0) -> None: ...
 
     refuse_keywords(Tall, {})
-    with pytest.raises(InvalidInputError, match=r"Tall has no argument `heigth`, only height, width. Did you mean `he"):
+    with mistake("", "`heigth`", "`height`?"):
         refuse_keywords(Tall, {"heigth": 1})
-    with pytest.raises(InvalidInputError, match=r"Tall has no argument `zzz`, only height, width\.$"):
+    with mistake("", "`zzz`", "height, width"):
         refuse_keywords(Tall, {"zzz": 1})
 
 
 def test_numpy_follows_the_device_of_the_tensors() -> None:
     assert common_device({"A_ub": np.zeros(2)}) == CPU
     assert common_device({"A_ub": np.zeros(2), "b_ub": torch.zeros(1, device="meta")}) == torch.device("meta")
-    with pytest.raises(InvalidInputError, match="got A_ub on cpu, b_ub on meta"):
+    with mistake("", "A_ub on cpu", "b_ub on meta"):
         common_device({"A_ub": torch.zeros(2), "b_ub": torch.zeros(1, device="meta")})

@@ -10,8 +10,9 @@ import scipy.optimize
 import torch
 
 from foresolve.errors import InvalidInputError
+from foresolve.problems import LinearProgram
 from foresolve.problems.bounds import as_bound, ordered, split_bounds
-from foresolve.problems.linear import LinearProgram
+from mistakes import mistake
 
 CPU, INF = torch.device("cpu"), np.inf
 
@@ -69,7 +70,7 @@ def test_bounds_are_those_of_linprog(n: int, bounds: Any) -> None:
 def test_what_linprog_refuses_is_refused(bounds: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         scipy.optimize.linprog(np.ones(3), bounds=bounds)
-    with pytest.raises(InvalidInputError, match=r"`bounds` must be a tuple \(lower, upper\), a list of n \(min, max\)"):
+    with mistake("bounds"):
         LinearProgram(n=3, bounds=bounds)
 
 
@@ -125,9 +126,13 @@ def test_the_columns_of_a_tensor_keep_their_graph() -> None:
     assert bounds.grad.tolist() == [[1.0, 3.0], [1.0, 3.0]]
 
 
-@pytest.mark.parametrize("bounds", [(np.nan, 1), [(np.nan, 1), (0, 1)], (0, np.array([1.0, np.nan]))], ids=str)
-def test_not_a_number_is_no_bound_and_no_way_to_write_that_there_is_none(bounds: Any) -> None:
-    with pytest.raises(InvalidInputError, match=r"`(lower|upper)` must be free of NaN; got nan at"):
+@pytest.mark.parametrize(
+    ("bounds", "side"),
+    [((np.nan, 1), "lower"), ([(np.nan, 1), (0, 1)], "lower"), ((0, np.array([1.0, np.nan])), "upper")],
+    ids=str,
+)
+def test_not_a_number_is_no_bound_and_no_way_to_write_that_there_is_none(bounds: Any, side: str) -> None:
+    with mistake(side, "nan at ["):
         LinearProgram(n=2, bounds=bounds)
 
 
@@ -136,16 +141,14 @@ def test_a_bound_is_a_number_for_all_or_one_for_each() -> None:
     assert as_bound("upper", 3, 2, CPU).tolist() == [3.0, 3.0]
     assert as_bound("upper", [3], 2, CPU).tolist() == [3.0, 3.0]
     assert as_bound("upper", torch.ones(4, 2), 2, CPU).shape == (4, 2)
-    with pytest.raises(InvalidInputError, match="`lower` must be free of inf"):
+    with mistake("lower", "inf"):
         as_bound("lower", [0.0, INF], 2, CPU)
 
 
 def test_bounds_must_be_in_order_and_of_one_batch() -> None:
     low, high = torch.zeros(3, 2), torch.ones(2)
     assert ordered(low, high) == (low, high)
-    with pytest.raises(InvalidInputError, match=r"`bounds` must be lower <= upper; got 1.0 > 0.0 at \[0, 0\]"):
+    with mistake("bounds", "1.0 > 0.0 at [0, 0]"):
         ordered(high, low)
-    with pytest.raises(
-        InvalidInputError, match=r"batch shapes must broadcast together; got lower \(3,\), upper \(4,\)"
-    ):
+    with mistake("", "lower (3,), upper (4,)"):
         ordered(low, torch.ones(4, 2))

@@ -5,13 +5,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
-from foresolve.problems.constraints import Constraints
-from foresolve.problems.flow import MaxFlow, MinCostFlow
-from foresolve.problems.knapsack import Knapsack
-from foresolve.problems.linear import LinearProgram
+from foresolve.problems import Constraints, Knapsack, LinearProgram, MaxFlow, MinCostFlow
 from foresolve.solvers.projection.rows import BipartiteRows
 from foresolve.solvers.projection.sparse_rows import SparseRows
+from mistakes import mistake
 
 COUNT = 5
 
@@ -51,7 +48,7 @@ def test_what_is_per_instance_follows_its_instance(kind: str) -> None:
     assert chosen.check(expected[index])
     twin = type(chosen).from_config(chosen.config())
     assert torch.equal(twin.solve(theta[index]), expected[index])
-    with pytest.raises(InvalidInputError, match="batch shapes must broadcast"):
+    with mistake("", "`theta` (2,)", "(3,)"):
         chosen.solve(theta[:2])
 
 
@@ -74,7 +71,7 @@ def test_weights_of_a_large_sparse_knapsack() -> None:
 
 
 def test_a_batch_of_several_dimensions_is_not_selected_from() -> None:
-    with pytest.raises(InvalidInputError, match="a batch of one dimension"):
+    with mistake("problem", "(2, 3)"):
         LinearProgram([[1.0, 1.0]], rand(2, 3, 1)).select(torch.tensor([0]))
 
 
@@ -96,5 +93,5 @@ def test_rows_with_a_structure_make_a_program() -> None:
     assert twin.solve(theta).tolist() == [0.0, 1.0, 1.0, 0.0]
     assert twin.constraints.implied_upper
     assert problem.constraints.dense().tolist() == [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
-    with pytest.raises(InvalidInputError, match="`constraints` must be given alone"):
+    with mistake("constraints"):
         LinearProgram([[1.0]], [1.0], constraints=constraints)

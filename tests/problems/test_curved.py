@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 import foresolve
@@ -10,6 +9,7 @@ from foresolve.data import portfolio_data
 from foresolve.layers import PerturbedAdditive, RelativeGamma
 from foresolve.losses import LODL, ScoreFunction
 from foresolve.problems import Affine
+from mistakes import mistake
 
 THETA = torch.tensor([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]], dtype=torch.float64)
 
@@ -41,7 +41,7 @@ class TestMixedBatches:
 
     def test_no_smoothing_is_refused_where_one_instance_needs_it(self) -> None:
         problem = mixed()
-        with pytest.raises(foresolve.InvalidInputError, match="`gamma` must be > 0 for this problem"):
+        with mistake("gamma", "got 0"):
             foresolve.QuadraticRelaxation(gamma=0.0)(THETA, problem)
         gamma = torch.tensor([0.0, 0.1, 0.0], dtype=torch.float64)
         x = foresolve.QuadraticRelaxation(gamma)(THETA, problem)

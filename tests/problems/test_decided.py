@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from foresolve.data import DecisionDataset
-from foresolve.errors import ForesolveWarning, InfeasibleError, InvalidInputError, StoppedError
+from foresolve.errors import ForesolveWarning, InfeasibleError, StoppedError
 from foresolve.losses import SPOPlus
 from foresolve.problems import BipartiteMatching, Ending, Knapsack, LinearProgram, ShortestPath, TravellingSalesman
+from mistakes import mistake
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ class TestSolution:
         known = problem.solution(torch.tensor([1.0, 2.0]))
         assert known.status.tolist() == [Ending.OPTIMAL, Ending.INFEASIBLE]
         assert known.x[0].tolist() == [0.0, 1.0]
-        with pytest.raises(InfeasibleError, match="instance 1"):
+        with mistake(kind=InfeasibleError, instances=[1]):
             problem.solve(torch.tensor([1.0, 2.0]))
 
     @pytest.mark.parametrize(
@@ -76,13 +77,13 @@ class TestSolution:
         torch.testing.assert_close(known.value.float(), problem.objective(known.x, theta))
 
     def test_bad_limits(self, hard: LinearProgram, theta: Tensor) -> None:
-        with pytest.raises(InvalidInputError, match="`nodes` must be an integer >= 1; got -1"):
+        with mistake("nodes", ">= 1", "-1"):
             hard.solution(theta, nodes=-1)
 
 
 class TestLimits:
     def test_solve_proves_or_raises(self, hard: LinearProgram, theta: Tensor) -> None:
-        with pytest.raises(StoppedError, match=r"nodes=1 before the best decision was proven, for instance 0\. "):
+        with mistake("", "nodes=1", kind=StoppedError, instances=[0]):
             hard.limited(nodes=1).solve(theta)
         assert hard.check(hard.solve(theta))
 
@@ -108,11 +109,11 @@ class TestDataSets:
     def test_what_is_not_proven_is_not_kept(self, hard: LinearProgram, theta: Tensor, tmp_path: Path) -> None:
         cache = tmp_path / "best.npz"
         data = DecisionDataset(torch.zeros(2, 1), theta, hard.limited(nodes=1), cache=cache)
-        with pytest.raises(StoppedError, match="under the truth for instance 0 of the data set: the search met"):
+        with mistake("", "nodes=1", "data set", kind=StoppedError, instances=[0]):
             data.solve()
         assert not cache.exists()
         assert not data.solved
-        with pytest.warns(ForesolveWarning, match="1 of 2 instances are skipped"):
+        with pytest.warns(ForesolveWarning, match="1 of 2"):
             rest = data.solve(on_failure="skip")
         assert rest.skipped == (0,)
         assert not cache.exists()

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InfeasibleError, InvalidInputError, UnboundedError
-from foresolve.problems.flow import MaxFlow, MinCostFlow
+from foresolve.errors import InfeasibleError, UnboundedError
+from foresolve.problems import MaxFlow, MinCostFlow
+from mistakes import mistake
 from problems.conformance import LinearConformance, scipy_value
 
 
@@ -49,7 +50,7 @@ class TestMaxFlow(LinearConformance):
 
     def test_endless_cycle_is_unbounded(self) -> None:
         problem = MaxFlow([(0, 1), (1, 2), (2, 1), (2, 3)], 0, 3, np.inf)
-        with pytest.raises(UnboundedError, match="instance 1") as caught:
+        with mistake(kind=UnboundedError, instances=[1]) as caught:
             problem.solve(torch.tensor([[-1.0] * 4, [1.0] * 4]))
         assert caught.value.instances == (1,)
 
@@ -62,27 +63,27 @@ class TestMaxFlow(LinearConformance):
         assert "arc 1 -> 2" in str(problem.check(torch.tensor([2.0, 2.0])))
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        ("change", "about"),
         [
-            ({"capacity": [1.0, -1.0]}, r"`capacity` must be >= 0.*-1 at \[1\]"),
-            ({"capacity": [1.0, float("nan")]}, "`upper` must be free of NaN|`capacity` must be"),
-            ({"capacity": [1.0, 1.0, 1.0]}, r"must be \(\*batch, 2\).*got \(3,\)"),
-            ({"target": 0}, "`target` must be another node than `source`"),
-            ({"source": 9}, "`source` must be a node number below 3; got 9"),
-            ({"source": "a"}, "`source` must be an integer >= 0; got 'a'"),
-            ({"arcs": np.array([(0, 1, 2)])}, r"`arcs` must be a non-empty \(n_arcs, 2\).*\(1, 3\)"),
-            ({"arcs": [(0, 1, 2.5)]}, r"`arcs` must be pairs .*\(0, 1, 2.5\) at arc 0\. Costs of arcs are `theta`"),
-            ({"arcs": []}, "`arcs` must be a non-empty"),
-            ({"arcs": [(0, 1), (1, -2)], "n_nodes": 3}, r"`arcs` must be node numbers.*\[1, -2\] at arc 1"),
-            ({"arcs": [(0, 1), (1, -2)]}, "`target` must be one of the 3 nodes of `graph`; got 2"),
-            ({"arcs": [(0, 1), (1, 0.5)], "n_nodes": 3}, r"`arcs` must be node numbers.*at arc 1"),
-            ({"arcs": "ab"}, "`arcs` must be"),
-            ({"n_nodes": 2}, r"`n_nodes` must be above the largest node number \(2\); got 2"),
+            ({"capacity": [1.0, -1.0]}, ("capacity", ">= 0", "-1 at [1]")),
+            ({"capacity": [1.0, float("nan")]}, ("capacity", "nan at [1]")),
+            ({"capacity": [1.0, 1.0, 1.0]}, ("capacity", "(*batch, 2)", "(3,)")),
+            ({"target": 0}, ("target", "source")),
+            ({"source": 9}, ("source", "9")),
+            ({"source": "a"}, ("source", ">= 0", "'a'")),
+            ({"arcs": np.array([(0, 1, 2)])}, ("arcs", "(1, 3)")),
+            ({"arcs": [(0, 1, 2.5)]}, ("arcs", "(0, 1, 2.5)", "arc 0", "theta")),
+            ({"arcs": []}, ("arcs", "no arcs")),
+            ({"arcs": [(0, 1), (1, -2)], "n_nodes": 3}, ("arcs", "[1, -2]", "arc 1")),
+            ({"arcs": [(0, 1), (1, -2)]}, ("target", "3 nodes", "got 2")),
+            ({"arcs": [(0, 1), (1, 0.5)], "n_nodes": 3}, ("arcs", "arc 1")),
+            ({"arcs": "ab"}, ("arcs", "'a' at arc 0")),
+            ({"n_nodes": 2}, ("n_nodes", "(2)", "got 2")),
         ],
     )
-    def test_bad_input(self, change: dict[str, object], message: str) -> None:
+    def test_bad_input(self, change: dict[str, object], about: tuple[str, ...]) -> None:
         arguments = {"arcs": [(0, 1), (1, 2)], "source": 0, "target": 2, "capacity": 1.0} | change
-        with pytest.raises(InvalidInputError, match=message):
+        with mistake(*about):
             MaxFlow(**arguments)  # type: ignore[arg-type]
 
 
@@ -121,22 +122,20 @@ class TestMinCostFlow(LinearConformance):
 
     def test_infeasible_instance_is_named(self) -> None:
         problem = MinCostFlow([(0, 1)], torch.tensor([[1.0, -1.0], [2.0, -2.0], [1.0, -1.0]]), capacity=1.5)
-        with pytest.raises(InfeasibleError, match="instance 1") as caught:
+        with mistake(kind=InfeasibleError, instances=[1]) as caught:
             problem.solve(torch.tensor([1.0]))
         assert caught.value.instances == (1,)
 
     def test_bad_supply(self) -> None:
-        with pytest.raises(InvalidInputError, match=r"`supply` must be such that it sums to 0.*got a sum of 1"):
+        with mistake("supply", "sum of 1"):
             MinCostFlow([(0, 1)], [2.0, -1.0])
-        with pytest.raises(InvalidInputError, match=r"`supply` must be.*3 nodes.*got shape \(2,\)"):
+        with mistake("supply", "3 nodes", "(2,)"):
             MinCostFlow([(0, 2), (1, 2)], [1.0, -1.0])
 
     def test_nodes_that_no_arc_touches(self) -> None:
         for supply in ([1.0, 0.0, -1.0], [1.0, -1.0], {0: 1.0, 2: -1.0}):  # as numbers, in their order, by name
             assert MinCostFlow([(0, 2)], supply).solve(torch.ones(1)).tolist() == [1.0]
-        with pytest.raises(
-            InvalidInputError, match="`supply` must be a number for each of the 2 nodes of `graph`; got 4"
-        ):
+        with mistake("supply", "2 nodes", "got 4"):
             MinCostFlow([(0, 5)], [1.0, 0.0, 0.0, -1.0])
 
 
@@ -179,13 +178,13 @@ class TestNetworkx:
         assert problem.names == ("a -> b (slow)", "b -> a (slow)", "a -> b (fast)", "b -> a (fast)")
 
     def test_bad_input(self) -> None:
-        with pytest.raises(InvalidInputError, match="`source` must be one of the 3 nodes of `graph`; got 'sea'"):
+        with mistake("source", "3 nodes", "'sea'"):
             MaxFlow.from_networkx(self.roads(), "sea", "mill")
-        with pytest.raises(InvalidInputError, match="`graph` must be a networkx graph; got list"):
+        with mistake("graph", "list"):
             MinCostFlow.from_networkx([(0, 1)])
         graph = self.roads()
         graph.edges["port", "mill"]["capacity"] = "ample"
-        with pytest.raises(InvalidInputError, match=r"'capacity'.* must be a number; got 'ample' of edge 'port'"):
+        with mistake("graph['capacity']", "'ample'", "'port'"):
             MaxFlow.from_networkx(graph, "mine", "mill")
-        with pytest.raises(InvalidInputError, match=r"`arcs` must be a non-empty .*; got a graph without edges"):
+        with mistake("arcs", "graph without edges"):
             MaxFlow.from_networkx(networkx.empty_graph(2), 0, 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.problems.incumbent import Incumbent
+from foresolve.problems import Incumbent
 from foresolve.solvers.exact.outcome import Ending, Outcome
 
 

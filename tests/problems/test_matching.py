@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
-from foresolve.problems.matching import Assignment, BipartiteMatching
+from foresolve.problems import Assignment, BipartiteMatching
+from mistakes import mistake
 from problems.conformance import LinearConformance, scipy_value
 
 
@@ -42,12 +42,12 @@ class TestBipartiteMatching(LinearConformance):
         assert "pair (1, 1)" in str(report)
 
     def test_matrix_theta_is_told_to_flatten(self) -> None:
-        with pytest.raises(InvalidInputError, match=r"`theta` must be \(\*batch, 6\).*got \(5, 2, 3\).*flatten\(-2\)"):
+        with mistake("theta", "(*batch, 6)", "(5, 2, 3)", "theta.flatten(-2)"):
             BipartiteMatching(2, 3).solve(torch.zeros(5, 2, 3))
 
     @pytest.mark.parametrize("size", [0, -1, 2.5, True, "two", None])
     def test_sizes_are_positive_integers(self, size: object) -> None:
-        with pytest.raises(InvalidInputError, match="`right` must be an integer >= 1; got"):
+        with mistake("right", ">= 1"):
             BipartiteMatching(2, size)  # type: ignore[arg-type]
 
 

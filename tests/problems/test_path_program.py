@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.errors import ForesolveWarning, InvalidInputError, StoppedError, UnboundedError
-from foresolve.problems.affine import Affine
-from foresolve.problems.shortest_path import ShortestPath
+from foresolve.errors import ForesolveWarning, StoppedError, UnboundedError
+from foresolve.problems import Affine, ShortestPath
 from foresolve.solvers.exact.outcome import Ending, Outcome
+from mistakes import mistake
 
 seeds = st.integers(0, 2**20)
 several = settings(max_examples=40, deadline=None)
@@ -103,8 +103,7 @@ def test_zero_cycles_are_dropped_in_silence() -> None:
 def test_decide_warns_of_the_first_cycle_once() -> None:
     problem = ShortestPath([("a", "b"), ("b", "a"), ("b", "c"), ("a", "c")], "a", "c")
     theta = torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, -2.0, 1.0, 5.0], [1.0, -3.0, 1.0, 5.0]])
-    told = r"no path is shortest, in instances 1, 2: (a -> b -> a|b -> a -> b) costs -1 in the first; .*non_negative"
-    with pytest.warns(ForesolveWarning, match=told) as caught:
+    with pytest.warns(ForesolveWarning, match=r"instances 1, 2: (a -> b -> a|b -> a -> b) costs -1") as caught:
         x, adjusted = problem.decide(theta, warn=True)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -131,7 +130,7 @@ def test_shapes_of_decide_and_discrete() -> None:
 
 def test_solution_refuses_what_solve_refuses() -> None:
     problem = ShortestPath(TWO_WAY, 0, 3)
-    with pytest.raises(UnboundedError, match="a cycle has negative cost"):
+    with mistake("", "costs -2", kind=UnboundedError, instances=[0]):
         problem.solution(-torch.ones(8))
     assert problem.solution(torch.ones(8)).optimal.all()
 
@@ -177,7 +176,7 @@ def test_cycles_go_where_capacities_are_predicted() -> None:
     made = problem.at(theta)
     assert torch.equal(made.decide(theta)[0], x)
     assert torch.equal(made.discrete(flows, theta), x)
-    with pytest.warns(ForesolveWarning, match="no path is shortest, in instance 0; the path inside the best flow is"):
+    with pytest.warns(ForesolveWarning, match="instance 0"):
         problem.decide(theta, warn=True)
 
 
@@ -263,13 +262,13 @@ def test_nodes_of_fractions_pass_gradients() -> None:
 def test_nodes_of_no_path_are_refused(visited: list[int]) -> None:
     problem = ShortestPath.grid(3, 3, "8", costs="cells")
     fine = [1, 0, 0, 0, 1, 0, 0, 0, 1]
-    with pytest.raises(InvalidInputError, match=r"`visited` must be the nodes of a path .*; got instance 1$"):
+    with mistake("visited", "instance 1"):
         problem.from_nodes([fine, visited])
-    with pytest.raises(InvalidInputError, match=r"`visited` must be \(\*batch, 9\)"):
+    with mistake("visited", "(*batch, 9)"):
         problem.from_nodes(np.zeros((2, 3, 3)))
 
 
 def test_a_flow_is_not_a_path() -> None:
     problem = ShortestPath(TWO_WAY, 0, 3)
-    with pytest.raises(InvalidInputError, match=r"`x` must be one path, .*`problem.discrete\(x, theta\)`"):
+    with mistake("x", "problem.discrete(x, theta)"):
         problem.path(torch.tensor([1.0, 1, 0, 0, 1, 0, 1, 0]))

@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import ForesolveError, InfeasibleError, InvalidInputError, UnboundedError
-from foresolve.problems.shortest_path import ShortestPath
+from foresolve.errors import ForesolveError, InfeasibleError, UnboundedError
+from foresolve.problems import ShortestPath
+from mistakes import mistake
 from problems.conformance import LinearConformance, scipy_value
 
 
@@ -160,9 +161,7 @@ def test_files_keep_what_theta_prices() -> None:
 
 def test_a_picture_of_cells_is_refused_with_the_remedy() -> None:
     problem = ShortestPath.grid(3, 4, "8", costs="cells")
-    with pytest.raises(
-        InvalidInputError, match=r"`theta` must be \(\*batch, 12\), .*got \(5, 3, 4\)\. Use `theta.flatten"
-    ):
+    with mistake("theta", "(*batch, 12)", "(5, 3, 4)", "theta.flatten(-2)"):
         problem.solve(torch.ones(5, 3, 4))
     flat = ShortestPath.grid(1, 4, "4", costs="cells")  # where a batch of one looks like a picture
     assert flat.solve(torch.ones(1, 4)).shape == (1, 6)
@@ -201,15 +200,15 @@ class TestNamedNodes:
         assert keyed.solve(torch.tensor([2.0, 1.0])).tolist() == [0.0, 1.0]
 
     def test_a_node_that_is_not_there(self) -> None:
-        with pytest.raises(InvalidInputError, match=r"one of the 3 nodes .*got 'J1'\. Did you mean 'J01'\?"):
+        with mistake("source", "3 nodes", "'J1'", "'J01'?"):
             ShortestPath(self.ROADS, "J1", "J07")
-        with pytest.raises(InvalidInputError, match=r"`target` must be one of the 3 nodes of `graph`; got 12$"):
+        with mistake("target", "3 nodes", "got 12"):
             ShortestPath(self.ROADS, "J01", 12)
 
     def test_names_that_no_file_holds_are_an_error_at_save(self) -> None:
         problem = ShortestPath([(frozenset("a"), "b")], frozenset("a"), "b")
         assert problem.path(problem.solve(torch.ones(1))) == [frozenset("a"), "b"]
-        with pytest.raises(ForesolveError, match="which a file cannot hold"):
+        with mistake("", "frozenset", "networkx.relabel_nodes", kind=ForesolveError):
             problem.config()
 
 
@@ -235,20 +234,18 @@ class TestNetworkx:
 
     def test_bad_input(self) -> None:
         graph = networkx.DiGraph([("a", "b")])
-        with pytest.raises(InvalidInputError, match="`source` must be one of the 2 nodes of `graph`; got 'c'"):
+        with mistake("source", "2 nodes", "'c'"):
             ShortestPath.from_networkx(graph, "c", "b")
-        with pytest.raises(InvalidInputError, match="`graph` must be a networkx graph; got list"):
+        with mistake("graph", "list"):
             ShortestPath.from_networkx([("a", "b")], "a", "b")
 
     def test_negative_cycle_is_named_by_labels(self) -> None:
         graph = networkx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
         problem = ShortestPath.from_networkx(graph, "a", "d")
         theta = torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -3.0, 1.0]])
-        with pytest.raises(
-            UnboundedError, match=r"instance 1: (a|b|c) -> (a|b|c) -> (a|b|c) -> (a|b|c) costs -1 there"
-        ) as caught:
+        with pytest.raises(UnboundedError, match=r"(a|b|c) -> (a|b|c) -> (a|b|c) -> (a|b|c) costs -1") as caught:
             problem.solve(theta)
-        assert 'head="non_negative"' in str(caught.value)
+        assert 'head="non_negative"' in str(caught.value.remedy)
         assert caught.value.instances == (1,)
 
 
@@ -268,39 +265,39 @@ def test_rounding_makes_no_negative_cycle() -> None:
 
 
 def test_unreachable_target_is_infeasible() -> None:
-    with pytest.raises(InfeasibleError, match=r"no path leads from node 0 \(`source`\) to node 2 \(`target`\)"):
+    with mistake("", "node 0 (`source`)", "node 2 (`target`)", kind=InfeasibleError):
         ShortestPath([(0, 1), (2, 1)], 0, 2)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "about"),
     [
-        ((0, 3), "`height` must be an integer >= 1; got 0"),
-        ((1, 1), "`height` must be such that the grid has two cells or more; got 1 x 1"),
-        ((2, 2, "6"), '`moves` must be "right-down", "4" or "8"; got \'6\''),
+        ((0, 3), ("height", ">= 1", "got 0")),
+        ((1, 1), ("height", "1 x 1")),
+        ((2, 2, "6"), ("moves", "'6'")),
     ],
 )
-def test_bad_grid(arguments: tuple[int, ...], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+def test_bad_grid(arguments: tuple[int, ...], about: tuple[str, ...]) -> None:
+    with mistake(*about):
         ShortestPath.grid(*arguments)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "about"),
     [
-        ({"costs": "nodes"}, "`costs` must be one of 'arcs', 'cells'; got 'nodes'"),
-        ({"source": (2, 0)}, r"`source` must be a cell \(i, j\) of the 2 x 3 grid, or its number; got \(2, 0\)"),
-        ({"target": (0, 0, 0)}, "`target` must be a cell"),
-        ({"target": (0, 0.5)}, "`target` must be a cell"),
-        ({"target": 6}, "`target` must be a node number below 6; got 6"),
-        ({"target": (0, 0)}, "`target` must be another node than `source`"),
+        ({"costs": "nodes"}, ("costs", "'cells'", "got 'nodes'")),
+        ({"source": (2, 0)}, ("source", "2 x 3", "(2, 0)")),
+        ({"target": (0, 0, 0)}, ("target", "(0, 0, 0)")),
+        ({"target": (0, 0.5)}, ("target", "(0, 0.5)")),
+        ({"target": 6}, ("target", "below 6", "got 6")),
+        ({"target": (0, 0)}, ("target", "source")),
     ],
 )
-def test_bad_ends_of_a_grid(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+def test_bad_ends_of_a_grid(options: dict[str, object], about: tuple[str, ...]) -> None:
+    with mistake(*about):
         ShortestPath.grid(2, 3, "4", **options)
 
 
 def test_costs_are_of_arcs_or_nodes() -> None:
-    with pytest.raises(InvalidInputError, match="`costs` must be one of 'arcs', 'nodes'; got 'cells'"):
+    with mistake("costs", "'nodes'", "got 'cells'"):
         ShortestPath([(0, 1)], 0, 1, costs="cells")

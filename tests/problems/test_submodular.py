@@ -14,18 +14,22 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import foresolve
-from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError
-from foresolve.layers.wilder_multilinear import WilderMultilinear
-from foresolve.losses.lodl import LODL
-from foresolve.losses.score_function import ScoreFunction
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.data import DecisionDataset
+from foresolve.errors import SolverError
+from foresolve.layers import WilderMultilinear
+from foresolve.losses import LODL, ScoreFunction
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import (
+    FacilityLocation,
+    GraphicMatroid,
+    LaminarMatroid,
+    Matroid,
+    PartitionMatroid,
+    ProbabilisticCoverage,
+    SetFunction,
+    UniformMatroid,
+)
+from mistakes import mistake
 from problems.conformance import ProblemConformance, conform, seeds
 
 N, TARGETS = 7, 5
@@ -390,10 +394,10 @@ def test_data_that_a_function_keeps_to_itself_are_refused() -> None:
     tables = SubmodularProblem(ProbabilisticCoverage().of(lambda t: torch.ones(N, N, 2)), UniformMatroid(N, 2))
     for problem in (hidden, tables):
         for call in (problem.solve, lambda t, p=problem: p.objective(torch.ones(N, N), t)):
-            with pytest.raises(InvalidInputError, match=r"must be one number \(1, 1\) for one set; .*`data_dims`"):
+            with mistake(f"{problem.function!r}.value(...)", "(1, 1)", "(1, 7)", "`data_dims`"):
                 call(theta if problem is hidden else theta[..., None])
     announced = SubmodularProblem(Announced(worths), UniformMatroid(N, 2))
-    with pytest.raises(foresolve.ForesolveError, match="Announced has a `batch_shape` and cannot be selected from"):
+    with mistake("function", "Announced", "`data_dims`"):
         announced.select(torch.arange(3))
 
 
@@ -443,7 +447,7 @@ def test_derivatives_of_the_objective_are_finite_or_refused() -> None:
     for function in (Formula(), Formula() + FacilityLocation(), Formula().of(torch.clone)):
         leaf = torch.zeros(2, N, TARGETS, dtype=torch.float64, requires_grad=True)
         value = SubmodularProblem(function, MATROIDS[0]).objective(x, leaf)
-        with pytest.raises(ForesolveError, match="multilinear` has no finite derivative in `theta` at instances 0, 1"):
+        with mistake("", ".multilinear`", "`theta`", kind=SolverError, instances=[0, 1]):
             value.sum().backward()
 
 
@@ -525,15 +529,15 @@ def test_sparse_theta_is_checked() -> None:
     theta = scipy.sparse.csr_array(sparse_theta(0))
     problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(40, 8))
     assert problem.solve(theta.astype(np.float32)).dtype == torch.float32
-    with pytest.raises(InvalidInputError, match=r"`theta` must be \(40, targets\) where it is sparse.*got \(25, 40\)"):
+    with mistake("theta", "(40, targets)", "(25, 40)"):
         problem.solve(theta.T)
-    with pytest.raises(InvalidInputError, match=r"`theta` must be in \[0, 1\]"):
+    with mistake("theta", "[0, 1]", "1.27392 at [0]"):
         problem.solve(2.0 * theta)
-    with pytest.raises(InvalidInputError, match=r"`theta` must be finite; got nan"):
+    with mistake("theta", "nan at [0]"):
         problem.solve(theta * np.nan)
-    with pytest.raises(InvalidInputError, match=r"`method` must be 'greedy' for sparse `theta`; got 'exact'"):
+    with mistake("method", "'greedy'", "'exact'"):
         problem.solve(theta, method="exact")
-    with pytest.raises(InvalidInputError, match=r"`theta` must be dense for FacilityLocation"):
+    with mistake("theta", "FacilityLocation"):
         SubmodularProblem(FacilityLocation(), UniformMatroid(40, 8)).solve(theta)
 
 
@@ -595,28 +599,28 @@ def test_check_names_what_is_broken() -> None:
 
 def test_errors() -> None:
     matroid = UniformMatroid(N, 3)
-    with pytest.raises(InvalidInputError, match=r"`method` must be one of 'greedy', .*; got 'fast'"):
+    with mistake("method", "'greedy'", "'fast'"):
         SubmodularProblem(ProbabilisticCoverage(), matroid, "fast")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`function` must be a SetFunction; got the class Probab"):
+    with mistake("function", "SetFunction", "class ProbabilisticCoverage"):
         SubmodularProblem(ProbabilisticCoverage, matroid)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`matroid` must be a Matroid; got int"):
+    with mistake("matroid", "int"):
         SubmodularProblem(ProbabilisticCoverage(), 3)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`time_limit` must be a finite number > 0"):
+    with mistake("time_limit", "0.0"):
         SubmodularProblem(ProbabilisticCoverage(), matroid, time_limit=0.0)
     problem, theta = SubmodularProblem(ProbabilisticCoverage(), matroid), draw_theta((2,), 2)
-    with pytest.raises(InvalidInputError, match=r"`method` must be one of"):
+    with mistake("method", "'milp'"):
         problem.solve(theta, method="milp")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got 1.5"):
+    with mistake("seed", ">= 0", "1.5"):
         problem.solve(theta, seed=1.5)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`theta` must be in \[0, 1\]"):
+    with mistake("theta", "[0, 1]"):
         problem.solve(2 * theta + 1)
-    with pytest.raises(InvalidInputError, match=rf"`x` must be \(\*batch, {N}\)"):
+    with mistake("x", f"(*batch, {N})", "(8,)"):
         problem.objective(torch.zeros(N + 1), theta)
-    with pytest.raises(InvalidInputError, match=r"batch shapes must broadcast"):
+    with mistake("", "`x` (3,)", "`theta` (2,)"):
         problem.objective(torch.zeros(3, N), theta)
-    with pytest.raises(InvalidInputError, match=r"`theta` must be a tensor with numbers in it; got .* 'meta'"):
+    with mistake("theta", "'meta'"):
         problem.solve(theta.to("meta"))
-    with pytest.raises(ForesolveError, match="project"):
+    with mistake("matroid", "GraphicMatroid"):
         SubmodularProblem(ProbabilisticCoverage(), MATROIDS[3], "ascent").solve(theta)
 
 

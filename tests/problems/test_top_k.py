@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
-from foresolve.problems.top_k import TopK
+from foresolve.problems import TopK
+from mistakes import mistake
 from problems.conformance import LinearConformance
 
 
@@ -22,11 +22,9 @@ class TestTopK(LinearConformance):
     def test_takes_exactly_k(self) -> None:
         assert TopK(5, 3).solve(-torch.ones(2, 5)).sum(-1).tolist() == [3.0, 3.0]
 
-    @pytest.mark.parametrize(
-        ("k", "message"), [(6, r"`k` must be at most `n` \(5\); got 6"), (0, "`k` must be an integer")]
-    )
-    def test_bad_k(self, k: int, message: str) -> None:
-        with pytest.raises(InvalidInputError, match=message):
+    @pytest.mark.parametrize(("k", "about"), [(6, ("k", "`n` (5)", "got 6")), (0, ("k", ">= 1", "got 0"))])
+    def test_bad_k(self, k: int, about: tuple[str, ...]) -> None:
+        with mistake(*about):
             TopK(5, k)
 
     def test_costs(self) -> None:

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.errors import InvalidInputError
 from foresolve.problems import Tracking
+from mistakes import mistake
 from problems.test_quadratic import QuadraticConformance
 from quadratic_programs import check_named, tensor
 
@@ -101,7 +101,7 @@ def test_gradients_reach_the_target(outputs: Any) -> None:
 
 def test_losses_that_need_linear_objectives_say_so_and_others_work() -> None:
     problem = Tracking(A_eq=[[1.0, 1.0]], b_eq=[1.0])
-    with pytest.raises(InvalidInputError, match="linear objective; got Tracking"):
+    with mistake("problem", "Tracking", "SPOPlus"):
         foresolve.losses.SPOPlus().check_problem(problem)
     data = foresolve.data.DecisionDataset(torch.eye(2), torch.tensor([[1.0, 0.0], [0.25, 0.5]]), problem)
     layer = foresolve.QuadraticRelaxation()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.sets.functions.function import SetFunction
+from foresolve.sets import SetFunction
 from foresolve.testing.extensions import SetFunctionSuite, enumerated
 from foresolve.testing.suite import Promise
 from promises import keep, promises

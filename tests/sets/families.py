@@ -12,9 +12,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid, PolyhedralMatroid
+from foresolve.sets import GraphicMatroid, LaminarMatroid, Matroid, PartitionMatroid, PolyhedralMatroid, UniformMatroid
 
 KINDS = ("uniform", "partition", "laminar")
 

@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from foresolve.sets import PolyhedralMatroid, SetFunction
 from foresolve.sets.ascent import Optimum, TangentSystem, maximize
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.matroid import PolyhedralMatroid
 from foresolve.sets.smoothed import SmoothedProgram
 from submodular_instances import FUNCTIONS, MATROIDS, draw_theta, function, matroid
 

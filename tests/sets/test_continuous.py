@@ -8,10 +8,8 @@ import pytest
 import torch
 
 from foresolve.errors import ConvergenceWarning
+from foresolve.sets import PartitionMatroid, ProbabilisticCoverage, SetFunction, UniformMatroid
 from foresolve.sets.continuous import continuous_greedy, projected_ascent
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
 from sets.families import subsets
 from submodular_instances import draw_theta
 
@@ -56,7 +54,7 @@ def test_instances_do_not_meet_and_shared_parameters_are_those_of_each(method) -
 
 
 def test_ascent_that_is_cut_short_says_so() -> None:
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps for instances? 0"):
+    with pytest.warns(ConvergenceWarning, match="1 steps for instances? 0"):
         projected_ascent(ProbabilisticCoverage(), MATROIDS[0], draw_theta((2,), 7, 4, 2), 2, max_iter=1)
 
 

@@ -8,10 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foresolve.errors import InvalidInputError
+from foresolve.sets import LaminarMatroid, Matroid, UniformMatroid
 from foresolve.sets.decomposition import ONE, columns, decompose, units
-from foresolve.sets.matroids.laminar import LaminarMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from mistakes import mistake
 from sets.families import draw_point, matroids, subsets
 
 
@@ -44,5 +43,5 @@ def test_units_round_to_integers_what_is_one_up_to_rounding() -> None:
 
 def test_points_outside_are_refused_by_name() -> None:
     x = torch.tensor([[0.5, 0.5, 0.0], [0.9, 0.9, 0.0]], dtype=torch.float64)
-    with pytest.raises(InvalidInputError, match=r"got instance 1, where set 0 is exceeded by 0.8"):
+    with mistake("x", "instance 1", "set 0", "0.8"):
         decompose(x, UniformMatroid(3, 1))

@@ -13,16 +13,21 @@ from hypothesis import given
 from torch import Tensor
 
 from foresolve.errors import SolverError
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets import exact
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import (
+    FacilityLocation,
+    GraphicMatroid,
+    LaminarMatroid,
+    Matroid,
+    PartitionMatroid,
+    ProbabilisticCoverage,
+    SetFunction,
+    UniformMatroid,
+    exact,
+)
 from foresolve.solvers.submodular.branch import branch_and_bound
 from foresolve.solvers.submodular.cuts import Bases, maximize_by_cuts
+from mistakes import mistake
 from problems.conformance import conform, seeds
 from problems.test_submodular import FUNCTIONS, MATROIDS, TARGETS, N, Root, brute_force, draw_theta, every_base
 
@@ -136,15 +141,14 @@ def test_graphs_have_branching_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         for value, instance in zip(problem.objective(problem.solve(theta), theta), theta, strict=True):
             assert value.item() == pytest.approx(brute_force(problem, instance))
     monkeypatch.setattr(exact, "WORK", 0.0)
-    with pytest.raises(SolverError, match=r"instance 0: branch and bound found no end, and GraphicMatroid.*no rows"):
+    with mistake("", "GraphicMatroid", "method='greedy'", kind=SolverError, instances=[0]):
         problem.solve(theta)
 
 
 def test_a_time_limit_is_an_error_that_says_so() -> None:
     problem = SubmodularProblem(FacilityLocation(), MATROIDS[0], "exact", time_limit=1e-9)
-    with pytest.raises(SolverError, match=r"instance 0: .*time limit.*best set so far has the value") as error:
+    with mistake("", "`time_limit`", kind=SolverError, instances=[0]):
         problem.solve(draw_theta((2,), 2))
-    assert error.value.instances == (0,)
 
 
 @pytest.mark.parametrize("method", ["greedy", "continuous_greedy", "ascent", "exact"])

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from foresolve.sets import LaminarMatroid, ProbabilisticCoverage
 from foresolve.sets.ascent import maximize
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import LaminarMatroid
 from foresolve.sets.smoothed import SmoothedProgram
 
 

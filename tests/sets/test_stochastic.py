@@ -5,10 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from foresolve.sets import ProbabilisticCoverage, SetFunction, UniformMatroid
 from foresolve.sets.ascent import Optimum, maximize
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.laminar import UniformMatroid
 from foresolve.sets.smoothed import SmoothedProgram
 from foresolve.sets.stochastic import maximize_sampled
 from submodular_instances import draw_theta

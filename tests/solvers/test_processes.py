@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError
 from foresolve.solvers.processes import ProcessPool
+from mistakes import mistake
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_a_copy_that_outlives_the_original_has_its_own() -> None:
 
 def test_a_process_that_dies_is_an_error_and_the_next_call_starts_anew() -> None:
     pool = ProcessPool(os._exit, 1, None, ())
-    with pytest.raises(ForesolveError, match="a worker process ended abruptly"):
+    with mistake("", "__main__", kind=ForesolveError):
         pool.map([3])
     pool.function = math.sqrt
     assert pool.map([16.0]) == [4.0]
@@ -60,5 +61,5 @@ def test_closing_is_no_end(pool: ProcessPool) -> None:
 
 
 def test_a_function_that_cannot_travel_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"`solve` must be a function at the top of a module.*workers=0"):
+    with mistake("solve", "workers=0"):
         ProcessPool(lambda item: item, 1, None, ())

@@ -10,7 +10,7 @@ import foresolve
 from foresolve._base.log import log
 from foresolve.errors import ConvergenceWarning, SolverError
 from foresolve.layers import MultilinearRelaxation, QuadraticRelaxation, RegularizedFrankWolfe, solver_statistics
-from foresolve.problems.black_box import OracleProblem
+from foresolve.problems import OracleProblem
 from foresolve.solvers.statistics import measured
 
 THETA = torch.rand(6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -4,11 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
+from foresolve.sets import FacilityLocation, ProbabilisticCoverage, SetFunction
 from foresolve.testing.counterexamples import find_counterexamples
+from mistakes import mistake
 
 
 class Power(SetFunction):
@@ -91,9 +89,9 @@ def test_tolerance_is_relative() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="`n` must be an integer >= 1"):
+    with mistake("n", ">= 1"):
         find_counterexamples(Power(1.0), 0, torch.ones(3))
-    with pytest.raises(InvalidInputError, match="`theta` must be finite"):
+    with mistake("theta", "nan at [0]"):
         find_counterexamples(Power(1.0), 3, torch.full((3,), torch.nan))
 
 

@@ -10,6 +10,7 @@ import foresolve
 from foresolve.layers import PerturbedAdditive
 from foresolve.testing import ConformanceError, check_layer
 from foresolve.testing.layers import LayerSuite
+from mistakes import mistake
 
 
 class Soft(foresolve.Layer):
@@ -184,8 +185,10 @@ def test_ten_percent_are_measured_as_ten_percent() -> None:
 
 
 def test_samples_are_excused_where_they_are_announced() -> None:
-    with pytest.raises(ConformanceError, match="`random=True` for samples"):
+    with pytest.raises(ConformanceError) as caught:
         check_layer(PerturbedAdditive(3), foresolve.TopK(5, 1), smooth=False)
+    assert caught.value.report[LOOP].failed
+    assert "`random=True`" in caught.value.report[LOOP].remedy
     report = check_layer(PerturbedAdditive(3), foresolve.TopK(5, 1), smooth=False, random=True)
     assert report[LOOP].verdict == "not applicable"
 
@@ -197,11 +200,11 @@ def test_a_feasible_set_for_each_instance() -> None:
 
 
 def test_what_it_refuses() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match="`layer` must be a Layer; got Linear"):
+    with mistake("layer", "Linear"):
         check_layer(torch.nn.Linear(2, 2), foresolve.TopK(2, 1))  # type: ignore[arg-type]
-    with pytest.raises(foresolve.InvalidInputError, match="`problem` must be a Problem; got int"):
+    with mistake("problem", "int"):
         check_layer(Soft, 3)  # type: ignore[arg-type]
-    with pytest.raises(foresolve.InvalidInputError, match="`theta` must be of one batch dimension"):
+    with mistake("theta", "(2, 2, 2)"):
         check_layer(Soft, foresolve.TopK(2, 1), torch.zeros(2, 2, 2))
 
 

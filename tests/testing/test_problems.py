@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 import foresolve
-from foresolve.problems import OracleProblem
-from foresolve.problems.feasibility import Feasibility, inspect
+from foresolve.problems import Feasibility, OracleProblem
+from foresolve.problems.feasibility import inspect
 from foresolve.testing import ConformanceError, check_problem
 from foresolve.testing.programs import ProgramSuite
+from mistakes import mistake
 
 
 class Best(foresolve.Problem):
@@ -204,6 +205,19 @@ class Locked(Best):
         return Locked(self.size, self.k)
 
 
+class Stateless(Best):
+    """Its own `__getstate__` is wrong, which is no reason to excuse it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"lost": self.lost}  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: Any) -> Stateless:
+        return Stateless(self.size, self.k)
+
+    def __copy__(self) -> Stateless:
+        return Stateless(self.size, self.k)
+
+
 class Moves(Best):
     def to(self, device: torch.device | str) -> Moves:
         return Moves(self.size, self.k)
@@ -288,6 +302,7 @@ BROKEN = [
     (KeepsSingle, "flatten gives one batch in float64", "torch.float32"),
     (Shallow, "copies decide alike", "the decision after copy.deepcopy"),
     (Locked, "a pickle decides alike", "cannot pickle"),
+    (Stateless, "a pickle decides alike", "has no attribute 'lost'"),
     (Moves, "`to` gives itself where it is already", "made another problem"),
 ]
 
@@ -339,8 +354,9 @@ def test_a_reference_is_compared() -> None:
         return float(theta.sort().values[-2:].sum())
 
     assert check_problem(Best(), best=best)["the value is that of the reference"].verdict == "passed"
-    with pytest.raises(ConformanceError, match=r"the decision has the value .*, the reference"):
+    with pytest.raises(ConformanceError) as caught:
         check_problem(Best(), best=lambda theta: best(theta) + 1)
+    assert [finding.promise for finding in caught.value.report.failures] == ["the value is that of the reference"]
 
 
 def test_a_heuristic_need_not_be_best() -> None:
@@ -359,8 +375,9 @@ def test_a_black_box_is_compared_with_its_own_decisions_alone() -> None:
 
     report = check_problem(OracleProblem(largest, n=5))
     assert report["a pickle decides alike"].verdict == "not applicable"  # its oracle is defined inside of a function
-    with pytest.raises(ConformanceError, match="no other decision is better"):
+    with pytest.raises(ConformanceError) as caught:
         check_problem(OracleProblem(smallest, n=5))
+    assert caught.value.report["no other decision is better"].failed
 
 
 def test_an_own_algorithm_is_held_to_the_rows() -> None:
@@ -370,10 +387,10 @@ def test_an_own_algorithm_is_held_to_the_rows() -> None:
 
 
 def test_what_it_refuses() -> None:
-    with pytest.raises(foresolve.InvalidInputError, match="`problem` must be a Problem; got int"):
+    with mistake("problem", "int"):
         check_problem(3)  # type: ignore[arg-type]
-    with pytest.raises(foresolve.InvalidInputError, match="`theta` must be of two or more instances"):
+    with mistake("theta", "batch ()"):
         check_problem(Best(), torch.zeros(6))
     coverage = foresolve.SubmodularProblem(foresolve.ProbabilisticCoverage(), foresolve.UniformMatroid(3, 1))
-    with pytest.raises(foresolve.InvalidInputError, match=r"`theta` must be given: .* leaves a size open"):
+    with mistake("theta", "(3, None)"):
         check_problem(coverage)

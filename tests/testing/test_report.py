@@ -38,8 +38,9 @@ def test_prints_every_promise_with_its_numbers_and_what_to_do() -> None:
 
 def test_the_error_says_what_failed_and_keeps_the_cause() -> None:
     report = ConformanceReport("jug", (KEPT, BROKEN))
-    with pytest.raises(ConformanceError, match="jug: 1 passed, 1 failed\nfailed, it holds water") as raised:
+    with pytest.raises(ConformanceError) as raised:
         report.raise_for_failures()
+    assert str(raised.value).splitlines()[:2] == ["jug: 1 passed, 1 failed", "failed, it holds water: instance 3 leaks"]
     assert raised.value.report is report
     assert isinstance(raised.value.__cause__, ValueError)
     assert isinstance(raised.value, ForesolveError)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from foresolve._base.checks import fail
 from foresolve.errors import InvalidInputError
 from foresolve.testing.suite import (
     Inapplicable,
@@ -88,11 +89,13 @@ def raising(error: Exception) -> None:
     [
         (lambda: None, "it is taken without a word"),
         (lambda: raising(KeyError("k")), "it ends in KeyError: 'k'"),
-        (lambda: raising(InvalidInputError("`x` must")), "the message does not say ['theta']: `x` must"),
+        (lambda: raising(InvalidInputError("`theta` must")), "the error is about '': `theta` must"),
+        (lambda: raising(fail("x", "(2,)", "(3,)")), "the error is about 'x': `x` must be (2,); got (3,)"),
+        (lambda: raising(fail("theta", "(2,)", "(4,)")), "the message does not say ['(3,)']: `theta` must be (2,)"),
     ],
 )
 def test_what_is_no_refusal(call, detail: str) -> None:
-    measure = refused(call, "it", "theta")
+    measure = refused(call, "it", "theta", "(3,)")
     assert measure.broken
     assert detail in measure.detail
 

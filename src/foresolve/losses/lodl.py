@@ -20,6 +20,8 @@ from foresolve.losses.score_function import as_bounds, clamped
 
 CHUNK = 64  # instances whose samples are solved in one call
 Kind = Literal["weighted_mse", "quadratic", "directed_weighted_mse", "directed_quadratic"]
+DIRECTED: frozenset[Kind] = frozenset({"directed_weighted_mse", "directed_quadratic"})
+QUADRATIC: frozenset[Kind] = frozenset({"quadratic", "directed_quadratic"})
 
 
 class LODL(Loss):
@@ -162,8 +164,7 @@ class LODL(Loss):
         regret = value - problem.objective(problem.decide(points)[0], theta.expand_as(points)).double()
         errors = ((points - theta) / unit).flatten(2)
         return fit_local(
-            errors, regret, directed=self.kind.startswith("directed"),
-            rank=self.rank if self.kind.endswith("quadratic") else None,
+            errors, regret, directed=self.kind in DIRECTED, rank=self.rank if self.kind in QUADRATIC else None,
             ridge=self.ridge, steps=self.steps, generator=generator,
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from foresolve._base import checks, devices
 from foresolve._base.compiling import OnNumbers
 from foresolve._base.copies import SharesGraph
-from foresolve.errors import ForesolveError
+from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.problems.affine import Affine
 from foresolve.problems.drawings.drawing import Drawing
 from foresolve.problems.feasibility import Feasibility
@@ -103,7 +103,7 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
         `theta`, or `-theta` for costs; `known + S theta` with that sign where the problem is `parametrized`.
         """
         if not self.linear:
-            raise ForesolveError(f"the objective of {type(self).__name__} is not linear in x: it has no coefficients")
+            raise self._not_linear("its objective is not linear in x")
         return self._coefficients(theta)
 
     def _coefficients(self, theta: Tensor) -> Tensor:
@@ -128,7 +128,10 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
 
         What losses and layers call. No gradient passes; an unbounded set raises `UnboundedError`.
         """
-        raise ForesolveError(f"{type(self).__name__} has no linear objective to maximize: it gives no `argmax`")
+        raise self._not_linear("it gives no `argmax`")
+
+    def _not_linear(self, why: str, remedy: str = "") -> InvalidInputError:
+        return checks.fail("problem", "one with a linear objective", f"{type(self).__name__}: {why}", remedy)
 
     def maximizer(self, theta: Tensor) -> Tensor:
         """The best decision over the feasible set that layers and losses see, for whatever `theta` a model predicts.
@@ -237,7 +240,8 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
         if self.parameters is not None:
             known = self.parameters.constant_alone
             if known is None:
-                raise ForesolveError(f"this {type(self).__name__} is parametrized already: parametrize the plain one")
+                name = type(self).__name__
+                raise checks.fail("problem", "one without parameters", f"a parametrized {name}", "Take the plain one")
             constant = known if constant is None else constant
         twin = self._with_parameters(Parameters.of(self.n, self.names, coefficients, constant, names, parts))
         twin._check_parametrized()
@@ -245,7 +249,7 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
 
     def _check_parametrizable(self) -> None:
         if not self.linear or self.n is None:
-            raise ForesolveError(f"{type(self).__name__} cannot be parametrized: it has no linear objective of known n")
+            raise checks.fail("problem", "one with a linear objective of known `n`", type(self).__name__)
 
     def _expected_value(self, theta: Tensor, x: Tensor) -> Tensor:
         """What `objective` must be where the problem is `parametrized`."""
@@ -269,16 +273,17 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
         except (RuntimeError, ForesolveError):
             agree = False
         if not agree:
-            raise ForesolveError(
-                f"{type(self).__name__} cannot be parametrized: its `objective` is not gain(theta)'x + constant(theta)"
-            )
+            expected = "one whose `objective` is gain(theta)'x + constant(theta)"
+            raise checks.fail("problem", expected, type(self).__name__)
 
     # -- instances, devices, files -----------------------------------------------------------------------------------
 
     def select(self, index: Tensor) -> Self:
         """The problem of some instances `(B,)`, with all that is theirs; itself where all share it."""
         if self.batch_shape:
-            raise ForesolveError(f"{type(self).__name__} has data per instance and cannot be selected from")
+            remedy = "Override `select(index)` in its class"
+            got = f"{type(self).__name__} with data for each instance"
+            raise checks.fail("problem", "one that all instances share", got, remedy)
         return self
 
     def to(self, device: torch.device | str) -> Self:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.errors import ForesolveError, ForesolveWarning, SolverError
+from foresolve.errors import ForesolveWarning, SolverError
 from foresolve.problems.affine import Affine
 from foresolve.problems.base import Problem, Sense
 from foresolve.problems.feasibility import Feasibility, inspect
@@ -139,10 +139,7 @@ class OracleProblem(Problem):
         Where the problem is `parametrized`, those that `theta` makes.
         """
         if not self.linear:
-            raise ForesolveError(
-                "the objective of this OracleProblem is not linear in x: it has no coefficients",
-                remedy="If it is theta'x, say so with linear=True",
-            )
+            raise self._not_linear("its objective is not linear in x", "If it is theta'x, pass linear=True")
         return super().gain(theta)
 
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
@@ -282,9 +279,7 @@ class OracleProblem(Problem):
 
     def _parametrized(self, coefficients: Any, constant: Any, names: Any, parts: Mapping[str, Affine | None]) -> Self:
         if self._objective is not None:
-            raise ForesolveError(
-                "an OracleProblem with an `objective` of its own cannot be parametrized: it is that of theta"
-            )
+            raise checks.fail("problem", "one without an `objective` of its own", type(self).__name__)
         return super()._parametrized(coefficients, constant, names, parts)
 
     def __repr__(self) -> str:

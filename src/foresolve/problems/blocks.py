@@ -135,9 +135,7 @@ def count_variables(n: int | None, blocks: dict[str, Block], lower: Any, upper: 
     known = bool(sizes) or any(size != 1 for size in vectors.values())
     sizes |= {name: size for name, size in vectors.items() if size != 1 or not known}
     if not sizes:
-        raise checks.InvalidInputError(
-            "the number of variables is unknown: give `n`, a constraint matrix or vector bounds"
-        )
+        raise checks.fail("n", "given, or a constraint matrix or vector bounds", "none of them")
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise checks.InvalidInputError(f"the arguments disagree on the number of variables: {counts}")

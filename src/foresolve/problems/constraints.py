@@ -87,8 +87,8 @@ class Constraints:
         sides = {"A_eq": ("b_eq", b_eq), "A_ub": ("b_ub", b_ub)}
         for matrix, (name, side) in sides.items():
             if (side is None) != (matrix not in blocks):
-                missing = name if side is None else matrix
-                raise checks.InvalidInputError(f"`{missing}` is missing: A and b of a block come together")
+                missing, given = (name, matrix) if side is None else (matrix, name)
+                raise checks.fail(missing, f"given together with `{given}`", "None")
         lower, upper = split_bounds(bounds)
         size = count_variables(n, blocks, lower, upper)
         rhs = {sides[name][0]: right_hand_side(*sides[name], block) for name, block in blocks.items()}

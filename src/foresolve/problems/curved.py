@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.errors import ForesolveError
 from foresolve.problems.base import Problem
 from foresolve.problems.constraints import Constraints
 from foresolve.problems.convexity import definite_on_null_space_of
@@ -86,7 +85,8 @@ class CurvedProgram(LinearProgram):
 
     def _require_known_term(self) -> None:
         if self.parameters is not None and self.parameters.quadratic:
-            raise ForesolveError("the quadratic part of this problem depends on theta: take `problem.at(theta)`")
+            got, remedy = f"{type(self).__name__}: its `Q` depends on theta", "Take `problem.at(theta)`"
+            raise checks.fail("problem", "one with a quadratic part that is known", got, remedy)
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 

@@ -47,8 +47,8 @@ class PathProgram(LinearProgram):
         x, cyclic = self._paths.solve(costs)
         if bool(cyclic.any()):
             where = cyclic.nonzero().flatten().tolist()
-            message = f"{self._told(costs[where[0]], len(where))}. {_REMEDY}"
-            raise UnboundedError(message, where, checks.instance_names(where, batch))
+            names = checks.instance_names(where, batch)
+            raise UnboundedError(f"{_CYCLE}{self._route(costs, where)}", where, names, remedy=_REMEDY)
         return x.to(theta).reshape(*batch, self.n)
 
     def decide(self, theta: Tensor, *, warn: bool = False) -> tuple[Tensor, Tensor]:
@@ -73,8 +73,8 @@ class PathProgram(LinearProgram):
             cyclic = (costs * dropped).sum(-1) < -LEAST_FLOW * (costs * dropped).abs().sum(-1)
         if warn and bool(cyclic.any()):
             where = cyclic.nonzero().flatten().tolist()
-            told = self._told(costs[where[0]], len(where)) if self._plain else _CYCLE
-            told = told.replace("{instances}", checks.instance_names(where, batch))
+            told = _CYCLE.format(instances=checks.instance_names(where, batch))
+            told += self._route(costs, where) if self._plain else ""
             checks.warn(f"{told}; the path inside the best flow is taken. {_REMEDY}", ForesolveWarning)
         return x.to(theta).reshape(*batch, self.n), cyclic.reshape(batch)
 
@@ -136,11 +136,11 @@ class PathProgram(LinearProgram):
             self.solve(theta)  # refuses cycles of negative cost
         return super()._incumbent(theta, limits)
 
-    def _told(self, costs: Tensor, count: int) -> str:
-        nodes, total = self._paths.cycle(costs)
+    def _route(self, costs: Tensor, where: list[int]) -> str:
+        """A cycle of negative cost in the first of the instances `where`, in words."""
+        nodes, total = self._paths.cycle(costs[where[0]])
         route = " -> ".join(self._graph.node_name(node) for node in nodes)
-        first = "in the first" if count > 1 else "there"
-        return f"{_CYCLE}: {route} costs {total:.6g} {first}"
+        return f": {route} costs {total:.6g} {'in the first' if len(where) > 1 else 'there'}"
 
     # -- paths and nodes ---------------------------------------------------------------------------------------------
 

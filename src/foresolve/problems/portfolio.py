@@ -286,7 +286,7 @@ def _vector(name: str, value: Any, n: int, *, batched: bool = False) -> Tensor:
     tensor = checks.as_tensor(name, value).double()
     tensor = tensor.expand(n) if tensor.ndim == 0 else tensor
     if tensor.shape[-1] != n or (tensor.ndim > 1 and not batched):
-        expected = f"({'*batch, ' if batched else ''}{n},)".replace(",,", ",")
+        expected = f"(*batch, {n})" if batched else f"({n},)"
         raise checks.fail(name, f"a number or {expected}", str(tuple(tensor.shape)))
     checks.finite(name, tensor)
     return tensor

@@ -60,9 +60,8 @@ class QuadraticTerm:
         if Q is not None:
             return cls._of_matrix(Q)
         if diagonal is None and factor is None:
-            raise checks.InvalidInputError(
-                "the quadratic part is missing: give `Q`, or `diagonal` and `factor`; without one it is a LinearProgram"
-            )
+            remedy = "Without a quadratic part, the problem is a `LinearProgram`"
+            raise checks.fail("Q", "given, or `diagonal` and `factor`", "none of them", remedy)
         parts: dict[str, Any] = {}
         if diagonal is not None:
             parts["diagonal"] = checks.as_tensor("diagonal", diagonal).double()

@@ -49,7 +49,7 @@ def best_bases(
                 sets[b] = torch.from_numpy(future.result())
             except SolverError as error:
                 threads.shutdown(cancel_futures=True)
-                raise SolverError(f"{{instances}}: {error}", [b], instance_names([b], batch)) from error
+                raise error.renamed("{instances}", [b], instance_names([b], batch)) from error
     return sets
 
 

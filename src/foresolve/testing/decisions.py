@@ -181,7 +181,7 @@ class DecisionSuite(Suite):
                 try:
                     call(theta)
                 except ForesolveError as error:
-                    yield holds("linear" in str(error), f"`{name}` must say that the objective is not linear: {error}")
+                    yield holds(error.argument == "problem", f"`{name}` must say what is wrong with `problem`: {error}")
                 else:
                     yield holds(False, f"`{name}` gives something, though the objective is not linear")
             return

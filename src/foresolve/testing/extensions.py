@@ -158,8 +158,7 @@ class SetFunctionSuite(ValueSuite):
         (slope,) = torch.autograd.grad(function.multilinear(x, theta).sum(), theta, create_graph=True)
         try:
             (mixed,) = torch.autograd.grad((slope * theta.detach()).sum(), x)
-        except ForesolveError as error:
-            yield holds(str(error), "the error has no message")
+        except ForesolveError:
             return
         (expected,) = torch.autograd.grad(enumerated(function, x, theta).sum(), theta, create_graph=True)
         (expected,) = torch.autograd.grad((expected * theta.detach()).sum(), x)

@@ -80,4 +80,4 @@ class ProgramSuite(ProblemSuite):
         report = twin.at(self.draw()).check(torch.full((*problem.batch_shape, problem.n), -1000.0))
         yield holds("variable 0 of mine" in str(report), f"`check` does not name the variable: {report}")
         shorter = {**problem.config(), "names": names[1:]}
-        yield refused(lambda: kind.from_config(shorter), "a name too few", "`names` must be a name for each")
+        yield refused(lambda: kind.from_config(shorter), "a name too few", "names", str(problem.n))

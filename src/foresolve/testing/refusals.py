@@ -52,7 +52,7 @@ def refuses_what_it_lacks(
         for work in ("solve", "argmax", "objective"):
             setattr(idle, work, _recorded(work, worked))
         names = (type(problem).__name__, type(method).__name__)
-        yield refused(lambda: call(idle, theta), f"a {names[0]}", "`problem` must be", *names)  # noqa: B023
+        yield refused(lambda: call(idle, theta), f"a {names[0]}", "problem", *names)  # noqa: B023
         yield holds(not worked, f"`{', '.join(worked)}` of a {names[0]} was called before it was refused")
 
 

@@ -127,14 +127,15 @@ def near(actual: Tensor, expected: Tensor, what: str, *, atol: float = 0.0, rtol
     return Measure(not float(excess[where]) <= 0, detail, float(difference[where]), float(allowed[where]))
 
 
-def refused(call: Callable[[], Any], what: str, *words: str) -> Measure:
-    """`call` must raise an `InvalidInputError` whose first line has all the words."""
+def refused(call: Callable[[], Any], what: str, argument: str, *facts: str) -> Measure:
+    """`call` must raise an `InvalidInputError` about the argument, as `checks.fail` makes it, that tells the facts."""
     try:
         call()
     except InvalidInputError as error:
-        first = str(error).splitlines()[0]
-        absent = [word for word in words if word not in first]
-        return holds(not absent, f"{what} is refused, but the message does not say {absent}: {first}")
+        if error.argument != argument:
+            return holds(False, f"{what} is refused, but the error is about {error.argument!r}: {error}")
+        absent = [fact for fact in facts if fact not in str(error)]
+        return holds(not absent, f"{what} is refused, but the message does not say {absent}: {error}")
     except Exception as error:
         return holds(False, f"{what} ends in {type(error).__name__}: {error}")
     return holds(False, f"{what} is taken without a word")

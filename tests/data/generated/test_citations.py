@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.citations import citation_data
-from foresolve.errors import InvalidInputError
-from foresolve.models.similarity import TfIdfSimilarity
+from foresolve.data import DecisionDataset, citation_data
+from foresolve.models import TfIdfSimilarity
+from mistakes import mistake
 
 
 def all_words(data: DecisionDataset) -> Tensor:
@@ -93,9 +92,9 @@ def test_tiny_halves(side: int) -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(InvalidInputError, match=r"`words` must be at least \d+ for halves of 50 papers; got 100"):
+    with mistake("words", "at least 201", "got 100"):
         citation_data(1, words=100, seed=0)
-    with pytest.raises(InvalidInputError, match="`count` must be an integer >= 1"):
+    with mistake("count", ">= 1"):
         citation_data(0, seed=0)
-    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch\.Generator; got 'zero'"):
+    with mistake("seed", ">= 0", "'zero'"):
         citation_data(1, seed="zero")  # pyright: ignore[reportArgumentType]

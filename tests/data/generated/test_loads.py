@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import pytest
 import torch
 
 import foresolve
-from foresolve.data.generated.loads import load_data
-from foresolve.errors import InvalidInputError
+from foresolve.data import load_data
 from foresolve.problems import Affine
+from mistakes import mistake
 
 
 def test_the_past_stands_in_the_features() -> None:
@@ -43,7 +42,7 @@ def test_a_problem_of_ones_own() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(InvalidInputError, match="`days` must be"):
+    with mistake("days", ">= 1"):
         load_data(0)
-    with pytest.raises(InvalidInputError, match="`theta` must be"):
+    with mistake("theta", "(*batch, 5)", "(3, 24)"):
         load_data(3, problem=foresolve.TopK(5, 1))

@@ -4,13 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.movies import movie_data
-from foresolve.errors import InvalidInputError
-from foresolve.models.similarity import most_rated
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.data import DecisionDataset, movie_data
+from foresolve.models import most_rated
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import ProbabilisticCoverage, UniformMatroid
+from mistakes import mistake
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +86,10 @@ def test_small_sizes_still_have_ratings_and_stars() -> None:
 def test_sizes_are_positive(name: str) -> None:
     sizes = {"count": 1, "size": 2, "topics": 3, "users": 4, "k": 1} | {name: 0}
     count = sizes.pop("count")
-    with pytest.raises(InvalidInputError, match=f"`{name}`"):
+    with mistake(name, ">= 1"):
         movie_data(count, **sizes, seed=0)
 
 
 def test_bad_seeds() -> None:
-    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch\.Generator; got 0\.5"):
+    with mistake("seed", ">= 0", "0.5"):
         movie_data(1, seed=0.5)  # type: ignore[arg-type]

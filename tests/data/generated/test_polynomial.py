@@ -5,12 +5,14 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from foresolve.data.generated.facility_location import facility_location_data
-from foresolve.data.generated.knapsack import knapsack_data
-from foresolve.data.generated.polynomial import PolynomialDataset
-from foresolve.data.generated.shortest_path import shortest_path_data
-from foresolve.data.generated.travelling_salesman import travelling_salesman_data
-from foresolve.errors import InvalidInputError
+from foresolve.data import (
+    PolynomialDataset,
+    facility_location_data,
+    knapsack_data,
+    shortest_path_data,
+    travelling_salesman_data,
+)
+from mistakes import mistake
 
 Generator = Callable[..., PolynomialDataset]
 GENERATORS: list[Generator] = [shortest_path_data, knapsack_data, travelling_salesman_data]
@@ -57,17 +59,17 @@ def test_noise_has_the_stated_width_and_no_bias(make: Generator) -> None:
 
 @pytest.mark.parametrize("make", GENERATORS)
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "about"),
     [
-        ({"count": 0}, "`count` must be an integer >= 1"),
-        ({"degree": 0}, "`degree` must be"),
-        ({"noise": 1.5}, r"`noise` must be in \[0, 1\]"),
-        ({"features": 0}, "`features` must be"),
-        ({"seed": None}, "`seed` must be an integer >= 0 or a torch.Generator; got None"),
-        ({"coefficients": torch.ones(2, 2)}, "`coefficients` must be"),
+        ({"count": 0}, ("count", ">= 1")),
+        ({"degree": 0}, ("degree", ">= 1")),
+        ({"noise": 1.5}, ("noise", "[0, 1]")),
+        ({"features": 0}, ("features", ">= 1")),
+        ({"seed": None}, ("seed", ">= 0", "None")),
+        ({"coefficients": torch.ones(2, 2)}, ("coefficients", "(2, 2)")),
     ],
 )
-def test_bad_arguments(make: Generator, options: dict, message: str) -> None:
+def test_bad_arguments(make: Generator, options: dict, about: tuple[str, ...]) -> None:
     arguments = {"count": 3} | options
-    with pytest.raises(InvalidInputError, match=message):
+    with mistake(*about):
         make(arguments.pop("count"), **arguments)

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.generated.portfolio import LEVEL, PortfolioDataset, portfolio_data
-from foresolve.errors import InvalidInputError
-from foresolve.problems.portfolio import Portfolio
+from foresolve.data import PortfolioDataset, portfolio_data
+from foresolve.data.generated.portfolio import LEVEL
+from foresolve.problems import Portfolio
+from mistakes import mistake
 
 
 def known_covariance(data: PortfolioDataset) -> torch.Tensor:
@@ -95,11 +96,11 @@ def test_one_seed_one_data_set() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(InvalidInputError, match="`assets` must be"):
+    with mistake("assets", ">= 1"):
         portfolio_data(3, assets=0)
-    with pytest.raises(InvalidInputError, match="`noise` must be"):
+    with mistake("noise", "> 0"):
         portfolio_data(3, noise=0.0)
-    with pytest.raises(InvalidInputError, match=r"`predict` must be one of 'returns'.*; got 'risk'"):
+    with mistake("predict", "'returns'", "got 'risk'"):
         portfolio_data(3, predict="risk")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"`loadings` must be \(50, 4\)"):
+    with mistake("loadings", "(50, 4)", "(2, 2)"):
         portfolio_data(3, loadings=torch.ones(2, 2))

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 import foresolve
-from foresolve.data.generated.prices import MOST, SUN, WIND, price_data
-from foresolve.errors import InvalidInputError
+from foresolve.data import price_data
+from foresolve.data.generated.prices import MOST, SUN, WIND
+from mistakes import mistake
 
 
 def test_the_past_stands_in_the_features() -> None:
@@ -52,7 +53,7 @@ def test_one_seed_one_data_set() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(InvalidInputError, match="`days` must be"):
+    with mistake("days", ">= 1"):
         price_data(-1)
-    with pytest.raises(InvalidInputError, match="`theta` must be"):
+    with mistake("theta", "(*batch, 5)", "(3, 24)"):
         price_data(3, problem=foresolve.TopK(5, 1))

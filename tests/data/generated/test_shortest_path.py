@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.data.dataset import DecisionDataset
-from foresolve.data.generated.shortest_path import shortest_path_data
+from foresolve.data import DecisionDataset, shortest_path_data
 
 
 def regret(data: DecisionDataset, theta_hat: Tensor) -> float:

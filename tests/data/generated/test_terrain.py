@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from foresolve.data.generated.terrain import COLORS, COSTS, SHARES, terrain_data
-from foresolve.errors import InvalidInputError
+from foresolve.data import terrain_data
+from foresolve.data.generated.terrain import COLORS, COSTS, SHARES
+from mistakes import mistake
 
 
 def test_shapes_and_costs() -> None:
@@ -58,14 +59,14 @@ def test_seeds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "about"),
     [
-        ({"count": 0}, "`count` must be an integer >= 1"),
-        ({"pixels": 0}, "`pixels` must be an integer >= 1"),
-        ({"noise": 1.0}, r"`noise` must be in \[0, 1\)"),
-        ({"height": 1, "width": 1}, "two cells or more"),
+        ({"count": 0}, ("count", ">= 1")),
+        ({"pixels": 0}, ("pixels", ">= 1")),
+        ({"noise": 1.0}, ("noise", "[0, 1)")),
+        ({"height": 1, "width": 1}, ("height", "1 x 1")),
     ],
 )
-def test_bad_input(arguments: dict[str, float], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+def test_bad_input(arguments: dict[str, float], about: tuple[str, ...]) -> None:
+    with mistake(*about):
         terrain_data(**({"count": 2} | arguments))

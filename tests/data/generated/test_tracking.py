@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import foresolve
+from foresolve.data import tracking_data
 from foresolve.data.generated.loads import simulated_loads
 from foresolve.data.generated.tracking import (
     CALM,
@@ -15,11 +16,10 @@ from foresolve.data.generated.tracking import (
     _sun_power,
     _wind_power,
     _wind_speed,
-    tracking_data,
 )
 from foresolve.data.generated.weather import HOURS, Calendar
-from foresolve.errors import InvalidInputError
-from foresolve.problems.tracking import Tracking
+from foresolve.problems import Tracking
+from mistakes import mistake
 
 
 def test_what_stands_in_the_features() -> None:
@@ -78,9 +78,9 @@ def test_another_problem() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(InvalidInputError, match="`days` must be"):
+    with mistake("days", ">= 1"):
         tracking_data(0)
-    with pytest.raises(InvalidInputError, match="`theta` must be"):
+    with mistake("theta", "(*batch, 5)", "(3, 24)"):
         tracking_data(3, problem=foresolve.TopK(5, 1))
 
 

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import pytest
 import torch
 
-from foresolve.data.generated.travelling_salesman import travelling_salesman_data
-from foresolve.errors import InvalidInputError
+from foresolve.data import travelling_salesman_data
+from mistakes import mistake
 
 
 def test_tours() -> None:
@@ -16,5 +15,5 @@ def test_tours() -> None:
 
 
 def test_bad_places() -> None:
-    with pytest.raises(InvalidInputError, match="`places` must be"):
+    with mistake("places", "(20, 2)", "(2, 2)"):
         travelling_salesman_data(3, places=torch.ones(2, 2))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from foresolve.data.real.edges import as_pairs, split_rows
-from foresolve.errors import InvalidInputError
+from mistakes import mistake
 
 
 @pytest.mark.parametrize(
@@ -35,5 +35,5 @@ def test_pairs_count_once(edges: Any) -> None:
 
 @pytest.mark.parametrize("edges", [[], [(0, 1), (2,)], ["ab"], [1]])
 def test_what_is_no_pair_is_refused(edges: Any) -> None:
-    with pytest.raises(InvalidInputError, match="`edges` must be"):
+    with mistake("edges"):
         as_pairs(edges)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from foresolve.data import load_cora, load_movielens
-from foresolve.data.real.registry import SOURCES, DataFile, Source, locate
-from foresolve.data.real.sources import check_source
+from foresolve.data import SOURCES, check_source, load_cora, load_movielens
+from foresolve.data.real.registry import DataFile, Source, locate
 from foresolve.errors import InvalidInputError
+from mistakes import mistake
 
 
 @pytest.fixture(autouse=True)
@@ -44,14 +44,11 @@ def test_all_files_are_of_one_place(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    expected = (
-        r"`data` must be a folder with y\.dat or x\.\*, or with a subfolder a or b that has them; got .*, without y"
-    )
-    with pytest.raises(InvalidInputError, match=expected):
+    with mistake("data", "y.dat or x.*", "a or b", str(tmp_path)):
         locate("toy", tmp_path, "data")
-    with pytest.raises(InvalidInputError, match=r"which is not a folder\. `foresolve data fetch cora` gets"):
+    with mistake("folder", "nowhere", "`foresolve data fetch cora`"):
         locate("cora", tmp_path / "nowhere")
-    with pytest.raises(InvalidInputError, match="`name` must be one of 'cora', 'movielens'"):
+    with mistake("name", "'cora'", "got 'cara'"):
         locate("cara", tmp_path)
 
 

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.data.generated.terrain import terrain_data
+from foresolve.data import check_source, load_warcraft, terrain_data
 from foresolve.data.real.registry import locate
-from foresolve.data.real.sources import check_source
-from foresolve.data.real.warcraft import load_warcraft
-from foresolve.errors import InvalidInputError
+from mistakes import mistake
 
 
 def write(folder: Path, split: str = "train", count: int = 3, size: int = 4, **changed: Any) -> dict[str, np.ndarray]:
@@ -60,43 +58,34 @@ def test_parts_are_put_together_by_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed", "about"),
     [
-        (
-            {"vertex_weights": None},
-            r"`folder` must be a folder with train_vertex_weights.npy, or with .*without it\. Unp",
-        ),
-        ({"shortest_paths": None}, r"train_shortest_paths.npy is not there"),
-        ({"maps": None}, r"must have train_maps.npy, or train_maps_part0.npy"),
-        (
-            {"vertex_weights": np.ones((3, 5, 5))},
-            r"train_vertex_weights.npy must hold an array \(N, 4, 4\); it is \(3, 5",
-        ),
-        (
-            {"shortest_paths": np.ones((2, 4, 4))},
-            "3 in train_maps, 3 in train_vertex_weights, 2 in train_shortest_paths",
-        ),
-        ({"maps": np.zeros((3, 30, 30, 3), np.uint8)}, r"side a multiple of 4; got \(3, 30, 30, 3\)"),
-        ({"maps": np.zeros((3, 32), np.uint8)}, r"got \(3, 32\)"),
-        ({"maps": np.zeros((3, 32, 32, 3))}, "train_maps.npy must hold pictures of uint8; it holds float64"),
-        ({"vertex_weights": np.array([None, print], dtype=object)}, "without pickled objects"),
-        ({"vertex_weights": np.array(["a"])}, "must hold an array of numbers"),
+        ({"vertex_weights": None}, ("folder", "train_vertex_weights.npy", "warcraft_maps.tar.gz")),
+        ({"shortest_paths": None}, (None, "train_shortest_paths.npy")),
+        ({"maps": None}, (None, "train_maps.npy", "train_maps_part0.npy")),
+        ({"vertex_weights": np.ones((3, 5, 5))}, (None, "train_vertex_weights.npy", "(N, 4, 4)", "(3, 5, 5)")),
+        ({"shortest_paths": np.ones((2, 4, 4))}, (None, "3 in train_maps", "2 in train_shortest_paths")),
+        ({"maps": np.zeros((3, 30, 30, 3), np.uint8)}, (None, "(3, 30, 30, 3)")),
+        ({"maps": np.zeros((3, 32), np.uint8)}, (None, "(3, 32)")),
+        ({"maps": np.zeros((3, 32, 32, 3))}, (None, "train_maps.npy", "uint8", "float64")),
+        ({"vertex_weights": np.array([None, print], dtype=object)}, (None, "train_vertex_weights.npy", "pickled")),
+        ({"vertex_weights": np.array(["a"])}, (None, "train_vertex_weights.npy", "numbers")),
     ],
 )
-def test_bad_files_are_named(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+def test_bad_files_are_named(tmp_path: Path, changed: dict[str, Any], about: tuple[str | None, ...]) -> None:
     write(tmp_path, **changed)
-    with pytest.raises(InvalidInputError, match=message):
+    with mistake(*about):
         load_warcraft(tmp_path, size=4)
 
 
 def test_what_is_no_array_and_no_folder(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "train_maps.npy").write_text("pictures")
-    with pytest.raises(InvalidInputError, match="must be an array in NumPy's format"):
+    with mistake(None, "train_maps.npy", "NumPy"):
         load_warcraft(tmp_path, size=4)
-    with pytest.raises(InvalidInputError, match="which is not a folder"):
+    with mistake("folder", "nowhere"):
         load_warcraft(tmp_path / "nowhere")
-    with pytest.raises(InvalidInputError, match="`split` must be one of 'train', 'val', 'test'; got 'valid'"):
+    with mistake("split", "got 'valid'"):
         load_warcraft(tmp_path, "valid")
 
 

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from matplotlib.colors import to_rgba
 
 import foresolve
 from drawn import labels
 from foresolve._base.drawing.palette import CHOSEN
-from foresolve.errors import InvalidInputError
 from foresolve.problems import MaxFlow, MinCostFlow
+from mistakes import mistake
 
 ROADS = [("home", "A"), ("A", "work"), ("home", "work"), ("work", "home")]
 
@@ -35,9 +34,9 @@ def test_nodes_stand_where_the_user_says() -> None:
         axes = problem.draw(x, positions=positions)
         drawn = np.concatenate([marks.get_offsets() for marks in axes.collections])
         assert {tuple(place) for place in drawn} == set(places.values())
-    with pytest.raises(InvalidInputError, match="none for A"):
+    with mistake("positions", "none for A"):
         problem.draw(x, positions={"home": (0, 0), "work": (1, 1)})
-    with pytest.raises(InvalidInputError, match=r"\(3, 2\)"):
+    with mistake("positions", "(3, 2)", "(2, 2)"):
         problem.draw(x, positions=np.zeros((2, 2)))
 
 

@@ -6,8 +6,8 @@ import torch
 from matplotlib.colors import to_rgba
 
 from foresolve._base.drawing.palette import CHOSEN
-from foresolve.errors import InvalidInputError
 from foresolve.problems import TravellingSalesman
+from mistakes import mistake
 
 
 def test_cities_are_as_far_apart_as_theta_says() -> None:
@@ -29,5 +29,5 @@ def test_cities_stand_where_the_user_says_or_on_a_circle() -> None:
     assert np.linalg.norm(np.asarray(problem.draw(x).collections[-1].get_offsets()), axis=1) == pytest.approx(
         np.ones(4)
     )
-    with pytest.raises(InvalidInputError, match=r"\(4, 2\)"):
+    with mistake("positions", "(4, 2)", "(1, 2)"):
         problem.draw(x, positions=[[0.0, 0.0]])

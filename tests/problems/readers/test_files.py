@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from foresolve.errors import InvalidInputError
 from foresolve.problems.readers.files import read_model
+from mistakes import mistake
 from problems.readers.highs_models import as_highs_reads, as_we_read, drawn, made
 from problems.readers.test_lp_format import MODEL as LP_MODEL
 from problems.readers.test_mps import MODEL as MPS_MODEL
@@ -48,13 +49,11 @@ def test_the_content_says_what_it_is(tmp_path: Path, text: str, name: str) -> No
     assert read_model(path).names == ("x",)
 
 
-@pytest.mark.parametrize(("text", "begun"), [("hello world", "begins with 'hello'"), ("", "is empty"), ("{}", "'{}'")])
-def test_what_is_no_model_is_refused(tmp_path: Path, text: str, begun: str) -> None:
+@pytest.mark.parametrize(("text", "first"), [("hello world", "'hello'"), ("", "empty"), ("{}", "'{}'")])
+def test_what_is_no_model_is_refused(tmp_path: Path, text: str, first: str) -> None:
     path = tmp_path / "model.mps"
     path.write_text(text)
-    with pytest.raises(
-        InvalidInputError, match=rf"`path` must be a model as an MPS or LP file; .*{begun}.*begins with NAME"
-    ):
+    with mistake("path", str(path), first, "NAME", "minimize"):
         read_model(path)
 
 

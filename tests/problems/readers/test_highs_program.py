@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foresolve.errors import InvalidInputError
 from foresolve.problems.readers.highs_program import read_highs
+from mistakes import mistake
 from problems.readers.highs_models import curved, pairs_in, pairs_of, quiet
 
 
@@ -45,7 +45,7 @@ def test_the_model_is_left_as_it_is() -> None:
 def test_what_is_semi_continuous_is_refused() -> None:
     semi = small()
     semi.changeColIntegrality(0, highspy.HighsVarType.kSemiContinuous)
-    with pytest.raises(InvalidInputError, match=r"`model` must be .*; got 'bread', semi-continuous\. Write it as"):
+    with mistake("model", "'bread'", "0/1"):
         read_highs(semi)
 
 
@@ -81,7 +81,7 @@ def test_a_form_of_zeros_is_none() -> None:
 
 
 def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"`model` must be a `highspy.Highs`; got str. .*from_mps\(path\)"):
+    with mistake("model", "str", "from_mps(path)"):
         read_highs("model.mps")
-    with pytest.raises(InvalidInputError, match=r"`model` must be a `highspy.Highs` with variables; got an empty one"):
+    with mistake("model", "empty"):
         read_highs(quiet())

@@ -165,16 +165,16 @@ def test_what_is_broken_is_refused_with_its_line(name: str) -> None:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [
-    ("1 <= bread <= 4", "1 <= braed <= 4", r"nor any row has 'braed' \(line 12\).*Did you mean 'bread'\?"),
-    ("cost <= 100", "Cost <= 100", r"'Cost' \(line 13\)"),
-    (" cake\nBinary", " cakes\nBinary", r"'cakes' \(line 17\)"),
-    (" open\nEnd", " opened\nEnd", r"'opened' \(line 19\)"),
-    ("cost <= 100", "water <= 100", "If they are meant, write `0 x` into the objective"),
+@pytest.mark.parametrize(("old", "new", "facts"), [
+    ("1 <= bread <= 4", "1 <= braed <= 4", r"'braed' \(line 12\).*'bread'\?"),
+    ("cost <= 100", "Cost <= 100", r"'Cost' \(line 13\).*'cost'\?"),
+    (" cake\nBinary", " cakes\nBinary", r"'cakes' \(line 17\).*'cake'\?"),
+    (" open\nEnd", " opened\nEnd", r"'opened' \(line 19\).*'open'\?"),
+    ("cost <= 100", "water <= 100", r"'water' \(line 13\).*`0 x`"),
 ])  # fmt: skip
-def test_names_that_nothing_uses_are_warned_of(old: str, new: str, message: str) -> None:
+def test_names_that_nothing_uses_are_warned_of(old: str, new: str, facts: str) -> None:
     """HiGHS writes columns without cost and rows so: they are read, and never in silence."""
-    with pytest.warns(ForesolveWarning, match=message):
+    with pytest.warns(ForesolveWarning, match=facts):
         model = read(changed(old, new))
     assert new.split()[0 if new[0] != "1" else 2] in model.names
 

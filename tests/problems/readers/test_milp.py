@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 from scipy.optimize import LinearConstraint
 
-from foresolve.errors import InvalidInputError
 from foresolve.problems.readers.milp import read_constraints
+from mistakes import mistake
 
 ROWS = np.array([[1.0, 1.0], [1.0, -1.0], [2.0, 0.0]])
 LOWER, UPPER = [-np.inf, 1.0, 0.0], [4.0, 1.0, 3.0]
@@ -39,12 +39,10 @@ def test_no_rows() -> None:
 
 @pytest.mark.parametrize("constraints", [5, [5], {"type": "ineq"}])
 def test_what_is_no_row_is_refused(constraints) -> None:
-    with pytest.raises(InvalidInputError, match="`constraints` must be a `LinearConstraint`, a tuple"):
+    with mistake("constraints", "LinearConstraint"):
         read_constraints(constraints)
 
 
 def test_rows_of_different_lengths_are_refused() -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"`constraints` must be of one number of variables; got \(1, 2\), \(1, 3\)"
-    ):
+    with mistake("constraints", "(1, 2), (1, 3)"):
         read_constraints([LinearConstraint(np.ones((1, 2))), LinearConstraint(np.ones((1, 3)))])

@@ -14,6 +14,7 @@ from foresolve.errors import InvalidInputError
 from foresolve.layers import QuadraticRelaxation
 from foresolve.problems import LinearProgram
 from foresolve.testing import check_gradient
+from mistakes import mistake
 from problems.readers.highs_models import drawn, optimum
 
 HIGHS = 1e-6
@@ -125,6 +126,6 @@ class TestPredictedRows:
 
     def test_a_row_called_as_a_predicted_variable_is_refused(self, store: Path) -> None:
         store.write_text(STORE.replace("need", "buy"))
-        with pytest.raises(InvalidInputError, match="other names than those of predicted variables; got 'buy'"):
+        with mistake("predict_rows", "'buy'"):
             LinearProgram.from_mps(store, predict_rows=["buy"])
         assert LinearProgram.from_mps(store, predict=["rent"], predict_rows=["buy"]).theta_names == ("rent", "buy")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from foresolve.errors import InvalidInputError
 from foresolve.problems.readers import source
 from foresolve.problems.readers.source import Source, read_source
+from mistakes import mistake
 
 
 def test_lines_are_those_that_an_editor_shows(tmp_path: Path) -> None:
@@ -27,11 +27,8 @@ def test_numbers(text: str, value: float) -> None:
     "text", ["4x.0", "4,0", "1.2.3", "--4", "", "1e", "0x10", "nan", "1_000", "e5", "\u0664", "1e999", "inf"]
 )
 def test_what_is_no_number_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"'m', line 2: .* is not a finite number \(RHS\), in 'second line'"
-    ) as caught:
+    with mistake("path", "'m', line 2: ", repr(text), "(RHS)", "'second line'"):
         Source("m", ("first", " second  line")).number(2, text, "RHS")
-    assert repr(text) in str(caught.value)
 
 
 def test_bounds_may_be_infinite() -> None:
@@ -41,16 +38,16 @@ def test_bounds_may_be_infinite() -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"`path` must be an existing MPS or LP file; got .*nowhere.mps"):
+    with mistake("path", "MPS or LP", "nowhere.mps"):
         read_source(tmp_path / "nowhere.mps")
-    with pytest.raises(InvalidInputError, match="`path` must be an existing"):
+    with mistake("path", "MPS or LP", str(tmp_path)):
         read_source(tmp_path)
 
 
 def test_names_in_another_encoding_are_refused_with_the_remedy(tmp_path: Path) -> None:
     path = tmp_path / "model.mps"
     path.write_bytes("größe".encode("latin1"))
-    with pytest.raises(InvalidInputError, match=r"`path` must be a file with names in UTF-8; got .*model\.mps.*iconv"):
+    with mistake("path", "UTF-8", str(path), "iconv"):
         read_source(path)
 
 
@@ -61,7 +58,7 @@ WHOLE = gzip.compress(b"NAME", mtime=0)
 def test_a_damaged_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.gz"
     path.write_bytes(content)
-    with pytest.raises(InvalidInputError, match=r"`path` must be a file that can be read; got .*model\.gz"):
+    with mistake("path", str(path)):
         read_source(path)
 
 
@@ -69,7 +66,7 @@ def test_a_small_file_with_endless_text_is_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(source, "MOST_BYTES", 1000)
     path = tmp_path / "model.gz"
     path.write_bytes(gzip.compress(bytes(5000)))
-    with pytest.raises(InvalidInputError, match="decompressed, it has more than 1,000 bytes"):
+    with mistake("path", str(path), "1,000 bytes"):
         read_source(path)
 
 

@@ -12,14 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
-from foresolve.layers.gamma_rules import RelativeGamma
-from foresolve.layers.multilinear import MultilinearRelaxation
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.influence import InfluenceSpread
-from foresolve.sets.matroids.laminar import LaminarMatroid
+from foresolve.layers import MultilinearRelaxation, RelativeGamma
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import FacilityLocation, InfluenceSpread, LaminarMatroid, ProbabilisticCoverage
+from mistakes import mistake
 from sets.conformance import SetFunctionConformance
 
 TARGETS = 5
@@ -95,30 +91,30 @@ def test_weights_per_instance() -> None:
     together = ProbabilisticCoverage(weights).value(mask, theta)
     alone = torch.stack([ProbabilisticCoverage(w).value(mask, t) for w, t in zip(weights, theta)])
     torch.testing.assert_close(together, alone)
-    with pytest.raises(InvalidInputError, match=r"`weights` must be .*3|batch shapes"):
+    with mistake("", "`theta` (2,)", "(3,)"):
         ProbabilisticCoverage(weights).value(mask, probabilities((2,), 4, 0))
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"),
+    ("weights", "about"),
     [
-        (-torch.ones(3), r"`weights` must be .* >= 0; got minimum -1"),
-        (1.0, "a number"),
-        (torch.tensor([torch.nan]), "finite"),
+        (-torch.ones(3), ("weights", ">= 0", "-1")),
+        (1.0, ("weights", "(*batch, targets)")),
+        (torch.tensor([torch.nan]), ("weights", "nan at [0]")),
     ],
 )
-def test_bad_weights(weights: object, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+def test_bad_weights(weights: object, about: tuple[str, ...]) -> None:
+    with mistake(*about):
         ProbabilisticCoverage(weights)
 
 
 def test_bad_theta() -> None:
     function = ProbabilisticCoverage(torch.ones(TARGETS))
-    with pytest.raises(InvalidInputError, match=r"`theta` must be in \[0, 1\]; got -0.5 at \[0, 0, 0\]"):
+    with mistake("theta", "[0, 1]", "-0.5 at [0, 0, 0]"):
         function.check_theta(-0.5 * torch.ones(2, 4, TARGETS), 4)
-    with pytest.raises(InvalidInputError, match=r"\(\*batch, 4, 5\) to match the problem; got \(2, 4, 6\)"):
+    with mistake("theta", "(*batch, 4, 5)", "(2, 4, 6)"):
         function.check_theta(torch.ones(2, 4, 6), 4)
-    with pytest.raises(InvalidInputError, match="finite; got nan"):
+    with mistake("theta", "nan at [0, 0]"):
         function.check_theta(torch.full((4, TARGETS), torch.nan), 4)
 
 

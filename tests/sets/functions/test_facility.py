@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
+from foresolve.sets import FacilityLocation
 from foresolve.sets.functions import facility
-from foresolve.sets.functions.facility import FacilityLocation
+from mistakes import mistake
 from sets.conformance import SetFunctionConformance, assert_near, enumerated
 
 
@@ -76,7 +76,7 @@ def test_hessian_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_theta() -> None:
     theta = torch.ones(2, 3, 4)
     theta[1, 2, 0] = -0.5
-    with pytest.raises(InvalidInputError, match=r"`theta` must be >= 0; got -0.5 at \[1, 2, 0\]. End the network"):
+    with mistake("theta", ">= 0", "-0.5 at [1, 2, 0]"):
         FacilityLocation().multilinear(torch.ones(3), theta)
-    with pytest.raises(InvalidInputError, match=r"`theta` must be \(\*batch, 5, targets\).*got \(2, 3, 4\)"):
+    with mistake("theta", "(*batch, 5, targets)", "(2, 3, 4)"):
         FacilityLocation().check_theta(theta, 5)

@@ -9,16 +9,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
-from foresolve.problems.submodular import SubmodularProblem
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import PartitionMatroid, ProbabilisticCoverage, SetFunction, UniformMatroid
 from foresolve.sets.functions import sampled
-from foresolve.sets.functions.coverage import CoverageIncrements, ProbabilisticCoverage
+from foresolve.sets.functions.coverage import CoverageIncrements
 from foresolve.sets.functions.formula import AutogradLocal
-from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sampled import SampledLocal
-from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
 from foresolve.solvers.submodular.cuts import WholeParts
 from foresolve.solvers.submodular.increments import Increments, ValueIncrements
+from mistakes import mistake
 from sets.conformance import SetFunctionConformance, assert_near, enumerated
 
 
@@ -167,7 +166,7 @@ def test_randomness_comes_from_the_generator() -> None:
     assert not torch.equal(first.multilinear(X, THETA), third.multilinear(X, THETA))
     assert torch.equal(torch.random.get_rng_state(), before)
     assert torch.equal(Root(seed=3).multilinear(X, THETA), Root().with_seed(3).multilinear(X, THETA))
-    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch.Generator; got 'x'"):
+    with mistake("seed", ">= 0", "'x'"):
         Root(seed="x")  # type: ignore[arg-type]
 
 
@@ -201,9 +200,9 @@ def test_bad_use() -> None:
         def value(self, mask: Tensor, theta: Tensor) -> Tensor:
             return (mask * theta).sum()
 
-    with pytest.raises(InvalidInputError, match=r"Flat.value\(...\)` must be \(128, 2\) for sets"):
+    with mistake("Flat.value(...)", "(128, 2)"):
         Flat().multilinear(X, THETA)
-    with pytest.raises(InvalidInputError, match="`samples` must be an integer >= 1; got 0"):
+    with mistake("samples", ">= 1", "got 0"):
         Root(samples=0)
     with pytest.raises(TypeError):
         SetFunction()  # type: ignore[abstract]

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError, SolverError
+from foresolve.errors import SolverError
+from foresolve.sets import ProbabilisticCoverage, SetFunction
 from foresolve.sets.functions import sampled
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.function import SetFunction
 from foresolve.sets.functions.sampled import SampledLocal
+from mistakes import mistake
 from submodular_instances import draw_theta
 
 
@@ -66,7 +66,7 @@ def test_values_of_another_shape_are_refused() -> None:
         def value(self, mask: Tensor, theta: Tensor) -> Tensor:
             return mask.sum()
 
-    with pytest.raises(InvalidInputError, match=r"Wrong.value\(...\)` must be .* for sets .*Sum over the last"):
+    with mistake("Wrong.value(...)", "(128, 2)"):
         _ = SampledLocal(Wrong(), X, THETA).value
 
 
@@ -118,9 +118,7 @@ def test_an_infinite_derivative_is_refused(kind: type[SetFunction]) -> None:
     worths[1, 3:] = worths[1, 0] = 0.0  # the root of an item alone rises with infinite slope
     local = SampledLocal(kind(samples=64), X, worths)
     for derivative in (local.slope, lambda: local.cross(V)):
-        with pytest.raises(
-            SolverError, match=rf"{kind.__name__}.value` has no finite derivative in `theta` at inst.* 1"
-        ):
+        with mistake("", f"`{kind.__name__}.value`", "`theta`", kind=SolverError, instances=[1]):
             derivative()
     assert bool(torch.isfinite(SampledLocal(kind(samples=64), X[:1], worths[:1]).slope()).all())
 
@@ -131,9 +129,7 @@ def test_masks_that_are_no_factors_are_refused_where_a_limit_is_needed() -> None
             return ((mask > 0) * theta).sum(-1).sqrt()
 
     local = SampledLocal(Counted(samples=64), X, WORTHS)
-    with pytest.raises(
-        InvalidInputError, match=r"Counted\.value.* must be continuous in the mask.*Multiply by the mask"
-    ):
+    with mistake("Counted.value(...)", "`theta`", "mask"):
         local.slope()
 
 
@@ -142,7 +138,7 @@ def test_values_that_are_not_finite_are_refused() -> None:
         def value(self, mask: Tensor, theta: Tensor) -> Tensor:
             return (mask * theta).sum(-1).log()
 
-    with pytest.raises(InvalidInputError, match=r"Broken.value\(...\)` must be finite; got -inf"):
+    with mistake("Broken.value(...)", "-inf at [0, 1]"):
         _ = SampledLocal(Broken(), X, WORTHS).value
 
 

@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
-from foresolve.layers.perturbed import PerturbedAdditive
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.selected import Selected
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.layers import PerturbedAdditive
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import FacilityLocation, ProbabilisticCoverage, Selected, SetFunction, UniformMatroid
+from mistakes import mistake
 from problems.test_submodular import MATROIDS, N, draw_theta
 from sets.conformance import SetFunctionConformance
 from sets.reference import Modular, slow
@@ -61,13 +56,11 @@ def test_increments_and_cuts_are_those_of_the_function() -> None:
 
 def test_bad_use() -> None:
     f = FacilityLocation()
-    with pytest.raises(InvalidInputError, match="`select` must be a function of theta; got int"):
+    with mistake("select", "int"):
         Selected(f, 3)  # type: ignore[arg-type]
-    with pytest.raises(
-        InvalidInputError, match=r"select\(theta\) does not suit FacilityLocation\(\): `theta` must be >= 0"
-    ):
+    with mistake("select(theta)", "FacilityLocation()", ">= 0", "theta_bounds=(low, high)"):
         f.of(torch.neg).check_theta(FIXED, 5)
-    with pytest.raises(InvalidInputError, match="`select` must be a function to"):
+    with mistake("select", "(2, ...)", "(5, 2, 1)"):
         f.of(lambda t: t.sum(0)).local(
             torch.ones(2, 5).double(), torch.ones(2, 5, 2).double().expand(2, 5, 2)[:, :, :, None]
         )
@@ -80,9 +73,9 @@ def test_draws_stay_within_the_bounds_of_the_outer_parameters() -> None:
         SubmodularProblem(f, matroid)
         for f in (ProbabilisticCoverage().of(torch.square), ProbabilisticCoverage().of(torch.square, None, (0.0, 1.0)))
     )
-    with pytest.raises(InvalidInputError, match=r"select\(theta\) does not suit .*theta_bounds=\(low, high\)"):
+    with mistake("select(theta)", "[0, 1]", "theta_bounds=(low, high)"):
         layer(theta, open_)
     assert bounded.theta_bounds == bounded.function.to("cpu").theta_bounds == (0.0, 1.0)
     assert bounded.check(layer(theta, bounded), relaxed=True)
-    with pytest.raises(InvalidInputError, match="`theta_bounds` must be"):
+    with mistake("theta_bounds", "(1.0, 0.0)"):
         ProbabilisticCoverage().of(torch.square, theta_bounds=(1.0, 0.0))

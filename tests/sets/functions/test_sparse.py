@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 import torch
 
-from foresolve.errors import InvalidInputError
 from foresolve.sets.functions.sparse import as_coordinates, as_rows, is_sparse, refuse_sparse
+from mistakes import mistake
 
 DENSE = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
 
@@ -17,7 +17,7 @@ def test_what_is_sparse() -> None:
     assert is_sparse(torch.from_numpy(DENSE).to_sparse_csr())
     assert not is_sparse(torch.from_numpy(DENSE))
     assert not is_sparse(DENSE)
-    with pytest.raises(InvalidInputError, match=r"`theta` must be dense for Thing; got a sparse matrix.*toarray"):
+    with mistake("theta", "Thing", "theta.toarray()"):
         refuse_sparse(scipy.sparse.csr_array(DENSE), "Thing")
     refuse_sparse(DENSE, "Thing")
 

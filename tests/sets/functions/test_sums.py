@@ -6,17 +6,20 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from foresolve.errors import InvalidInputError
-from foresolve.problems.submodular import SubmodularProblem
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import (
+    FacilityLocation,
+    InfluenceSpread,
+    Matroid,
+    PartitionMatroid,
+    ProbabilisticCoverage,
+    SetFunction,
+    UniformMatroid,
+    WeightedSum,
+)
 from foresolve.sets.functions import coverage, facility
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.functions.influence import InfluenceSpread
-from foresolve.sets.functions.sums import WeightedSum
-from foresolve.sets.matroids.laminar import PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import Matroid
 from foresolve.solvers.submodular.increments import ValueIncrements
+from mistakes import mistake
 from problems.test_submodular import MATROIDS, N, draw_theta
 from sets.conformance import SetFunctionConformance
 from sets.reference import Modular, slow
@@ -88,11 +91,11 @@ def test_influence_and_coverage_of_one_theta() -> None:
 
 def test_bad_use() -> None:
     f = FacilityLocation()
-    with pytest.raises(InvalidInputError, match=r"`weight` must be a finite number >= 0; got -1.0. A negative term"):
+    with mistake("weight", ">= 0", "-1.0"):
         _ = -1.0 * f
-    with pytest.raises(InvalidInputError, match="`weight` must be a number >= 0; got str"):
+    with mistake("weight", ">= 0", "str"):
         _ = f * "2"
-    with pytest.raises(InvalidInputError, match="`terms` must be functions with the same theta_dims"):
+    with mistake("terms", "[1, 2]", "theta_dims"):
         _ = f + InfluenceSpread([(0, 1)])
     with pytest.raises(TypeError):
         _ = f + 1  # type: ignore[operator]
@@ -160,7 +163,7 @@ def test_sparse_parameters_of_a_sum() -> None:
     problem = SubmodularProblem(f, UniformMatroid(30, 5))
     sets = problem.solve(scipy.sparse.csr_array(theta.numpy()))
     assert torch.equal(sets, problem.solve(theta))
-    with pytest.raises(InvalidInputError, match="dense for FacilityLocation"):
+    with mistake("theta", "FacilityLocation"):
         SubmodularProblem(f + FacilityLocation(), UniformMatroid(30, 5)).solve(theta.to_sparse())
 
 

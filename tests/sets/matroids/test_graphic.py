@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import networkx
-import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.matroids.graphic import GraphicMatroid
-from foresolve.sets.matroids.matroid import PolyhedralMatroid
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import FacilityLocation, GraphicMatroid, PolyhedralMatroid
+from mistakes import mistake
 
 
 def test_excess_of_forests_is_that_of_the_worst_set_of_edges() -> None:
@@ -24,7 +21,7 @@ def test_forests_have_no_projection() -> None:
     assert not isinstance(tree, PolyhedralMatroid)
     problem = SubmodularProblem(FacilityLocation(), tree)
     assert "projection" not in problem.traits
-    with pytest.raises(InvalidInputError, match="`matroid` must be one whose polytope can be projected on"):
+    with mistake("matroid", "GraphicMatroid"):
         problem.solve(torch.ones(1, 2), method="ascent")
 
 
@@ -36,7 +33,7 @@ def test_graphs_of_networkx() -> None:
     assert matroid.n_nodes == 4
     assert [tuple(matroid.nodes[i] for i in edge) for edge in matroid.edges.tolist()] == list(graph.edges)
     assert matroid.maximize(torch.tensor([1.0, 3.0, 2.0])).tolist() == [0.0, 1.0, 1.0]
-    with pytest.raises(InvalidInputError, match="`graph` must be undirected; got DiGraph"):
+    with mistake("graph", "DiGraph"):
         GraphicMatroid.from_networkx(graph.to_directed())
-    with pytest.raises(InvalidInputError, match="`graph` must be a networkx graph; got list"):
+    with mistake("graph", "list"):
         GraphicMatroid.from_networkx([(0, 1)])

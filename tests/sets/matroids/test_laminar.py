@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from foresolve.sets.matroids.laminar import LaminarMatroid, PartitionMatroid, UniformMatroid
-from foresolve.sets.matroids.matroid import MatroidProjection
+from foresolve.sets import LaminarMatroid, MatroidProjection, PartitionMatroid, UniformMatroid
 from sets.families import KINDS, draw_matroid, draw_targets, matroids, nearest
 
 seeds, flags = st.integers(0, 100_000), st.booleans()

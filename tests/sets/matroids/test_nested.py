@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foresolve.errors import InvalidInputError
 from foresolve.sets.matroids.nested import grow
+from mistakes import mistake
 from sets.families import family
 
 
@@ -62,5 +61,5 @@ def test_no_set_holds_one_of_a_later_level() -> None:
 
 
 def test_sets_that_cross_are_named() -> None:
-    with pytest.raises(InvalidInputError, match="sets 0 and 1, which share 1 item and each have others"):
+    with mistake("sets", "sets 0 and 1", "1 item"):
         grow(4, [np.array([0, 1]), np.array([1, 2])], [1, 1])

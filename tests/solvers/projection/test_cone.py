@@ -8,7 +8,7 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
-from foresolve.problems.top_k import TopK
+from foresolve.problems import TopK
 from foresolve.solvers.projection.cone import NormalCone
 from foresolve.solvers.projection.polytope import Polytope
 from instances import Instance, draw

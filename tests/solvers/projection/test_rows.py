@@ -141,7 +141,7 @@ def test_gradients_of_entries_are_those_of_the_pattern(seed: int) -> None:
 
 
 def test_grids_are_banded_and_long_ranges_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    from foresolve.problems.shortest_path import ShortestPath
+    from foresolve.problems import ShortestPath
 
     pattern = ShortestPath.grid(20, 20).constraints.rows.pattern  # type: ignore[attr-defined]
     assert pattern.kind == "band"

@@ -9,10 +9,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from foresolve.problems.submodular import SubmodularProblem
-from foresolve.sets.functions.facility import FacilityLocation
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.problems import SubmodularProblem
+from foresolve.sets import FacilityLocation, SetFunction, UniformMatroid
 from foresolve.solvers.submodular.branch import branch_and_bound
 from foresolve.solvers.submodular.increments import ValueIncrements
 from problems.conformance import seeds

@@ -9,10 +9,9 @@ from hypothesis import given
 from torch import Tensor
 
 from foresolve.errors import SolverError
-from foresolve.sets.functions.coverage import ProbabilisticCoverage
-from foresolve.sets.functions.function import SetFunction
-from foresolve.sets.matroids.laminar import UniformMatroid
+from foresolve.sets import ProbabilisticCoverage, SetFunction, UniformMatroid
 from foresolve.solvers.submodular.cuts import Bases, Parts, WholeParts, maximize_by_cuts
+from mistakes import mistake
 from problems.conformance import conform, seeds
 from problems.test_submodular import FUNCTIONS, MATROIDS, N, draw_theta, every_base
 
@@ -43,7 +42,7 @@ def test_rounds_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("foresolve.solvers.submodular.cuts.MOST_LINEAR", 0)
     parts = ProbabilisticCoverage().cuts(draw_theta((1,), 2), N)
     start = every_base(MATROIDS[0])[0].bool().numpy()
-    with pytest.raises(SolverError, match=r"1 rounds of cuts before it could prove an optimum of at most"):
+    with mistake("", "1 rounds", "`time_limit`", kind=SolverError):
         maximize_by_cuts(parts, Bases(*UniformMatroid(N, 3).rows(), 3), start, 1e-9, 60.0)
 
 

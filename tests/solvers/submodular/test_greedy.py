@@ -9,9 +9,9 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from foresolve.sets import PartitionMatroid
 from foresolve.sets.functions.coverage import CoverageIncrements, SparseCoverageIncrements
 from foresolve.sets.functions.facility import FacilityIncrements
-from foresolve.sets.matroids.laminar import PartitionMatroid
 from foresolve.solvers.arrays import Array
 from foresolve.solvers.submodular import greedy
 from foresolve.solvers.submodular.greedy import full_greedy, lazy_greedy

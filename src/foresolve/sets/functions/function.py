@@ -120,10 +120,9 @@ class SetFunction(ABC):
         if not self.batch_shape:
             return self
         if not self.data_dims:
-            raise ForesolveError(
-                f"{type(self).__name__} has a `batch_shape` and cannot be selected from: name the tensors that it "
-                "holds for each instance in `data_dims`, or override `select` too"
-            )
+            expected = "one whose `data_dims` names the tensors that it holds for each instance"
+            remedy = "A class with a `batch_shape` of its own overrides `select` too"
+            raise checks.fail("function", expected, type(self).__name__, remedy)
         chosen = copy.copy(self)
         for name, (data, own) in self._data().items():
             if own:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError, InvalidInputError, sentence
 from foresolve.sets.functions.extension import Local
 from foresolve.sets.functions.function import SetFunction
 from foresolve.solvers.submodular.cuts import Parts
@@ -123,8 +123,11 @@ class Selected(SetFunction):
         try:
             self.function.check_theta(self.select_from(theta), n)
         except InvalidInputError as error:
-            drawn = "What is drawn around a prediction stays within `f.of(select, theta_bounds=(low, high))`"
-            raise InvalidInputError(f"select(theta) does not suit {self.function!r}: {error}", remedy=drawn) from error
+            if error.argument != "theta":
+                raise
+            drawn = "Draws around a prediction stay within `f.of(select, theta_bounds=(low, high))`"
+            remedy = sentence(str(error.remedy), drawn)
+            raise checks.fail("select(theta)", f"{error.expected} for {self.function!r}", error.got, remedy) from error
         return theta
 
     def to(self, device: torch.device | str) -> Selected:

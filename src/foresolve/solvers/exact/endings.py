@@ -58,8 +58,8 @@ def _message(ending: Ending, reason: str, limits: Limits, boxed: bool) -> tuple[
             StoppedError,
             f"the search ended at the gap of {limits.gap:g}, not at a proven optimum, for {{instances}}",
         )
-    limit = f"nodes={limits.nodes}" if ending == Ending.NODE_LIMIT else f"seconds={limits.seconds:g}"
+    limit, most = ("nodes", f"{limits.nodes}") if ending == Ending.NODE_LIMIT else ("seconds", f"{limits.seconds:g}")
     return StoppedError, (
-        f"the search met its limit {limit} before the best decision was proven, for {{instances}}. {INCUMBENT}; "
-        f"`problem.limited({limit.partition('=')[0]}=...)` is the same problem with another limit"
+        f"the search met its limit {limit}={most} before the best decision was proven, for {{instances}}. {INCUMBENT}; "
+        f"`problem.limited({limit}=...)` is the same problem with another limit"
     )
