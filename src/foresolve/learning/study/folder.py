@@ -1,4 +1,4 @@
-"""What a study has finished, in memory and on disk: JSON lines and weights, nothing that is run when it is read."""
+"""The finished trials of a study, in memory and on disk: JSON lines and weights, nothing that runs when it is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foresolve.learning.study.budget import Plan
 from foresolve.learning.study.trial import Trial
 
 STUDY = Container(
-    "a study", "foresolve study", 4, remedy="Choose another folder, or continue with the version that wrote it"
+    "a study", "foresolve study", 5, remedy="Choose another folder, or continue with the version that wrote it"
 )
 MODEL = Container("a model of a study", "foresolve study model", 1)
 DATA = " data"  # how the names of parts end, whose entries are digests
