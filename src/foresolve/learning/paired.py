@@ -170,14 +170,14 @@ def ordered(rows: Iterable[P]) -> list[P]:
 def paired_table(
     rows: Sequence[P], scores: Mapping[str, Callable[[P], str | Cell]], title: str, *, first: str = "", bold: str = ""
 ) -> Table:
-    """Rows in their order: a column for each of the `scores`, then what is gained, its interval and its p-value.
+    """The best row first: a column for each of the `scores`, then the gain with its interval, and the p-value.
 
     Parameters
     ----------
     first: the heading of the names.
     bold: the name in bold.
     """
-    headers = (first, *scores, "gained", f"{rows[0].confidence:.0%} interval", "p")
+    headers = (first, *scores, f"gained, {rows[0].confidence:.0%} interval", "p")
     lines = [
         (Cell(row.name, bold=row.name == bold), *(shown(row) for shown in scores.values()), *pair_cells(row))
         for row in ordered(rows)
@@ -185,11 +185,11 @@ def paired_table(
     return Table(headers, lines, title, apart=sum(row.is_reference for row in rows))
 
 
-def pair_cells(row: PairedComparison) -> tuple[str, str, str]:
-    """The gain, its interval and its p-value as tables write them; nothing for the reference."""
+def pair_cells(row: PairedComparison) -> tuple[Cell, str]:
+    """The gain with its interval, and the p-value, as tables write them; nothing for the reference."""
     if row.is_reference:
-        return "", "", ""
-    return signed(row.gained), interval_words(row.interval), "" if row.p_value is None else f"{row.p_value:.2g}"
+        return Cell(), ""
+    return Cell(signed(row.gained), interval_words(row.interval)), "" if row.p_value is None else f"{row.p_value:.2g}"
 
 
 def interval_words(interval: Interval | None, number: Callable[[float], str] = signed) -> str:
