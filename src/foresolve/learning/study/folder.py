@@ -29,8 +29,8 @@ SETTINGS, TRIALS, WEIGHTS = "study.json", "trials.jsonl", "models"
 class OtherStudyError(InvalidInputError):
     """A folder has a study of other data; `data` are the kinds that differ: features, parameters, problem ..."""
 
-    def __init__(self, message: str, data: Collection[str]) -> None:
-        super().__init__(message)
+    def __init__(self, *, data: Collection[str], **facts: Any) -> None:
+        super().__init__(**facts)
         self.data = tuple(data)
 
 
@@ -96,8 +96,8 @@ class Store:
             if isinstance(current, dict) and isinstance(before, dict) and name.endswith(DATA):
                 parts = [key for key in current if current[key] != before.get(key)]
                 got = f"{self.folder}, begun with other {' and '.join(parts)}"
-                error = checks.fail("folder", f"of a study with the same {name}", got, remedy)
-                raise OtherStudyError(str(error), parts)
+                expected = f"of a study with the same {name}"
+                raise OtherStudyError(argument="folder", expected=expected, got=got, remedy=remedy, data=parts)
             if isinstance(current, dict) and isinstance(before, dict):
                 part = next(key for key in [*current, *before] if current.get(key) != before.get(key))
                 name, current, before = f"{name}: {part}", current.get(part), before.get(part)
