@@ -63,7 +63,7 @@ def test_it_is_shown() -> None:
     """The words of this area, in one place."""
     title, headers, *lines = str(compare({"good": GOOD, "bad": BAD})).splitlines()
     assert title == "60 instances; gained: regret of good minus regret of the row"
-    assert re.split(r"\s{2,}", headers.strip()) == ["normalized regret", "regret", "gained, 95% interval", "p"]
+    assert re.split(r"\s{2,}", headers.strip()) == ["normalized regret", "regret", "gained [95%]", "p"]
     assert [line.split()[0] for line in lines[1:] if line[0] != " "] == ["bad", "----", "good"]
     long = compare({"decision-focused, SPO+": GOOD, "two-stage network": BAD})
     assert max(map(len, str(long).splitlines())) <= 80

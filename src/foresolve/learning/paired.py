@@ -170,14 +170,14 @@ def ordered(rows: Iterable[P]) -> list[P]:
 def paired_table(
     rows: Sequence[P], scores: Mapping[str, Callable[[P], str | Cell]], title: str, *, first: str = "", bold: str = ""
 ) -> Table:
-    """The best row first: a column for each of the `scores`, then the gain with its interval, and the p-value.
+    """The best row first: a column for each of the `scores`, then the gain [and its interval], and the p-value.
 
     Parameters
     ----------
     first: the heading of the names.
     bold: the name in bold.
     """
-    headers = (first, *scores, f"gained, {rows[0].confidence:.0%} interval", "p")
+    headers = (first, *scores, f"gained [{rows[0].confidence:.0%}]", "p")
     lines = [
         (Cell(row.name, bold=row.name == bold), *(shown(row) for shown in scores.values()), *pair_cells(row))
         for row in ordered(rows)
@@ -196,11 +196,11 @@ def interval_words(interval: Interval | None, number: Callable[[float], str] = s
     """Both ends of an interval.
 
     >>> interval_words((-0.5, math.inf)), interval_words(None)
-    ('-0.5 to unbounded', '')
+    ('[-0.5, unbounded]', '')
     """
     if interval is None:
         return ""
-    return " to ".join(number(end) if math.isfinite(end) else "unbounded" for end in interval)
+    return f"[{', '.join(number(end) if math.isfinite(end) else 'unbounded' for end in interval)}]"
 
 
 def gained_words(measure: str, reference: str, more_is_better: bool) -> str:

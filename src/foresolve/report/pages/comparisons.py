@@ -138,7 +138,7 @@ class _Contest:
 
     def card(self, row: ReportRow) -> Card:
         """Of one model."""
-        interval = "" if row.interval is None else f" [{interval_words(row.interval)}]"
+        interval = "" if row.interval is None else f" {interval_words(row.interval)}"
         answer = f"{self.measure} {significant(row.mean)} against {significant(self.base)}; "
         answer += f"gained {signed(row.gained)}{interval}, {p_words(row)}."
         words, tone = "No significant difference" if self.enough else "Too few instances to say", "open"
