@@ -171,10 +171,10 @@ class Study(Tabular):
         notes = [f"- {line}" for line in (*failed, *self.warnings)]
         wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in notes]
         head = [textwrap.fill(self.verdict.sentence, WIDTH), "", textwrap.fill(chosen, WIDTH), ""]
-        return "\n".join([*head, self.comparison._table().text(), *([""] if wrapped else []), *wrapped])
+        return "\n".join([*head, self._table().text(), *([""] if wrapped else []), *wrapped])
 
     def _table(self) -> Table:
-        return self.comparison._table()
+        return self.comparison.table(units=self.units)
 
 
 def _count(number: int, noun: str) -> str:
