@@ -61,6 +61,14 @@ class PairedComparison:
     together: the number of comparisons whose intervals hold at once, for which intervals and p-values are corrected.
     units: independent instances, blocks or groups (or splits) that were counted.
     rule: of the interval and the p-value.
+    evidence: what the tests know of the gain, for `among`; `None` in a record that was read from a file.
+
+    Examples
+    --------
+    >>> from foresolve.learning import PairedComparison
+    >>> pair = PairedComparison(name="spo+", reference="ridge", gained=0.8, interval=(0.2, 1.4), p_value=0.01)
+    >>> pair.standing.value, pair.p_value < 1 - pair.confidence
+    ('ahead', True)
     """
 
     name: str
@@ -101,9 +109,13 @@ class PairedComparison:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """What `to_dict` gave."""
-        ends, gained = document["interval"], float(document["gained"])
-        interval = None if ends is None else (_end(ends[0], -math.inf), _end(ends[1], math.inf))
-        return cls(**{**document, "gained": gained, "interval": interval, "rule": IntervalRule(document["rule"])})
+        ends, p = document["interval"], document["p_value"]
+        known = {
+            "gained": float(document["gained"]), "p_value": None if p is None else float(p),
+            "interval": None if ends is None else (_end(ends[0], -math.inf), _end(ends[1], math.inf)),
+            "rule": IntervalRule(document["rule"]),
+        }  # fmt: skip
+        return cls(**{**document, **known})
 
 
 P = TypeVar("P", bound=PairedComparison)
