@@ -61,10 +61,10 @@ def test_tables_for_other_programs(run: Path) -> None:
 def test_compare(run: Path, other: Path) -> None:
     result = document("compare", run, other)
     first, second = result["rows"]
-    assert (first["run"], second["run"]) == (str(run), str(other))
-    assert second["difference"] == pytest.approx(second["regret"] - first["regret"])
+    assert (first["name"], second["name"]) == (str(run), str(other))
+    assert second["gained"] == pytest.approx(first["regret"] - second["regret"])
     assert result["instances"] == 144
-    assert f"regret less that of {run}" in " ".join(done("compare", run, other).stdout.split())
+    assert f"regret of {run} minus" in " ".join(done("compare", run, other).stdout.split())
 
 
 def test_compare_wants_two(run: Path) -> None:

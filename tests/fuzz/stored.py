@@ -27,7 +27,9 @@ from foresolve.data import DecisionDataset
 from foresolve.layers import QuadraticRelaxation
 from foresolve.learning.deployment import decision_files
 from foresolve.learning.study.budget import Plan
+from foresolve.learning.study.contrast import Contrast, MethodRow
 from foresolve.learning.study.folder import Store
+from foresolve.learning.study.methods import Family, MethodInfo
 from foresolve.learning.study.trial import Trial
 from foresolve.models import MLP, BoostedTrees, LinearRegression, NearestNeighbors, PairModel, RandomForest, ScikitLearn
 from foresolve.projects import init
@@ -155,7 +157,8 @@ def write_study(folder: Path, number: int) -> list[Path]:
     store.begin(Plan(3, 10, 2, {"ridge": 0.1}, ("a note",)))
     for trial in range(2):
         model = LinearRegression().fit(data()) if trial else MLP(3, 5, seed=0)
-        store.add(Trial("ridge", "reference", trial, {"factor": 1.0}, 0.5, 0.1), model, keep=True)
+        done = Trial("ridge", Family.TWO_STAGE, trial, {"factor": 1.0}, 0.5, 0.1)
+        store.add(done, model, keep=True)
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
@@ -191,9 +194,11 @@ def write_run(folder: Path, number: int) -> list[Path]:
     for path in folder.iterdir():
         if path.name != NAME:
             path.unlink()
-    method = {"name": "ridge", "role": "reference", "chosen": True, "value": 1.0, "regret": 0.1, "difference": None,
-              "interval": None, "p_value": None, "holm": None}  # fmt: skip
-    comparison = {"rows": [method], "confidence": 0.95, "reference": "ridge", "instances": 2, "blocks": ""}
+    info = MethodInfo("ridge", Family.TWO_STAGE, "linear regression")
+    row = MethodRow(name="ridge", reference="ridge", method=info, value=1.0, regret=0.1)
+    comparison = Contrast(
+        reference="ridge", confidence=0.95, instances=2, units=2, blocks="", sense="max", rows=(row,)
+    ).to_dict()
     STUDY_RESULT.write(folder / STUDY, {"verdict": {"answer": "pays", "sentence": "It pays."}, "units": "",
                                         "comparison": comparison, "reference": "ridge", "chosen": "ridge"})  # fmt: skip
     (folder / SCORES).write_text("method,instance,value,regret\nridge,0,1.0,0.1\nridge,1,2.0,0.0\n")

@@ -188,10 +188,12 @@ class TestCompare:
         comparison = compare(reports)
         assert comparison.measure == "hamming"
         gap = reports["b"].instances["hamming"] - reports["a"].instances["hamming"]
-        assert comparison["b"].difference == pytest.approx(gap.mean())
+        assert comparison["b"].gained == pytest.approx(-gap.mean())
         assert comparison["b"].normalized_regret is None
         assert "regret" not in str(comparison)
-        assert compare(reports, measure="overlap")["a"].mean == pytest.approx(reports["a"].metrics["overlap"])
+        assert compare(reports, measure="overlap", more_is_better=True)["a"].mean == pytest.approx(
+            reports["a"].metrics["overlap"]
+        )
         assert compare(reports, measure="identical")["a"].mean == pytest.approx(reports["a"].identical)
         assert "normalized_regret" in comparison.to_frame()
 

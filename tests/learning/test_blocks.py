@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy import stats
 from torch import Tensor
 
 from foresolve.data import DecisionDataset
 from foresolve.learning import Report, compare, evaluate
-from foresolve.learning.blocks import as_block, block_means, described, same_block
+from foresolve.learning.blocks import as_block, described, same_block
+from foresolve.learning.paired import Standing, paired
 from foresolve.problems import TopK
 from learning.instances import model, top_k_data
 from mistakes import caution, mistake
@@ -72,17 +72,17 @@ def test_lengths() -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "fact"),
+    ("block", "got"),
     [
-        (0, "got 0"),
-        (-3, "got -3"),
-        (2.5, "got 2.5"),
-        (True, "got True"),
-        (61, "(60 instances); got 61"),
-        ("week", '`block=frame["week"]`'),
-        (range(59), "`labels[part.positions]`"),
-        (np.zeros((60, 1)), "(60, 1)"),
-        ({1, 2}, "got set"),
+        (0, "0"),
+        (-3, "-3"),
+        (2.5, "2.5"),
+        (True, "True"),
+        (61, "61"),
+        ("week", "'week'"),
+        (range(59), "59 labels"),
+        (np.zeros((60, 1)), "an array of shape (60, 1)"),
+        ({1, 2}, "set"),
         ([None, *range(59)], "None at [0]"),
         ([0.0, math.nan, *range(58)], "nan at [1]"),
         (pd.Series([pd.NA, *range(59)]), "<NA> at [0]"),
@@ -90,14 +90,17 @@ def test_lengths() -> None:
         ([[1, 2], [3], *range(58)], "[1, 2] at [0]"),
     ],
 )
-def test_what_is_no_block_is_refused_before_any_work(block: Any, fact: str) -> None:
+def test_what_is_no_block_is_refused_before_any_work(block: Any, got: str) -> None:
     def never(features: Tensor) -> Tensor:
         raise AssertionError
 
-    with mistake("block", fact):
-        evaluate(never, top_k_data(60), block=block)
-    with mistake("block", fact):
-        compare({"a": report(np.ones(60))}, block=block)
+    for call in (
+        lambda: evaluate(never, top_k_data(60), block=block),
+        lambda: compare({"a": report(np.ones(60))}, block=block),
+    ):
+        with mistake("block") as caught:
+            call()
+        assert caught.value.got == got
 
 
 def test_sameness_and_words() -> None:
@@ -108,18 +111,6 @@ def test_sameness_and_words() -> None:
         assert not same_block(second, first)
     assert [described(block, 60) for block in (None, 7, 40)] == ["", "8 blocks of 7", "1 block of 40"]
     assert [described(as_block("block", labels, 60), 60) for labels in (WEEKS, np.ones(60))] == ["9 groups", "1 group"]
-
-
-def test_means_of_blocks() -> None:
-    values = np.array([1.0, 2.0, np.nan, 4.0, 6.0, 8.0, 9.0])
-    weight = np.array([1.0, 3.0, 1.0, 0.0, 2.0, 1.0, 1.0])
-    assert block_means(values, weight, None).tolist() == [1, 2, 4, 6, 8, 9]
-    assert block_means(values, None, 3).tolist() == [1.5, 27 / 4]
-    assert block_means(values, weight, 3) == pytest.approx([7 / 4, 29 / 4])
-    groups = np.array([0, 1, 2, 3, 0, 1, 1])  # one without a number, one without a weight
-    assert block_means(values, weight, groups) == pytest.approx([13 / 3, 23 / 5])
-    assert block_means(np.array([0.1, 0.2, -0.3, 1.0]), None, np.array([0, 0, 0, 1])).tolist() == [0.0, 1.0]
-    assert len(block_means(np.full(4, np.nan), None, 2)) == 0
 
 
 def test_no_block_is_as_it_was_and_a_block_of_one_is_none() -> None:
@@ -169,7 +160,7 @@ def test_decisions_on_record() -> None:
     data = DecisionDataset(torch.zeros(20, 1), decisions=y, problem=TopK(2, 1))
     scored = evaluate(lambda features: torch.tensor([[1.0, 0.0]]).expand(len(features), -1), data, block=4)
     assert scored.intervals["hamming"] == (0.5, 0.5)  # each block has two of either
-    assert compare({"a": scored})["a"].difference_interval == (0.0, 0.0)
+    assert compare({"a": scored, "b": scored})["b"].interval == (0.0, 0.0)
 
 
 def test_a_report_says_what_was_resampled() -> None:
@@ -187,24 +178,23 @@ def test_fewer_than_two_blocks_have_no_interval_and_p_is_one(block: Any) -> None
     single = report(np.ones(60), block)
     assert single.intervals == {}
     row = compare({"a": single, "b": report(np.ones(60) + RNG.random(60), block)})["b"]
-    assert (row.difference_interval, row.normalized_interval, row.p_value) == (None, None, 1.0)
-    assert row.difference > 0
+    assert (row.interval, row.normalized_interval, row.p_value) == (None, None, 1.0)
+    assert row.gained < 0
 
 
-@pytest.mark.parametrize("test", ["wilcoxon", "t"])
-def test_p_values_are_of_means_of_blocks(test: str) -> None:
+def test_units_of_tests_are_blocks_and_groups() -> None:
     first, second = RNG.random(60), RNG.random(60) + 0.1 * ar(60, 2)
     weight = 1 + RNG.random(60)
     run = np.minimum(np.arange(60) // 7, 7)
     for block, groups in ((7, run), (WEEKS, WEEKS)):
-        for w in (None, weight):
+        for w in (np.ones(60), weight):
             reports = {"a": report(first, block, w), "b": report(second, block, w)}
-            means = [
-                np.average((second - first)[groups == g], weights=None if w is None else w[groups == g])
-                for g in range(groups.max() + 1)
-            ]
-            expected: Any = stats.wilcoxon(means) if test == "wilcoxon" else stats.ttest_1samp(means, 0.0)
-            assert compare(reports, test=test)["b"].p_value == pytest.approx(expected.pvalue)
+            totals = np.bincount(groups, w)
+            row, means = compare(reports)["b"], np.bincount(groups, w * (first - second)) / totals
+            expected = paired("b", "a", means, totals)
+            assert row.units == len(means)
+            assert row.gained == pytest.approx(expected.gained)
+            assert row.p_value == pytest.approx(expected.p_value)
 
 
 def test_rows_without_a_number_take_no_part() -> None:
@@ -220,10 +210,11 @@ def test_rows_without_a_number_take_no_part() -> None:
             "a": Report.of(columns | {"own": np.where(known, 0.0, np.nan)}, *settings, metrics=("own",), block=block),
             "b": Report.of(columns | {"own": own}, *settings, metrics=("own",), block=block),
         }
-        row = compare(reports, measure="own", test="t", bootstrap=4000)["b"]
-        assert row.difference == pytest.approx(own[known].mean())
-        assert row.difference_interval == reports["b"].intervals["own"]
-        assert 0 < row.p_value < 1e-3
+        row = compare(reports, measure="own", more_is_better=True)["b"]
+        assert row.gained == pytest.approx(own[known].mean())
+        assert row.units == (7 if isinstance(block, int) else 8)  # one week has no number
+        assert row.interval == pytest.approx(reports["b"].intervals["own"], abs=0.1)
+        assert row.standing is Standing.AHEAD
     kept = Report.of(
         {name: column[known] for name, column in (columns | {"own": own}).items()}, *settings,
         metrics=("own",), block=as_block("block", WEEKS[known], int(known.sum())),
@@ -240,10 +231,8 @@ def test_compare_takes_the_block_of_the_reports() -> None:
         assert by_reports.rows == compare({"a": report(first), "b": report(second)}, block=block, bootstrap=300).rows
         assert by_reports["b"].normalized_interval == reports["b"].intervals["normalized_regret"]
         assert by_reports["b"].p_value != plain["b"].p_value
-        assert by_reports.test == "test of the mean"
         assert by_reports.blocks == words
-        title = f"difference from a, paired test of the mean on the means of {words}; 95% intervals"
-        assert " ".join(str(by_reports).split()).startswith(title)
+        assert str(by_reports).startswith(f"60 instances in {words}; ")
         assert compare(reports, block=1) == plain
     assert plain.blocks == ""
 
@@ -255,9 +244,9 @@ def test_reports_of_other_blocks_are_refused() -> None:
         compare({"a": plain, "b": seven})
     with mistake("reports", "'b' by 9 groups", "'a' by 8 blocks of 7"):
         compare({"a": seven, "b": weeks})
-    with mistake("reports", "'b'", "'a'"):
+    with mistake("reports", "'b'", "'a'", "groups"):
         compare({"a": weeks, "b": others})
-    assert compare({"a": plain, "b": seven, "c": weeks, "d": others}, block=7)["d"].difference == 0
+    assert compare({"a": plain, "b": seven, "c": weeks, "d": others}, block=7)["d"].gained == 0
 
 
 def test_labels_of_other_names_are_the_same_groups() -> None:
@@ -269,8 +258,8 @@ def test_tests_by_blocks_hold_their_level_where_those_by_rows_do_not() -> None:
     by_rows = by_blocks = 0
     for seed in range(200):
         reports = {"a": report(np.zeros(60)), "b": report(ar(60, seed, 0.6))}
-        by_rows += compare(reports, test="t", bootstrap=0)["b"].p_value < 0.05
-        by_blocks += compare(reports, test="t", block=10, bootstrap=0)["b"].p_value < 0.05
+        by_rows += (compare(reports, bootstrap=0)["b"].p_value or 0.0) < 0.05
+        by_blocks += (compare(reports, block=10, bootstrap=0)["b"].p_value or 0.0) < 0.05
     assert by_rows > 40
     assert by_blocks < 24
 

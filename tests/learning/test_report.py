@@ -71,7 +71,7 @@ def test_comparisons_are_weighted() -> None:
     reports = {name: evaluate(model(seed), heavy) for seed, name in enumerate("ab")}
     row = compare(reports)["b"]
     assert row.mean == pytest.approx(reports["b"].regret)
-    assert row.difference == pytest.approx(reports["b"].regret - reports["a"].regret)
+    assert row.gained == pytest.approx(reports["a"].regret - reports["b"].regret)
     assert row.normalized_interval is not None
     assert row.normalized_interval[0] < reports["b"].normalized_regret < row.normalized_interval[1]
 

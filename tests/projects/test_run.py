@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError
+from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.projects import Project, Run
 from foresolve.projects.run import slug
+from mistakes import mistake
 from projects.runs import change, quick_project
 
 
@@ -24,15 +25,14 @@ def test_it_holds_all_that_deciding_needs(run: Run, tmp_path: Path) -> None:
 
 
 def test_scores_are_those_of_the_study(run: Run) -> None:
-    rows = {row["name"]: row for row in run.study()["comparison"]["rows"]}
-    for name, row in rows.items():
-        scores = run.scores(name)
+    for row in run.comparison():
+        scores = run.scores(row.name)
         assert len(scores) == 144
-        assert scores["regret"].mean() == pytest.approx(row["regret"])
-        assert scores["value"].mean() == pytest.approx(row["value"])
+        assert scores["regret"].mean() == pytest.approx(row.regret)
+        assert scores["value"].mean() == pytest.approx(row.value)
         assert (scores["value"] >= scores["optimum"] - 1e-9).all()  # minutes
     assert run.scores()["method"].unique().tolist() == [run.method]
-    with pytest.raises(InvalidInputError, match="`method`"):
+    with mistake("method", "'spo'"):
         run.scores("spo")
 
 
@@ -50,7 +50,7 @@ def test_instances_that_are_left_out_are_told(run: Run, tmp_path: Path, monkeypa
     table.iloc[:3, -1] = None
     table.to_csv(tmp_path / "gaps.csv", index=False)
     monkeypatch.setitem(run.settings.values["data"]["missing"], "parameters", "drop")
-    with pytest.warns(ForesolveWarning, match="^3 instances without their whole truth are left out$"):
+    with pytest.warns(ForesolveWarning, match="^3 instances"):
         report = run.evaluate(features, tmp_path / "gaps.csv")
     assert len(report) == len(table) - 3
     monitoring = run.monitor(features, tmp_path / "gaps.csv")
@@ -64,23 +64,27 @@ def test_policies_that_were_kept(tmp_path: Path) -> None:
     assert run.policy("spo+").record["method"] == "spo+"
     assert run.policy().record["method"] == run.method
     missing = next(name for name in ("mean", "ridge") if name != run.method)
-    with pytest.raises(InvalidInputError, match=f"foresolve train --keep '{missing}'"):
+    with mistake("method", f"--keep '{missing}'"):
         run.policy(missing)
 
 
 def test_a_method_without_a_policy_is_named(tmp_path: Path) -> None:
     folder = quick_project(tmp_path, "top-k")
     change(folder, {"references": '["last value", "mean"]'})
-    with pytest.warns(ForesolveWarning, match="the policy of 'last value' is not kept: it needs the truth"):
+    with pytest.warns(ForesolveWarning, match="'last value'"):
         run = Project.load(folder).study(tmp_path / "run", keep=["last value", "mean"], progress=False)
     assert run.record["policies"] == ["mean"]
+    deployable = {row.name: row.method.deployable for row in run.comparison()}
+    assert deployable["mean"]
+    assert not deployable["last value"]
+    assert run.method != "last value"
 
 
 def test_a_run_that_has_not_finished(tmp_path: Path) -> None:
-    with pytest.raises(ForesolveError, match=r"holds no run\. `foresolve train` makes one"):
+    with mistake("", str(tmp_path), "`foresolve train`", kind=ForesolveError):
         Run.open(tmp_path)
     (tmp_path / "training").mkdir()
-    with pytest.raises(ForesolveError, match=r"has not finished\. Continue it: `foresolve train --resume`"):
+    with mistake("", str(tmp_path), "`foresolve train --resume`", kind=ForesolveError):
         Run.open(tmp_path)
 
 
@@ -89,6 +93,22 @@ def test_other_folders(change: dict[str, object], message: str, run: Run, tmp_pa
     (tmp_path / "run.json").write_text(json.dumps(run.record | change))
     with pytest.raises(ForesolveError, match=message):
         Run.open(tmp_path)
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_studies_of_older_versions_are_told_from_damaged_ones(schema: int, run: Run, tmp_path: Path) -> None:
+    """They have differences of regret, not gains: read as gains, their signs would be wrong."""
+    shutil.copytree(run.folder, tmp_path / "run")
+    if schema == 1:
+        old = Run(tmp_path / "run", run.settings, run.record | {"schema": 1})
+    else:
+        old, path = Run.open(tmp_path / "run"), tmp_path / "run" / "study.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 2}))
+    for read in (old.study, old.comparison, old.verdict):
+        with pytest.raises(ForesolveError) as caught:
+            read()
+        assert "study.json" in str(caught.value)
+        assert "Train again" in str(caught.value)
 
 
 def test_what_it_was_trained_on_is_recorded(run: Run) -> None:

@@ -14,15 +14,18 @@ from foresolve.report.findings import (
     two_stage_gaps,
 )
 from foresolve.report.published import Published
-from foresolve.report.summary import Difference, Estimate
+from foresolve.report.summary import Estimate, SplitComparison
 from foresolve.report.verdicts import Comparison
 from foresolve.report.view import RunView
 from report.views import published_run
 from reproduce.fakes import fake_run
 
 
-def difference(mean: float, low: float | None, high: float | None, k: int | None = None) -> Difference:
-    return Difference("A-Decision", "A-2Stage", k, Estimate(mean, low, high, 30), "rounded")
+def difference(mean: float, low: float | None, high: float | None, k: int | None = None) -> SplitComparison:
+    interval = None if low is None or high is None else (low, high)
+    return SplitComparison(
+        name="A-Decision", reference="A-2Stage", gained=mean, interval=interval, units=30, k=k, basis="rounded"
+    )
 
 
 def shifted(run: RunView, method: str, by: float) -> RunView:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from foresolve.learning.paired import IntervalRule, Standing
 from foresolve.report.summary import chosen, differences, estimate, pairs, summary, ways
 from reproduce.fakes import record
 
@@ -130,20 +131,21 @@ def test_differences_are_paired() -> None:
         )
     ]
     (difference,) = differences(records[:-1])
-    assert difference.estimate.splits == 11
-    assert difference.estimate.mean == pytest.approx(1.0, abs=0.1)
-    assert difference.verdict == "ahead"
+    assert difference.units == 11
+    assert difference.gained == pytest.approx(1.0, abs=0.1)
+    assert difference.standing is Standing.AHEAD
+    assert (difference.rule, difference.p_value) == (IntervalRule.BOOTSTRAP, None)
     (fractional,) = differences(records, protocol="paper")
-    assert (fractional.basis, fractional.verdict) == ("fractional", "behind")
-    assert fractional.estimate.mean == pytest.approx(-2.0)
+    assert (fractional.basis, fractional.standing) == ("fractional", Standing.BEHIND)
+    assert fractional.gained == pytest.approx(-2.0)
 
 
 def test_rounding_noise_does_not_decide() -> None:
     records = [r for i in range(5) for r in (record(i, "A-Decision", 0.1 + 0.2), record(i, "A-2Stage", 0.3))]
     (difference,) = differences(records)
-    assert difference.estimate.mean == 0
-    assert difference.verdict == "no significant difference"
-    assert differences(records[:2])[0].verdict == "unknown"
+    assert difference.gained == 0
+    assert difference.standing is Standing.LEVEL
+    assert differences(records[:2])[0].standing is Standing.UNKNOWN
 
 
 def test_shares_of_the_way_are_paired_by_split() -> None:

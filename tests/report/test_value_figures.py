@@ -106,7 +106,9 @@ def test_differences_are_sorted_on_one_scale_with_better_to_the_right(budget: Ru
     assert "better →" in [text.get_text() for text in figure.axes[0].texts]
     gaps = [gap for gap in budget.differences if gap.k == 5]
     texts = [text.get_text() for text in figure.axes[0].texts]
-    assert all(f"{gap.estimate.mean:+.2f} [{gap.estimate.low:+.2f}, {gap.estimate.high:+.2f}]" in texts for gap in gaps)
+    for gap in gaps:
+        low, high = gap.interval  # type: ignore[misc]
+        assert f"{gap.gained:+.2f} [{low:+.2f}, {high:+.2f}]" in texts
 
 
 def test_cost_names_every_method(budget: RunView) -> None:

@@ -10,6 +10,7 @@ from foresolve.learning.evaluation import evaluate
 from foresolve.learning.examples import examples
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
+from foresolve.learning.paired import PairedComparison
 from foresolve.learning.pictures.curves import plot_learning
 from foresolve.learning.pictures.instance import draw_instance
 from foresolve.learning.policy import Policy
@@ -32,6 +33,7 @@ __all__ = [
     "Decisions",
     "History",
     "Monitoring",
+    "PairedComparison",
     "Policy",
     "Report",
     "Study",

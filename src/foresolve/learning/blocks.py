@@ -9,13 +9,12 @@ import numpy as np
 from torch import Tensor
 
 from foresolve._base import checks
-from foresolve._base.bootstrap import Block, runs
+from foresolve._base.bootstrap import Block
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.frames.alignment import in_order
 from foresolve.errors import InvalidInputError
 
 Blocks = int | Iterable[Any] | None
-ROUNDING = 1e-12  # of sums whose terms cancel: tests must see the zero
 EXPECTED = "a length >= 1, or a label for each instance"
 
 
@@ -104,16 +103,3 @@ def described(block: Block, size: int) -> str:
     grouped = isinstance(block, np.ndarray)
     count = int(block.max()) + 1 if grouped else size // block
     return f"{count} {'group' if grouped else 'block'}{'s' * (count != 1)}" + ("" if grouped else f" of {block}")
-
-
-def block_means(values: np.ndarray, weight: np.ndarray | None, block: Block) -> np.ndarray:
-    """The mean of each group, or of each run of `block` instances; those without any known number are left out."""
-    known = ~np.isnan(values)
-    if block is None:
-        return values[known]
-    groups = block if isinstance(block, np.ndarray) else runs(len(values), block)
-    weight = (np.ones(len(values)) if weight is None else weight)[known]
-    totals = np.bincount(groups[known], weight)
-    sums = np.bincount(groups[known], weight * values[known])
-    means = sums[totals > 0] / totals[totals > 0]
-    return np.where(np.abs(means) > ROUNDING * np.abs(values[known]).max(initial=0.0), means, 0.0)

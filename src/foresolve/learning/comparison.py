@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-import importlib
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from foresolve._base import checks
-from foresolve._base.bootstrap import intervals
+from foresolve._base.bootstrap import Interval, intervals
 from foresolve._base.drawing.palette import Role
 from foresolve._base.drawing.rendering import with_picture
 from foresolve._base.extras import need
-from foresolve._base.numbers import signed, significant
+from foresolve._base.numbers import significant
 from foresolve._base.randomness import Seed, as_seed
 from foresolve._base.table import Cell, Table, Tabular
 from foresolve.errors import WeakReferenceWarning
-from foresolve.learning.blocks import Blocks, as_block, block_means, counted, described
-from foresolve.learning.inference import mean_difference
-from foresolve.learning.pictures.differences import LESS, draw_comparison
+from foresolve.learning.blocks import Blocks, as_block, counted, described
+from foresolve.learning.measures import MEASURES
+from foresolve.learning.paired import PairedComparison, gained_words, gains, interval_words, paired, paired_table
+from foresolve.learning.pictures.differences import draw_comparison
 from foresolve.learning.prediction import is_estimator
 from foresolve.learning.report import Report, check_columns, check_intervals, common_block, mean, weighted
 
-Test = Literal["mean", "t", "wilcoxon"]
 
+@dataclass(frozen=True, kw_only=True)
+class ReportRow(PairedComparison):
+    """One report beside the reference.
 
-@dataclass(frozen=True)
-class Row:
-    """One report against the reference: the difference is its own less the reference's, mean over instances.
-
-    Without regret, where only decisions are known, `normalized_regret` is `None`.
+    Attributes
+    ----------
+    mean: of the measure, over instances.
+    normalized_regret, normalized_interval: of the report; `None` without regret, where only decisions are known.
     """
 
-    name: str
     mean: float
-    normalized_regret: float | None
-    normalized_interval: tuple[float, float] | None
-    difference: float
-    difference_interval: tuple[float, float] | None
-    p_value: float
+    normalized_regret: float | None = None
+    normalized_interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,8 @@ class Comparison(Tabular):
     ----------
     reference: the name of the report that the others are compared to.
     measure: the column that is compared.
-    test: what the p-values are of, two-sided, paired by instance, not corrected for several comparisons.
+    more_is_better: its direction.
+    confidence: of the intervals, each by itself.
     blocks: what was resampled, and whose means were tested: "12 blocks of 7", "9 groups"; nothing for instances.
     instances: how many were compared.
     units: how many of them count as independent: instances, blocks or groups.
@@ -60,20 +57,27 @@ class Comparison(Tabular):
 
     reference: str
     measure: str
-    test: str
+    more_is_better: bool
     confidence: float
-    rows: tuple[Row, ...]
+    rows: tuple[ReportRow, ...]
     blocks: str = ""
     instances: int = 0
     units: int = 0
 
-    def __getitem__(self, name: str) -> Row:
+    def __getitem__(self, name: str) -> ReportRow:
         return {row.name: row for row in self.rows}[name]
 
-    def plot(self, ax: Any = None, *, roles: Mapping[str, Role] | None = None) -> Any:
-        """A forest plot of the paired differences on matplotlib axes, which are given back; better is to the right.
+    @property
+    def others(self) -> tuple[ReportRow, ...]:
+        """The rows but for that of the reference."""
+        return tuple(row for row in self.rows if not row.is_reference)
 
-        Where less of the measure is better (regret, errors), what is drawn is what is saved against the reference.
+    def together(self) -> Self:
+        """The same with intervals that hold all at once, and the p-values to them (Bonferroni)."""
+        return replace(self, rows=tuple(row.among(len(self.others)) for row in self.rows))
+
+    def plot(self, ax: Any = None, *, roles: Mapping[str, Role] | None = None) -> Any:
+        """A forest plot of what is gained over the reference, on matplotlib axes, which are given back.
 
         Parameters
         ----------
@@ -87,43 +91,26 @@ class Comparison(Tabular):
 
     def _repr_html_(self) -> str:
         draw = self.plot if len(self.rows) > 1 else None
-        return with_picture(super()._repr_html_(), f"differences from {self.reference}", draw)
+        return with_picture(super()._repr_html_(), f"gained over {self.reference}", draw)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row a report."""
         pandas = need("pandas", "a table", "learn")
-        return pandas.DataFrame([vars(row) for row in self.rows]).set_index("name")
+        return pandas.DataFrame([row.to_dict() for row in self.rows]).set_index("name")
 
     def _table(self) -> Table:
-        level = f"{self.confidence:.0%}"
-        headers = ("", "normalized regret", self.measure.replace("_", " "), "difference", "p")
-        rows, apart = self._ordered()
-        cells, regret = self._cells(rows), any(row.normalized_regret is not None for row in self.rows)
-        if not regret:
-            headers, cells = (headers[0], *headers[2:]), [(row[0], *row[2:]) for row in cells]
-        blocks = f" on the means of {self.blocks}" if self.blocks else ""
-        title = f"difference from {self.reference}, paired {self.test}{blocks}; {level} intervals"
-        return Table(headers, cells, title, apart=apart)
+        measure = self.measure.replace("_", " ")
+        scores = {"normalized regret": _share, measure: lambda row: significant(row.mean)}
+        if all(row.normalized_regret is None for row in self.rows):
+            del scores["normalized regret"]
+        title = f"{self.instances} instances" + (f" in {self.blocks}" if self.blocks else "")
+        words = gained_words(measure, self.reference, self.more_is_better)
+        return paired_table(self.rows, scores, f"{title}; {words}")
 
-    def _ordered(self) -> tuple[list[Row], int]:
-        """The best first, and the reference apart from them, at the end."""
-        sign = 1.0 if self.measure in LESS else -1.0
-        others = [row for row in self.rows if row.name != self.reference]
-        others.sort(key=lambda row: math.inf if math.isnan(row.mean) else sign * row.mean)
-        return [*others, *(row for row in self.rows if row.name == self.reference)], len(self.rows) - len(others)
 
-    def _cells(self, rows: Sequence[Row]) -> list[tuple[str | Cell, ...]]:
-        cells = []
-        for row in rows:
-            itself = row.name == self.reference
-            pair = None if itself else row.difference_interval
-            difference = "" if itself else signed(row.difference, 4)
-            share = "" if row.normalized_regret is None else f"{row.normalized_regret:.2%}"
-            cells.append((
-                row.name, Cell(share, _pair(row.normalized_interval, "{:.2%}".format)), significant(row.mean),
-                Cell(difference, _pair(pair, lambda end: signed(end, 4))), "" if itself else f"{row.p_value:.2g}",
-            ))  # fmt: skip
-        return cells
+def _share(row: ReportRow) -> Cell:
+    share = "" if row.normalized_regret is None else f"{row.normalized_regret:.2%}"
+    return Cell(share, interval_words(row.normalized_interval, "{:.2%}".format))
 
 
 def compare(
@@ -131,7 +118,7 @@ def compare(
     *,
     reference: str | None = None,
     measure: str | None = None,
-    test: Test = "mean",
+    more_is_better: bool | None = None,
     block: Blocks = None,
     bootstrap: int = 1000,
     confidence: float = 0.95,
@@ -145,17 +132,19 @@ def compare(
     reference: the one that the others are compared to; the first by default.
     measure: a column of `report.table()`: "regret" (the default), "value", "relative_regret", "mse", a metric of one's
         own, ...; where only decisions are known, "hamming" (the default) or "identical".
-    test: "mean": sign flips and Student's t corrected for skewness have to agree, as in `foresolve.study`, which gives
-        the interval of the difference too. "t", or "wilcoxon": signed ranks, which are about the median of differences,
-        of the other sign at times; with these the interval is a bootstrap's.
+    more_is_better: the direction of the measure. Known for the measures of `evaluate`; a metric of one's own needs it.
     block: what is resampled as one, a length or labels as in `evaluate`; by default that of the reports, which must
         agree. 1 for instances, whatever the reports had.
-    bootstrap, confidence, seed: of the intervals, as in `evaluate`.
+    bootstrap: resamples for the interval of the normalized regret, as in `evaluate`; 0 for none.
+    confidence: of the intervals.
+    seed: of the resamples and of the tests.
 
-    Means and intervals are weighted where the reports are, which must be weighted alike; "t" and "wilcoxon" count each
-    instance once. Tests assume that what they count is independent: with a `block` that is the (weighted) mean
-    difference of each group, or of each run of `block` instances, what is left over in the last of them. With fewer
-    than two of these there is no interval, and p is 1; with fewer than six, "mean" has no interval of 95 % either.
+    What is gained is above zero where a report is better than the reference. Its interval and its p-value are those of
+    two tests that have to agree, as in `foresolve.study`: sign flips, and Student's t corrected for skewness. Means and
+    intervals are weighted where the reports are, which must be weighted alike. Tests assume that what they count is
+    independent: with a `block` that is each group, or each run of `block` instances, what is left over in the last of
+    them. With fewer than two of these there is no interval, and p is 1; with fewer than six, there is no interval of
+    95 % either. Each interval holds by itself; those of `comparison.together()` hold at once.
 
     Where the reference decides worse than the mean of the parameters (`report.loses_to_mean`), a `WeakReferenceWarning`
     says so: anything looks good beside it.
@@ -169,48 +158,65 @@ def compare(
     >>> theta = torch.rand(50, 4, generator=torch.Generator().manual_seed(0))
     >>> data = DecisionDataset(theta, theta, foresolve.TopK(4, 2))
     >>> comparison = compare({"truth": evaluate(lambda a: a, data), "nonsense": evaluate(lambda a: -a, data)})
-    >>> comparison["nonsense"].difference > 0, comparison["nonsense"].p_value < 1e-3
+    >>> comparison["nonsense"].gained < 0, comparison["nonsense"].p_value < 1e-3
     (True, True)
     """
     reports = _by_name(reports)
     check_intervals(bootstrap, confidence)
-    checks.one_of("test", test, get_args(Test))
     reference = checks.one_of("reference", next(iter(reports)) if reference is None else reference, reports)
     valued = all("regret" in report.instances for report in reports.values())
     measure = measure or ("regret" if valued else "hamming")
     check_columns(reports, measure)
-    _warn_if_weak(reference, reports[reference])
-    size = len(reports[reference])
+    more_is_better = _direction(measure, more_is_better)
+    baseline = reports[reference]
+    _warn_if_weak(reference, baseline)
+    size = len(baseline)
     resampled = common_block(reports) if block is None else as_block("block", block, size)
-    weight = reports[reference].instances.get("weight")
-    columns = {name: report.instances[measure].astype(float) for name, report in reports.items()}
-    differences = {name: column - columns[reference] for name, column in columns.items()}
-    settings = {"resamples": bootstrap, "confidence": confidence, "seed": as_seed("seed", seed), "block": resampled}
+    weight = baseline.instances.get("weight")
+    settings = {"confidence": confidence, "seed": as_seed("seed", seed)}
     pairs = {name: (r.instances["regret"], np.abs(r.instances["optimum"])) for name, r in reports.items() if valued}
-    normalized = intervals({name: weighted(*pair, weight) for name, pair in pairs.items()}, **settings)
-    if test == "mean":
-        tested = {name: _of_the_mean(column, weight, **settings) for name, column in differences.items()}
-    else:
-        paired = intervals({name: weighted(column, None, weight) for name, column in differences.items()}, **settings)
-        tested = {
-            name: (paired.get(name), _p_value(block_means(column, weight, resampled), test))
-            for name, column in differences.items()
-        }
-    rows = tuple(
-        Row(
-            name,
-            mean(*weighted(columns[name], None, weight)),
-            report.normalized_regret,
-            normalized.get(name),
-            mean(*weighted(differences[name], None, weight)),
-            *tested[name],
-        )
-        for name, report in reports.items()
-    )
-    shown = {"mean": "test of the mean", "t": "t test", "wilcoxon": "Wilcoxon test"}[test]
+    shares = {name: weighted(*pair, weight) for name, pair in pairs.items()}
+    normalized = intervals(shares, resamples=bootstrap, block=resampled, **settings)
+    rows = []
+    for name, report in reports.items():
+        pair = PairedComparison(name=name, reference=reference, confidence=confidence)
+        if name != reference:
+            gained = report_gains(report, baseline, measure, more_is_better)
+            pair = paired(name, reference, gained, weight, resampled, **settings)
+        column = report.instances[measure].astype(float)
+        rows.append(
+            ReportRow(
+                **vars(pair), mean=mean(*weighted(column, None, weight)), normalized_regret=report.normalized_regret,
+                normalized_interval=normalized.get(name),
+            )
+        )  # fmt: skip
     return Comparison(
-        reference, measure, shown, confidence, rows, described(resampled, size), size, counted(resampled, size)
+        reference=reference, measure=measure, more_is_better=more_is_better, confidence=confidence, rows=tuple(rows),
+        blocks=described(resampled, size), instances=size, units=counted(resampled, size),
     )  # fmt: skip
+
+
+def report_gains(
+    report: Report, reference: Report, measure: str = "regret", more_is_better: bool = False
+) -> np.ndarray:
+    """The gain of each instance; equal decisions gain nothing, whatever rounding makes of their values."""
+    own, other = (each.instances[measure].astype(float) for each in (report, reference))
+    known, size = MEASURES.get(measure), np.abs(other)
+    if known is not None and known.valued:
+        size = size + np.abs(reference.instances["optimum"])
+    elif known is not None and known.percent:
+        size = size + 1.0
+    return gains(own, other, size, max(report.rounding, reference.rounding), more_is_better=more_is_better)
+
+
+def _direction(measure: str, more_is_better: bool | None) -> bool:
+    """The direction of a measure, as it is given or known."""
+    known = MEASURES.get(measure)
+    if more_is_better is None and known is not None:
+        more_is_better = known.more_is_better
+    if not isinstance(more_is_better, bool):
+        raise checks.fail("more_is_better", f"True or False for the measure {measure!r}", repr(more_is_better))
+    return more_is_better
 
 
 def _warn_if_weak(name: str, report: Report) -> None:
@@ -237,30 +243,3 @@ def _by_name(reports: Any) -> dict[str, Report]:
     if not reports:
         raise checks.fail("reports", "at least one report by name", "none")
     return dict(reports)
-
-
-def _of_the_mean(
-    difference: np.ndarray, weight: np.ndarray | None, *, resamples: int, confidence: float, seed: int, block: Any
-) -> tuple[tuple[float, float] | None, float]:
-    """The interval of the mean, where it is bounded and asked for, and the p-value of a mean of 0."""
-    known = ~np.isnan(difference)
-    weight = known * (1.0 if weight is None else weight)
-    evidence = mean_difference(np.where(known, difference, 0.0), weight, block, confidence=confidence, seed=seed)
-    bounded = resamples > 0 and evidence.units > 1 and bool(np.isfinite(evidence.interval).all())
-    return (evidence.interval if bounded else None), evidence.p_value
-
-
-def _p_value(difference: np.ndarray, test: str) -> float:
-    """Two-sided; 1 where nothing differs, or there are fewer than two differences."""
-    if len(difference) < 2 or not difference.any():
-        return 1.0
-    stats = importlib.import_module("scipy.stats")
-    if test == "wilcoxon":
-        return float(stats.wilcoxon(difference).pvalue)
-    if np.ptp(difference) <= 1e-12 * np.abs(difference).max():
-        return 0.0  # the same difference everywhere: no spread to compare it with
-    return float(stats.ttest_1samp(difference, 0.0).pvalue)
-
-
-def _pair(pair: tuple[float, float] | None, written: Callable[[float], str]) -> str:
-    return "" if pair is None else f"{written(pair[0])} to {written(pair[1])}"

@@ -26,7 +26,7 @@ from foresolve.learning.features import arranged, model_names
 from foresolve.learning.metrics import auc, cross_entropy, worst_decision
 from foresolve.learning.policy import Policy
 from foresolve.learning.prediction import Model, as_model, inference, predict
-from foresolve.learning.report import COLUMNS, Report, check_intervals
+from foresolve.learning.report import COLUMNS, DOUBLE, Report, check_intervals
 from foresolve.learning.subsets import as_dataset
 from foresolve.learning.weak_reference import mean_decision
 from foresolve.losses.base import Loss, Repair
@@ -119,7 +119,8 @@ def evaluate(
         for index in torch.arange(len(data)).split(batch_size):
             scorer.add(data[index])
     settings = {"bootstrap": bootstrap, "confidence": confidence, "seed": seed, "block": resampled}
-    return replace(scorer.report(data.problem.exact, **settings), keys=data.keys)
+    rounding = torch.finfo(data.theta.dtype).eps if data.has_theta else DOUBLE
+    return replace(scorer.report(data.problem.exact, **settings), keys=data.keys, rounding=rounding)
 
 
 def _ordered_block(block: Any, data: DecisionDataset) -> Block:

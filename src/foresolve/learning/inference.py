@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,43 +16,58 @@ MOST_NUMBERS = 2 * 10**7
 LEAST_UNITS = 2
 CHUNK = 2**22  # numbers in memory at a time
 EVERYTHING = (-math.inf, math.inf)
+LEAST = math.ulp(0.0)  # the smallest positive number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evidence:
-    """What instances say of the mean of their differences.
+    """The evidence of instances on the mean of their differences.
 
     Attributes
     ----------
     mean: weighted where instances are.
-    interval: two-sided, at the level that was asked for; an end that the data does not bound is infinite.
-    p_value: two-sided, of a mean of 0: below `1 - confidence` exactly where 0 lies outside of the interval.
     units: how many instances, blocks or groups were counted.
+    tests: what both tests know of the mean; `None` where there is nothing to test.
     """
 
     mean: float
-    interval: Interval
-    p_value: float
     units: int
+    tests: _Tests | None = field(default=None, repr=False)
+
+    def p_value(self, together: int = 1) -> float:
+        """The two-sided p-value of a mean of 0, times the number of comparisons that are made together (Bonferroni)."""
+        return 1.0 if self.tests is None else min(1.0, together * 2 * min(self.tests.above, self.tests.below))
+
+    def interval(self, confidence: float = 0.95, together: int = 1) -> Interval:
+        """The two-sided interval; an end that the data does not bound is infinite.
+
+        Intervals of `together` comparisons hold at once. Zero lies outside of an interval exactly where
+        `p_value(together) < 1 - confidence`: where rounding or ties put an end on the other side of zero, the p-value
+        decides.
+        """
+        if self.tests is None:
+            return EVERYTHING if self.mean else (0.0, 0.0)
+        low, high = self.tests.ends(round((1 - confidence) / together / 2, 12))
+        if self.p_value(together) >= 1 - confidence:
+            return min(low, 0.0), max(high, 0.0)
+        if self.tests.above <= self.tests.below:
+            return max(low, LEAST), high
+        return low, min(high, -LEAST)
 
 
 def mean_difference(
-    differences: np.ndarray,
-    weights: np.ndarray | None = None,
-    block: Block = None,
-    *,
-    confidence: float = 0.95,
-    seed: int = 0,
+    differences: np.ndarray, weights: np.ndarray | None = None, block: Block = None, *, seed: int = 0
 ) -> Evidence:
-    r"""Test the mean of paired differences, and give its interval.
+    r"""Test the mean of paired differences.
 
     Instances (or blocks in a row, or groups) are the units `u`, with sums :math:`D_u = \sum w_i d_i` and
     :math:`W_u = \sum w_i`; the mean is :math:`\bar d = \sum D_u / \sum W_u`. Two tests have to agree, each two-sided:
 
-    - **Sign flips**: were :math:`\delta` the mean, and differences around it symmetric, each :math:`D_u - \delta W_u`
-      would as soon have the other sign. :math:`\delta` is refused where the observed sum is extreme among those with
-      random signs. This is exact for any number of units and of zeros: two or three instances that differ are never
-      enough. Its interval are quantiles of the means over random subsets of units (Hartigan's typical values).
+    - **Sign flips**: if :math:`\delta` is the mean, and differences are symmetric around it, each
+      :math:`D_u - \delta W_u` has either sign with the same probability. :math:`\delta` is rejected where the observed
+      sum is extreme among those with random signs. This is exact for any number of units and of zeros: two or three
+      instances that differ are never enough. Its interval are quantiles of the means over random subsets of units
+      (Hartigan's typical values).
     - **Student's t, corrected for skewness** (Hall, 1992): with :math:`T = (\bar d - \delta) / s` and
       :math:`a = \gamma / \sqrt U`, :math:`\gamma` the skewness of the `U` units, it is
       :math:`T + a T^2 / 3 + a^2 T^3 / 27 + a / 6` that follows Student's distribution. It sees the skewness that signs
@@ -66,28 +81,39 @@ def mean_difference(
     --------
     >>> rng = np.random.default_rng(0)
     >>> evidence = mean_difference(rng.normal(1.0, 1.0, 100))
-    >>> evidence.p_value < 0.01, 0.6 < evidence.interval[0] < 1.0 < evidence.interval[1] < 1.4
+    >>> low, high = evidence.interval(0.95)
+    >>> evidence.p_value() < 0.01, 0.6 < low < 1.0 < high < 1.4
     (True, True)
-    >>> mean_difference(np.r_[np.zeros(97), 1.0, 2.0, 3.0]).p_value > 0.2  # three of a hundred differ
+    >>> mean_difference(np.r_[np.zeros(97), 1.0, 2.0, 3.0]).p_value() > 0.2  # three of a hundred differ
     True
     """
     sums, totals = unit_sums(differences, weights, block)
-    mean = float(sums.sum() / totals.sum())
     if not sums.any():
-        return Evidence(0.0, (0.0, 0.0), 1.0, len(sums))
+        return Evidence(0.0, len(sums))
+    mean = float(sums.sum() / totals.sum())
     if len(sums) < LEAST_UNITS:
-        return Evidence(mean, EVERYTHING, 1.0, len(sums))
-    tail = round((1 - confidence) / 2, 12)
-    rng = np.random.default_rng(seed)
-    flips = _subset_means(sums, totals, rng)
-    student = _Student.of(sums, totals)
-    # Of both tests, how likely a mean that is as far above 0 or more, and as far below.
-    above = max(_share(flips <= 0), student.above(0.0))
-    below = max(_share(flips >= 0), student.below(0.0))
-    ends = zip(_ends(np.sort(flips), tail), student.ends(tail))
-    (low, other_low), (high, other_high) = ends
-    interval = min(low, other_low), max(high, other_high)
-    return Evidence(mean, interval, float(min(1.0, 2 * min(above, below))), len(sums))
+        return Evidence(mean, len(sums))
+    flips = np.sort(_subset_means(sums, totals, np.random.default_rng(seed)))
+    return Evidence(mean, len(sums), _Tests(flips, _Student.of(sums, totals)))
+
+
+class _Tests:
+    """Both tests of one mean.
+
+    Attributes
+    ----------
+    above, below: the probability of so large, and of so small a mean if the true one is 0: the larger of both tests.
+    """
+
+    def __init__(self, flips: np.ndarray, student: _Student) -> None:
+        self.flips, self.student = flips, student
+        self.above = max(_share(flips <= 0), student.above(0.0))
+        self.below = max(_share(flips >= 0), student.below(0.0))
+
+    def ends(self, tail: float) -> Interval:
+        """The means whose probabilities, above and below, are `tail` in one of the tests and no less in the other."""
+        (low, high), (other_low, other_high) = _ends(self.flips, tail), self.student.ends(tail)
+        return min(low, other_low), max(high, other_high)
 
 
 @dataclass(frozen=True)
@@ -184,16 +210,3 @@ def _subset_means(sums: np.ndarray, totals: np.ndarray, rng: np.random.Generator
         parts.append((members @ sums) / (members @ totals))
         left -= len(members)
     return np.concatenate(parts)
-
-
-def holm(p_values: dict[str, float]) -> dict[str, float]:
-    """Holm's correction: the smallest times their number, the next times one less, never falling.
-
-    >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
-    {'a': 0.03, 'b': 0.06, 'c': 0.06}
-    """
-    corrected, largest = {}, 0.0
-    for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[name]))
-        corrected[name] = largest
-    return {name: corrected[name] for name in p_values}

@@ -72,6 +72,22 @@ NAMES: dict[str, Callable[[Problem], Loss]] = {
     "log_mse": lambda _: LogMSE(),
     "cross_entropy": lambda _: CrossEntropy(),
 }
+# The object of each loss of decisions, for readers of a study.
+WORDS: dict[type[Loss], str] = {
+    SPOPlus: "SPO+, a convex bound of the regret",
+    DecisionLoss: "the value of the smoothed decision, through a differentiable layer",
+    FenchelYoung: "a Fenchel-Young loss, the regret of a smoothed problem",
+    Imitation: "the distance of its smoothed decisions to the best ones",
+    PerturbationGradient: "the value of decisions, as a slope by finite differences",
+    ScoreFunction: "the regret of predictions with random noise (score-function estimate)",
+    NCE: "noise-contrastive estimation: the best decision against others seen before",
+    MAP: "a contrastive loss: the best decision against the best of others seen before",
+    CaVE: "the angle to the cone of parameters for which the best decision is optimal (CaVE)",
+    LODL: "a loss that was learned from the regret around the true parameters (LODL)",
+    PointwiseRanking: "the predicted value of decisions seen before, against the true one",
+    PairwiseRanking: "the best decision seen before against each of the others",
+    ListwiseRanking: "the predicted order of decisions seen before, against the true one",
+}
 _ALIASES = {"spo": "spo+", "spo_plus": "spo+", "spoplus": "spo+", "fy": "fenchel_young", "pg": "perturbation_gradient"}
 _TORCH = {"MSELoss": "MSE()", "BCELoss": "CrossEntropy()", "BCEWithLogitsLoss": "CrossEntropy(logits=True)"}
 
@@ -96,6 +112,15 @@ def known_name(name: str) -> str:
     """
     key = name.lower().replace("-", "_").replace(" ", "_")
     return _ALIASES.get(key, key)
+
+
+def loss_words(loss: Loss) -> str:
+    """The object of a loss in words; its class where it is not one of foresolve.
+
+    >>> loss_words(SPOPlus())
+    'SPO+, a convex bound of the regret'
+    """
+    return WORDS.get(type(loss), f"the loss {type(loss).__name__}")
 
 
 def as_loss(loss: Any, problem: Problem) -> Loss:

@@ -15,28 +15,13 @@ from foresolve._base.numbers import significant
 from foresolve._base.table import Table, Tabular
 from foresolve.data.frames.keys import Keys
 from foresolve.learning.blocks import described, same_block
+from foresolve.learning.measures import MEASURES
 from foresolve.learning.metrics import ratio
 from foresolve.learning.pictures.regrets import draw_report
 from foresolve.learning.weak_reference import loses
 
-_LABELS = {
-    "value": "value",
-    "optimum": "optimum",
-    "regret": "regret",
-    "normalized_regret": "normalized regret",
-    "relative_regret": "relative regret, mean",
-    "worst_case_regret": "worst-case regret over ties",
-    "mean_regret": "regret of the mean's decision",
-    "feasible": "feasible under the truth",
-    "adjusted": "adjusted (cycles dropped)",
-    "mse": "mean squared error",
-    "cross_entropy": "cross-entropy",
-    "auc": "AUC",
-    "identical": "identical decisions",
-    "hamming": "entries that differ",
-}
-_PERCENT = {"normalized_regret", "relative_regret", "feasible", "adjusted", "identical", "hamming"}
-COLUMNS = {*_LABELS, "weight"}  # the names that are taken
+DOUBLE = float(np.finfo(np.float64).eps)
+COLUMNS = {*MEASURES, "weight"}  # the names that are taken
 
 
 @dataclass(frozen=True)
@@ -72,6 +57,7 @@ class Report(Tabular):
     block: what was resampled as one: `None` for an instance, a length, or, where labels were given, the number of its
         group for each instance, by first appearance.
     keys: of the instances, where the data came from frames.
+    rounding: the relative rounding error of the true parameters, by which `compare` tells equal decisions.
     """
 
     # Numbers to a type checker, as they are wherever the truth is known: only who learns from decisions meets `None`.
@@ -99,6 +85,7 @@ class Report(Tabular):
     targets: str = field(default="", repr=False)
     block: Block = field(default=None, repr=False)
     keys: Keys | None = field(default=None, repr=False)
+    rounding: float = field(default=DOUBLE, repr=False)
 
     @classmethod
     def of(
@@ -114,7 +101,7 @@ class Report(Tabular):
             table["relative_regret"] = np.divide(table["regret"], scale, out=missing, where=scale > 0)
         pairs = _pairs(table)
         means = {name: mean(*pair) for name, pair in pairs.items()}
-        numbers: dict[str, Any] = {name: means.get(name) for name in _LABELS if name != "auc"}
+        numbers: dict[str, Any] = {name: means.get(name) for name in MEASURES if name != "auc"}
         numbers["adjusted"] = numbers["adjusted"] or None
         return cls(
             **numbers,
@@ -160,7 +147,7 @@ class Report(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers, without the instances, fit for JSON."""
-        names = [*_LABELS, "seconds_per_decision", "seconds_per_prediction", "exact", "confidence"]
+        names = [*MEASURES, "seconds_per_decision", "seconds_per_prediction", "exact", "confidence"]
         return {name: getattr(self, name) for name in names} | {
             "metrics": dict(self.metrics),
             "instances": len(self),
@@ -171,9 +158,9 @@ class Report(Tabular):
     def rows(self) -> list[tuple[str, str, str]]:
         """Label, number and interval, as they are shown."""
         shown = []
-        numbers = {name: getattr(self, name) for name in _LABELS} | self.metrics
+        numbers = {name: getattr(self, name) for name in MEASURES} | self.metrics
         for name, number in numbers.items():
-            label = _LABELS.get(name, name)
+            label = MEASURES[name].label if name in MEASURES else name
             if number is None:
                 continue
             if name == "optimum" and not self.exact:
@@ -271,4 +258,4 @@ def mean(above: np.ndarray, below: np.ndarray | None) -> float:
 
 
 def _format(name: str, number: float) -> str:
-    return f"{number:.2%}" if name in _PERCENT else significant(number)
+    return f"{number:.2%}" if name in MEASURES and MEASURES[name].percent else significant(number)

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from foresolve._base import checks, files
+from foresolve._base import checks, files, reading
 from foresolve._base.container import Container
 from foresolve._base.table_files import read_table
 from foresolve.errors import FileError, ForesolveWarning
 from foresolve.learning.policy import Policy
+from foresolve.learning.study.contrast import Contrast
 from foresolve.projects.deciding import CHUNK, POLICY, RECORD, Decided, Form, decide_file
 from foresolve.projects.scores import scores_of
 from foresolve.projects.settings import NAME, Settings
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from foresolve.learning.report import Report
     from foresolve.learning.study.result import Study
 
+AGAIN = "Train again, or read it with the version that wrote it"
 RUN = Container("a run", "foresolve run", 2, older=(1,))
-STUDY_RESULT = Container("what a study found", "foresolve study result", 2)
+STUDY_RESULT = Container("what a study found", "foresolve study result", 3, remedy=AGAIN)
 EXAMPLES_SHOWN = Container("examples of a study", "foresolve study examples", 1)
 STUDY, SCORES, EXAMPLES = "study.json", "scores.csv", "examples.json"
 POLICIES, TRAINING = "policies", "training"
@@ -70,7 +72,7 @@ class Run:
         """Keep what a study found; `keep` names methods whose policies are kept beside the chosen one's, or "all";
         `budget` is what it had instead of that of the settings.
         """
-        names = [row.name for row in study.comparison.rows if row.name != "last value"]
+        names = study.deployable
         kept = names if "all" in keep else [name for name in dict.fromkeys(keep) if name in names]
         for name in keep:
             if name not in [*names, "all"]:
@@ -104,8 +106,15 @@ class Run:
     def study(self) -> dict[str, Any]:
         """The results of the study, as in `Study.to_dict`."""
         path = self.folder / STUDY
-        document = files.read_json(path)
-        return document if self.record["schema"] in RUN.older else STUDY_RESULT.checked(document, path)
+        if self.record["schema"] in RUN.older:
+            raise FileError(path, "was written by an older version of foresolve", AGAIN)
+        return STUDY_RESULT.read(path)
+
+    def comparison(self) -> Contrast:
+        """Every method of the study on test data, as in `Study.comparison`."""
+        study = self.study()
+        with reading.understood(self.folder / STUDY):
+            return Contrast.from_dict(study["comparison"])
 
     def verdict(self) -> dict[str, Any]:
         """The verdict of the study, with its `sentence`."""
@@ -204,21 +213,20 @@ def _as_costs(report: Report) -> Report:
 
 
 def _deployed(study: Study) -> tuple[str, str]:
-    """The method to deploy, and what there is to say about it."""
-    if study.chosen != "last value":
+    """The method to deploy, and a remark on it."""
+    if study.chosen in study.deployable:
         return study.chosen, ""
-    others = [row.name for row in study.comparison.rows if row.name != "last value"]
-    best = min(others, key=lambda name: study.trial(name).rank)
+    best = min(study.deployable, key=lambda name: study.trial(name).rank)
     note = (
-        "the last value is the best, but it needs the truth of an earlier instance, which is no feature: the policy is "
-        f"that of {best}. Give earlier truths as features to do better"
+        f"the {study.chosen} is the best, but it needs the truth of an earlier instance, which is no feature: the "
+        f"policy is that of {best}. Give earlier truths as features to do better"
     )
     return best, note
 
 
 def _why_not(study: Study, name: str) -> str:
     """Why a method has no policy to keep."""
-    if name == "last value":
+    if any(row.name == name for row in study.comparison):
         return "it needs the truth of an earlier instance, which is no feature"
     return study.failures.get(name, "it was not trained")
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.extras import need
-from foresolve._base.numbers import signed, significant
+from foresolve._base.numbers import significant
 from foresolve._base.table import Table, Tabular
 from foresolve.data.frames.keys import Keys
 from foresolve.errors import ForesolveError
+from foresolve.learning.paired import PairedComparison, gained_words, gains, paired, paired_table
 
 if TYPE_CHECKING:
     from foresolve.learning.study.result import Study
 
 METHOD = "method"
 NUMBERS = ("value", "optimum", "regret")
+SINGLE = float(np.finfo(np.float32).eps)  # the precision in which projects read parameters
 AGREEMENT = 1e-4  # relative: truths that differ by more are not those of the same instance
 
 
@@ -51,51 +52,53 @@ def _texts(keys: Keys) -> Any:
     return pandas.DataFrame([row if isinstance(row, tuple) else (row,) for row in rows], columns=list(keys.names))
 
 
-@dataclass(frozen=True)
-class ScoreRow:
-    """A run on the test instances that all runs have.
+@dataclass(frozen=True, kw_only=True)
+class RunRow(PairedComparison):
+    """A run on the test instances that all runs have, beside the first run.
 
     Attributes
     ----------
+    method: of the run's policy.
     value, regret: means, in the user's own sense.
-    difference, interval, p_value: of its regret less that of the first run, paired; below zero is better.
     """
 
-    run: str
     method: str
     value: float
     regret: float
-    difference: float
-    interval: tuple[float, float] | None
-    p_value: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunComparison(Tabular):
     """Runs on the test instances that they have in common.
 
     Attributes
     ----------
-    rows: one for each run, the first is what the others are compared to.
+    rows: one for each run, the first is what the others are compared to; each interval holds by itself.
     instances: that all of them have.
     left_out: by run, how many of its test instances others lack.
     """
 
-    rows: tuple[ScoreRow, ...]
+    rows: tuple[RunRow, ...]
     instances: int
     left_out: dict[str, int]
     confidence: float
 
+    @property
+    def reference(self) -> str:
+        """The first run."""
+        return self.rows[0].name
+
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        return asdict(self)
+        return vars(self) | {"reference": self.reference, "rows": [row.to_dict() for row in self.rows]}
 
     def _table(self) -> Table:
-        headers = ("run", "method", "value", "regret", "difference", f"{self.confidence:.0%} interval", "p")
-        title = f"{self.instances} test instances; difference: regret less that of {self.rows[0].run}"
-        reference, *others = self.rows
-        rows = [*sorted(others, key=lambda row: row.regret), reference]
-        return Table(headers, [_cells(row) for row in rows], title, apart=1)
+        scores = {
+            "method": lambda row: row.method, "value": lambda row: significant(row.value),
+            "regret": lambda row: significant(row.regret),
+        }  # fmt: skip
+        words = gained_words("regret", self.reference, more_is_better=False)
+        return paired_table(self.rows, scores, f"{self.instances} test instances; {words}", first="run")
 
 
 def compare_scores(tables: Mapping[str, Any], *, confidence: float = 0.95, seed: int = 0) -> RunComparison:
@@ -107,8 +110,6 @@ def compare_scores(tables: Mapping[str, Any], *, confidence: float = 0.95, seed:
     confidence: of intervals.
     seed: of their draws.
     """
-    from foresolve.learning.inference import mean_difference
-
     pandas = need("pandas", "comparing runs", "learn")
     if len(tables) < 2:
         raise checks.fail("tables", "of two runs or more", str(len(tables)))
@@ -125,26 +126,23 @@ def compare_scores(tables: Mapping[str, Any], *, confidence: float = 0.95, seed:
             f"{', '.join(tables)} have no test instance in common. Train them on the same data and split"
         )
     parts = {name: table.loc[common] for name, table in indexed.items()}
-    base, rows = parts[first], []
     _check_same_truth(parts)
+    rows = []
     for name, part in parts.items():
-        seen = None
+        pair = PairedComparison(name=name, reference=first, confidence=confidence)
         if name != first:
-            differences = (part["regret"] - base["regret"]).to_numpy()
-            size = np.abs(base["optimum"]) + np.abs(base["regret"])
-            differences = np.where(np.abs(differences) > 1e-6 * size, differences, 0.0)
-            block = np.unique(base["block"].to_numpy(), return_inverse=True)[1]
-            seen = mean_difference(differences, base["weight"].to_numpy(float), block, confidence=confidence, seed=seed)
-        bounded = seen is not None and all(map(math.isfinite, seen.interval))
-        rows.append(
-            ScoreRow(
-                name, str(part[METHOD].iloc[0]), _mean(part, "value"), _mean(part, "regret"),
-                0.0 if seen is None else seen.mean, seen.interval if seen is not None and bounded else None,
-                None if seen is None else seen.p_value,
-            )
-        )  # fmt: skip
+            pair = _paired(name, part, first, parts[first], confidence=confidence, seed=seed)
+        value, regret = (_mean(part, column) for column in ("value", "regret"))
+        rows.append(RunRow(**vars(pair), method=str(part[METHOD].iloc[0]), value=value, regret=regret))
     left_out = {name: len(table) - len(common) for name, table in indexed.items()}
-    return RunComparison(tuple(rows), len(common), left_out, confidence)
+    return RunComparison(rows=tuple(rows), instances=len(common), left_out=left_out, confidence=confidence)
+
+
+def _paired(name: str, part: Any, first: str, base: Any, *, confidence: float, seed: int) -> PairedComparison:
+    own, other, best = (column.to_numpy(float) for column in (part["regret"], base["regret"], base["optimum"]))
+    gained = gains(own, other, np.abs(best) + np.abs(other), SINGLE, more_is_better=False)
+    block = np.unique(base["block"].to_numpy(), return_inverse=True)[1]
+    return paired(name, first, gained, base["weight"].to_numpy(float), block, confidence=confidence, seed=seed)
 
 
 def _same_key(tables: Mapping[str, Any]) -> list[str]:
@@ -176,10 +174,3 @@ def _check_same_truth(parts: Mapping[str, Any]) -> None:
 
 def _mean(part: Any, column: str) -> float:
     return float(np.average(part[column].to_numpy(float), weights=part["weight"].to_numpy(float)))
-
-
-def _cells(row: ScoreRow) -> tuple[str, ...]:
-    interval = "" if row.interval is None else " to ".join(signed(end) for end in row.interval)
-    first = row.p_value is None
-    difference, p = "" if first else signed(row.difference), "" if row.p_value is None else f"{row.p_value:.2g}"
-    return row.run, row.method, significant(row.value), significant(row.regret), difference, interval, p

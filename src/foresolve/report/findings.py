@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from foresolve.learning.paired import Standing
 from foresolve.report import published
 from foresolve.report.formats import at, best_words, digits, listed, number
 from foresolve.report.published import Verdict
-from foresolve.report.summary import CHOSEN, NO_DIFFERENCE, OPT, RANDOM, Difference, chosen, two_stage
+from foresolve.report.summary import CHOSEN, OPT, RANDOM, SplitComparison, chosen, two_stage
 from foresolve.report.tables import signed
 from foresolve.report.verdicts import Comparison, comparisons
 from foresolve.report.view import RunView
@@ -17,20 +18,20 @@ FEW = 10  # splits, below which the percentile bootstrap is known to be too narr
 FAR = 15  # percent of a published figure, above which a two-stage row is named with the likely reason
 
 
-def difference_sentences(differences: Iterable[Difference], places: int = 2) -> list[str]:
+def difference_sentences(differences: Iterable[SplitComparison], places: int = 2) -> list[str]:
     """Paired differences in words, whichever way they went; budgets with the same verdict share a sentence."""
-    groups: dict[tuple[str, str, str], list[Difference]] = {}
+    groups: dict[tuple[str, str, Standing], list[SplitComparison]] = {}
     for difference in differences:
-        groups.setdefault((difference.method, difference.reference, difference.verdict), []).append(difference)
+        groups.setdefault((difference.name, difference.reference, difference.standing), []).append(difference)
     sentences: list[str] = []
-    for (method, reference, verdict), group in groups.items():
+    for (method, reference, standing), group in groups.items():
         sizes = listed([f"{_size(difference, places)}{at(difference.k)}" for difference in group])
-        match verdict:
-            case "ahead":
+        match standing:
+            case Standing.AHEAD:
                 sentences.append(f"{method} is ahead of {reference} by {sizes}.")
-            case "behind":
+            case Standing.BEHIND:
                 sentences.append(f"{method} is behind {reference} by {sizes}.")
-            case "no significant difference":
+            case Standing.LEVEL:
                 sentences.append(f"There is no significant difference between {method} and {reference}: {sizes}.")
             case _:
                 sentences.append(f"{method} minus {reference}: {sizes}; one split has no interval.")
@@ -82,17 +83,17 @@ def quality(run: RunView) -> list[Comparison]:
 def headline(run: RunView) -> list[str]:
     """What a reader should know first: the figures' two methods, the chosen method, how near the best it comes."""
     places = digits(run)
-    against = [d for d in run.differences if d.method == CHOSEN]
+    against = [d for d in run.differences if d.name == CHOSEN]
     return [
         *difference_sentences(main_differences(run), places), *best_learned(run),
         *difference_sentences(against, places), *choices(run),
     ]  # fmt: skip
 
 
-def main_differences(run: RunView) -> list[Difference]:
+def main_differences(run: RunView) -> list[SplitComparison]:
     """Those of the two methods of the figures: what a run is about."""
     wanted = (run.info.figure_methods[1], run.info.figure_methods[0])
-    return [difference for difference in run.differences if (difference.method, difference.reference) == wanted]
+    return [difference for difference in run.differences if (difference.name, difference.reference) == wanted]
 
 
 def best_learned(run: RunView) -> list[str]:
@@ -116,7 +117,7 @@ def shortfalls(run: RunView) -> list[str]:
     """All that falls short of the paper, of two-stage training or of a heuristic, and what limits the figures."""
     places = digits(run)
     below = (comparison for comparison in quality(run) if comparison.method != RANDOM and _below(comparison))
-    behind = (d for d in run.differences if d.verdict in ("behind", NO_DIFFERENCE) or _maybe_behind(d))
+    behind = (d for d in run.differences if d.standing in (Standing.BEHIND, Standing.LEVEL) or _maybe_behind(d))
     return [*comparison_sentences(below, places), *difference_sentences(behind, places), *_below_heuristics(run)]
 
 
@@ -157,8 +158,8 @@ def _both(comparison: Comparison, places: int) -> str:
     return f"{number(ours.mean, ours.half, places)} against {number(paper.mean, paper.half, places)}"
 
 
-def _maybe_behind(difference: Difference) -> bool:
-    return difference.verdict == "unknown" and difference.estimate.mean <= 0
+def _maybe_behind(difference: SplitComparison) -> bool:
+    return difference.standing is Standing.UNKNOWN and difference.gained <= 0
 
 
 def _best(run: RunView, k: int | None) -> str | None:
@@ -200,10 +201,9 @@ def _below_heuristics(run: RunView) -> list[str]:
     return sentences
 
 
-def _size(difference: Difference, places: int) -> str:
+def _size(difference: SplitComparison, places: int) -> str:
     """How far apart, without a sign where the words have it."""
-    gap = difference.estimate
-    if difference.verdict not in ("ahead", "behind"):
+    if difference.interval is None or difference.standing not in (Standing.AHEAD, Standing.BEHIND):
         return signed(difference, places).text
-    low, high = sorted((abs(gap.low or 0.0), abs(gap.high or 0.0)))
-    return f"{abs(gap.mean):.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+    low, high = sorted(map(abs, difference.interval))
+    return f"{abs(difference.gained):.{places}f} [{low:.{places}f}, {high:.{places}f}]"

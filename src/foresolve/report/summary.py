@@ -9,15 +9,16 @@ from typing import Literal, get_args
 import numpy as np
 
 from foresolve._base import bootstrap
+from foresolve.learning.paired import ROUNDINGS, IntervalRule, PairedComparison, gains
 from foresolve.report.records import Measure, Protocol, Record
 
 RESAMPLES = 10_000
 CHOSEN, RANDOM, OPT = "Chosen", "Random", "OPT"
 TWO_STAGE = "2Stage"
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-TIE = 1e-9  # two ways of adding up the same numbers differ by less than this share of them
+SUMS = 2.5e-10  # the rounding of a value: two ways of adding up the same numbers
+TIE = ROUNDINGS * SUMS
 Basis = Literal["rounded", "fractional"]
-NO_DIFFERENCE = "no significant difference"
 
 
 @dataclass(frozen=True)
@@ -76,24 +77,12 @@ class MethodSummary:
         return "fractional" if protocol == "paper" and self.fractional is not None else "rounded"
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Method minus reference, paired over the splits that both have."""
+@dataclass(frozen=True, kw_only=True)
+class SplitComparison(PairedComparison):
+    """A method beside its reference, paired over the splits that both have: `units` of them."""
 
-    method: str
-    reference: str
     k: int | None
-    estimate: Estimate
     basis: Basis
-
-    @property
-    def verdict(self) -> Literal["ahead", "behind", "no significant difference", "unknown"]:
-        """By whether the interval lies on one side of zero."""
-        if self.estimate.low is None or self.estimate.high is None:
-            return "unknown"
-        if self.estimate.low > 0:
-            return "ahead"
-        return "behind" if self.estimate.high < 0 else NO_DIFFERENCE
 
 
 def estimate(sample: Iterable[float], *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
@@ -194,7 +183,7 @@ def differences(
     *,
     protocol: Protocol = "exact",
     seed: int = 0,
-) -> list[Difference]:
+) -> list[SplitComparison]:
     """The paired differences of `pairs`, for every budget.
 
     Under the paper's protocol they are those of fractional decisions where both methods have them in every split.
@@ -204,13 +193,13 @@ def differences(
     for record in known:
         table.setdefault((record.method, record.k), {})[record.split] = record
     budgets = sorted({record.k for record in known}, key=lambda k: k or 0)
-    gaps: list[Difference] = []
+    gaps: list[SplitComparison] = []
     for method, reference in pairs(_order(known, methods), heuristics):
         for k in budgets:
             scores, references = table.get((method, k), {}), table.get((reference, k), {})
             both = [(scores[split], references[split]) for split in sorted(scores.keys() & references.keys())]
             if both:
-                gaps.append(_difference(both, method, reference, protocol, seed))
+                gaps.append(_compared(both, method, reference, protocol, seed))
     return gaps
 
 
@@ -245,9 +234,9 @@ def ways(
     return shares
 
 
-def _difference(
+def _compared(
     both: Sequence[tuple[Record, Record]], method: str, reference: str, protocol: Protocol, seed: int
-) -> Difference:
+) -> SplitComparison:
     basis: Basis = "rounded"
     first = np.array([a.value for a, _ in both])
     second = np.array([b.value for _, b in both])
@@ -255,9 +244,13 @@ def _difference(
         basis = "fractional"
         first = np.array([a.fractional for a, _ in both], dtype=np.float64)
         second = np.array([b.fractional for _, b in both], dtype=np.float64)
-    gap = first - second
-    gap[np.abs(gap) <= TIE * np.maximum(np.abs(first), np.abs(second))] = 0.0
-    return Difference(method, reference, both[0][0].k, estimate(gap, seed=seed), basis)
+    size = np.maximum(np.abs(first), np.abs(second))
+    gap = estimate(gains(first, second, size, SUMS, more_is_better=True), seed=seed)
+    interval = None if gap.low is None or gap.high is None else (gap.low, gap.high)
+    return SplitComparison(
+        name=method, reference=reference, gained=gap.mean, interval=interval, units=gap.splits,
+        rule=IntervalRule.BOOTSTRAP, k=both[0][0].k, basis=basis,
+    )  # fmt: skip
 
 
 def _row(records: Sequence[Record], best: Mapping[tuple[int | None, int], float], seed: int) -> MethodSummary:

@@ -8,6 +8,7 @@ from typing import Any
 
 from foresolve._base import files
 from foresolve._base.table import Cell, Table
+from foresolve.learning.measures import MEASURES
 from foresolve.report import published
 from foresolve.report.claims import claims_table
 from foresolve.report.formats import (
@@ -23,7 +24,7 @@ from foresolve.report.formats import (
 )
 from foresolve.report.published import Published
 from foresolve.report.records import Measure
-from foresolve.report.summary import CHOSEN, Difference, Estimate, MethodSummary
+from foresolve.report.summary import CHOSEN, Estimate, MethodSummary, SplitComparison
 from foresolve.report.table import BlockTable
 from foresolve.report.verdicts import reproduced_table
 from foresolve.report.view import RunView
@@ -67,16 +68,16 @@ def table2(runs: Sequence[RunView]) -> BlockTable:
 
 
 def difference_table(runs: Sequence[RunView]) -> BlockTable:
-    """Paired differences over the splits, method minus reference."""
+    """What methods gain over their references, paired over the splits: method minus reference."""
     runs = [run for run in runs if run.differences]
     caption = (
         "Method minus reference in the same split, averaged over splits, with a bootstrapped 95 % interval. Where the "
         "interval holds zero there is no significant difference."
     )
-    columns = ("domain", "protocol", "method", "reference", "k", "splits", *_names("difference"), "shown", "verdict")
+    columns = ("domain", "protocol", "method", "reference", "k", "splits", *_names("gained"), "shown", "verdict")
     lines = [
-        (run.config.domain, run.config.protocol, d.method, d.reference, d.k, d.estimate.splits, *_numbers(d.estimate),
-         d.basis, d.verdict)
+        (run.config.domain, run.config.protocol, d.name, d.reference, d.k, d.units, d.gained,
+         *(d.interval or (None, None)), d.basis, d.standing.value)
         for run in runs for d in run.differences
     ]  # fmt: skip
     blocks = tuple(run.once("block of differences", _difference_block) for run in runs)
@@ -125,7 +126,7 @@ def _block2(run: RunView) -> Table:
     for measure in run.info.measures:
         means = [row.measures[measure].mean for row in rows if measure in row.measures and run.learned(row.method)]
         if means:
-            best[measure] = max(means) if measure == "auc" else min(means)
+            best[measure] = max(means) if MEASURES[measure].more_is_better else min(means)
     lines: list[tuple[str | Cell, ...]] = []
     for row in rows:
         cells: list[Cell] = []
@@ -143,9 +144,9 @@ def _block2(run: RunView) -> Table:
 
 
 def _difference_block(run: RunView) -> Table:
-    by_pair: dict[tuple[str, str], dict[int | None, Difference]] = {}
+    by_pair: dict[tuple[str, str], dict[int | None, SplitComparison]] = {}
     for difference in run.differences:
-        by_pair.setdefault((difference.method, difference.reference), {})[difference.k] = difference
+        by_pair.setdefault((difference.name, difference.reference), {})[difference.k] = difference
     rows = [
         (f"{method} - {reference}", *(signed(by_k.get(k), digits(run)) for k in run.ks))
         for (method, reference), by_k in by_pair.items()
@@ -153,13 +154,12 @@ def _difference_block(run: RunView) -> Table:
     return Table(("method", *(budget(k) for k in run.ks)), rows, title(run))
 
 
-def signed(difference: Difference | None, places: int = 2) -> Cell:
+def signed(difference: SplitComparison | None, places: int = 2) -> Cell:
     """A difference with its interval, for example `+1.20 [+0.90, +1.50]`."""
     if difference is None:
         return Cell()
-    gap = difference.estimate
-    interval = "" if gap.low is None else f"[{gap.low:+.{places}f}, {gap.high:+.{places}f}]"
-    return Cell(f"{gap.mean:+.{places}f}", interval)
+    ends = [f"{end:+.{places}f}" for end in difference.interval or ()]
+    return Cell(f"{difference.gained:+.{places}f}", f"[{', '.join(ends)}]" if ends else "")
 
 
 def _accurate(run: RunView) -> list[MethodSummary]:

@@ -92,10 +92,9 @@ def differences(run: RunView) -> Figure | None:
     every: list[Row] = []
     for axis, (k, gaps) in zip(axes, groups.items()):
         rows = [
-            Row(f"{gap.method} − {gap.reference}", gap.estimate.mean, gap.estimate.low, gap.estimate.high,
-                role_of(run, gap.method))
+            Row(f"{gap.name} − {gap.reference}", gap.gained, *(gap.interval or (None, None)), role_of(run, gap.name))
             for gap in gaps
-        ]  # fmt: skip
+        ]
         draw_differences(axis, rows, number=_number(digits(run), "+"))
         axis.set_title("" if k is None else f"k = {k}", fontsize=10, pad=14)
         every += rows

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from foresolve._base.table import Cell, Table
+from foresolve.learning.measures import MEASURES
 from foresolve.report.formats import (
     MEASURE_DIGITS,
     MEASURE_NAMES,
@@ -25,7 +26,6 @@ from foresolve.report.summary import TIE, Estimate
 from foresolve.report.table import BlockTable
 from foresolve.report.view import RunView
 
-SMALLER_IS_BETTER: frozenset[Measure | None] = frozenset({"mse", "cross_entropy"})
 RULE = (
     "A figure is reproduced where ours is within h of the published one, h being the sum of both half widths; worse "
     'by more than h, it is not reproduced, better by more than h, it is "above" ("better" where small is good). With '
@@ -66,7 +66,8 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """By `judge`."""
-        return judge(self.ours, self.published, smaller_is_better=self.measure in SMALLER_IS_BETTER)
+        more_is_better = self.measure is None or MEASURES[self.measure].more_is_better
+        return judge(self.ours, self.published, smaller_is_better=not more_is_better)
 
 
 def judge(ours: Estimate, published: Published, *, smaller_is_better: bool = False) -> Verdict:

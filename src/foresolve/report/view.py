@@ -17,9 +17,9 @@ from foresolve.report.summary import (
     CHOSEN,
     OPT,
     RANDOM,
-    Difference,
     Estimate,
     MethodSummary,
+    SplitComparison,
     differences,
     summary,
     ways,
@@ -75,7 +75,7 @@ class RunView:
         return summary(self.records, self.config.methods, seed=self.config.seed)
 
     @cached_property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[SplitComparison]:
         """Paired differences, see `summary.pairs`."""
         config = self.config
         return differences(self.records, config.methods, self.info.heuristics, protocol=self.scored, seed=config.seed)

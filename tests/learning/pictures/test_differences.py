@@ -26,24 +26,25 @@ def texts(comparison: Comparison, **options: object) -> list[str]:
     return [text.get_text() for text in axes.get_yticklabels()]
 
 
-def test_what_saves_regret_is_to_the_right(reports: dict[str, foresolve.learning.Report]) -> None:
+def test_what_is_better_is_to_the_right(reports: dict[str, foresolve.learning.Report]) -> None:
     comparison = compare(reports)
     assert texts(comparison) == ["truth", "upside down"]
     axes = comparison.plot(roles={"truth": "decision-focused", "upside down": "heuristic"})
     best, worst = (line for line in axes.get_lines() if line.get_marker() in ("o", "^"))
-    assert best.get_xdata()[0] == pytest.approx(-comparison["truth"].difference)
+    assert best.get_xdata()[0] == pytest.approx(comparison["truth"].gained)
     assert best.get_xdata()[0] > 0 > worst.get_xdata()[0]
     assert best.get_color() == COLORS["decision-focused"]
-    assert axes.get_xlabel() == "regret saved against noisy, mean over instances"
+    assert axes.get_xlabel() == "regret gained over noisy, mean over instances"
     assert {"better →", "← worse"} <= {text.get_text() for text in axes.texts}
     assert labels(axes.get_legend())[:2] == ["trained on decisions", "heuristic, nothing learned"]
 
 
-def test_values_are_not_turned_around(reports: dict[str, foresolve.learning.Report]) -> None:
-    comparison = compare(reports, measure="value")
-    axes = comparison.plot()
-    assert axes.get_lines()[0].get_xdata()[0] == pytest.approx(comparison["truth"].difference)
-    assert axes.get_xlabel().startswith("value less that of noisy")
+def test_gains_are_above_zero_by_every_measure(reports: dict[str, foresolve.learning.Report]) -> None:
+    for measure in ("value", "relative_regret", "mse"):
+        comparison = compare(reports, measure=measure)
+        drawn = comparison.plot().get_lines()[0].get_xdata()[0]
+        assert drawn == pytest.approx(comparison["truth"].gained)
+        assert drawn > 0
 
 
 def test_nothing_to_compare_with(reports: dict[str, foresolve.learning.Report]) -> None:

@@ -11,6 +11,8 @@ import torch
 import foresolve
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.generated.shortest_path import shortest_path_data
+from foresolve.learning.study.contrast import Contrast, MethodRow
+from foresolve.learning.study.methods import Family, MethodInfo
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.studying import study
 
@@ -40,6 +42,29 @@ def dated(count: int = 120, seed: int = 0) -> DecisionDataset:
     theta["day"] = days
     problem = foresolve.LinearProgram(A_eq=np.ones((1, 5)), b_eq=[2.0], bounds=(0, 1), sense="min", names=list("pqrst"))
     return DecisionDataset.from_frames(features, theta, problem, key="day", columns=["a"])
+
+
+def info(name: str, family: Family = Family.TWO_STAGE, **facts: Any) -> MethodInfo:
+    """A method by its name."""
+    return MethodInfo(name, family, f"the method {name}", **facts)
+
+
+def method_row(
+    name: str, gained: float = 0.0, interval: tuple[float, float] | None = None, *, reference: str,
+    family: Family = Family.DECISION_FOCUSED, regret: float = 10.0, p_value: float | None = None, **facts: Any,
+) -> MethodRow:  # fmt: skip
+    """A row of a comparison whose reference has regret 10 and value 20."""
+    return MethodRow(
+        name=name, reference=reference, gained=gained, interval=interval, p_value=p_value,
+        method=info(name, family, **facts), value=10 + regret - gained, regret=regret - gained,
+    )  # fmt: skip
+
+
+def compared(reference: str, *rows: MethodRow, units: int = 100, sense: str = "min") -> Contrast:
+    """A comparison of these rows."""
+    return Contrast(
+        reference=reference, confidence=0.95, instances=units, units=units, blocks="", sense=sense, rows=rows,  # type: ignore[arg-type]
+    )  # fmt: skip
 
 
 def quick(data: DecisionDataset | None, **changes: Any) -> Study:

@@ -153,7 +153,7 @@ def test_ctrl_c_while_the_first_round_grows(after: int, tmp_path: Path, monkeypa
             raise KeyboardInterrupt
 
     Slow(monkeypatch)
-    with pytest.raises(StudyInterrupted, match=r"stopped (before anything|with \d+ of \d+ trials done)"):
+    with pytest.raises(StudyInterrupted, match="stopped"):
         hurried(40.0, folder=tmp_path, progress=stop)
     monkeypatch.undo()
     told = hurried(1e6, folder=tmp_path, resume=True)

@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveError, InvalidInputError
+from foresolve.errors import ForesolveError
 from foresolve.learning.study.dates import Last, block_length, neighbors, spacing, study_block
 from foresolve.learning.study.facts import Facts
 from foresolve.problems.top_k import TopK
 from learning.study.instances import dated, paths
+from mistakes import mistake
 
 
 def days(*numbers: int) -> np.ndarray:
@@ -27,7 +28,7 @@ def test_only_strictly_earlier_rows_are_looked_at() -> None:
     assert torch.equal(seen.features, data.theta[6:9])
     seen = last.seen(data.subset(slice(7, 10)), {"lag": "week"})
     assert torch.equal(seen.features, data.theta[:3])
-    with pytest.raises(ForesolveError, match="1 rows have no earlier one"):
+    with mistake("", "1 rows", kind=ForesolveError):
         last.seen(data, {"lag": "previous"})
 
 
@@ -59,7 +60,7 @@ def test_blocks() -> None:
     labels = study_block("auto", data)
     assert isinstance(labels, np.ndarray)
     assert np.bincount(labels).tolist() == [7, 7, 7, 10]
-    with pytest.raises(InvalidInputError, match="block"):
+    with mistake("block", "'weekly'"):
         study_block("weekly", data)
 
 
@@ -103,6 +104,6 @@ def test_labels_by_key_follow_their_instances() -> None:
         block = study_block(given, data)
         assert isinstance(block, np.ndarray)
         assert block.tolist() == expected
-    with pytest.raises(InvalidInputError, match="labels by key"):
+    with mistake("block", "by key"):
         study_block(np.arange(12) // 4, data)
     assert isinstance(study_block("auto", data), np.ndarray)

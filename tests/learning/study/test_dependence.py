@@ -62,5 +62,5 @@ def test_tests_on_such_blocks_hold_their_level(draw: Callable[[np.random.Generat
     for seed in range(150):
         series = draw(rng)
         length = max(block_length(1000, 1.0), dependence_length(series))
-        refused += mean_difference(series, block=length, seed=seed).p_value < 0.05
+        refused += mean_difference(series, block=length, seed=seed).p_value() < 0.05
     assert refused <= 17

@@ -6,10 +6,10 @@ import torch
 
 import foresolve
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError
 from foresolve.learning.study.parts import Parts
 from foresolve.problems.affine import Affine
 from learning.study.instances import dated, paths
+from mistakes import mistake
 
 
 def test_splits_are_random_or_in_time() -> None:
@@ -33,7 +33,7 @@ def test_given_parts_have_the_columns_of_training() -> None:
 def test_test_data_must_be_new() -> None:
     train, valid, test = paths(100).split(0.6, 0.2, 0.2)
     for old in (train, valid, train.subset(range(5))):
-        with pytest.raises(InvalidInputError, match="`parts \\(test\\)` must be other instances"):
+        with mistake("parts (test)"):
             Parts.of(None, (), (train, valid, old), 0)
     features, theta = torch.cat([test.features, train.features[:3]]), torch.cat([test.theta, train.theta[:3]])
     parts = Parts.of(None, (), (train, valid, DecisionDataset(features, theta, train.problem)), 0)
@@ -47,7 +47,7 @@ def test_parts_have_the_parameters_of_training_in_their_order() -> None:
         DecisionDataset(features[rows], theta[rows], foresolve.TopK(2, 1, names=list(names)))
         for rows, names in ((slice(0, 3), "ab"), (slice(3, 6), "ab"), (slice(6, 9), "ba"))
     ]
-    with pytest.raises(InvalidInputError, match=r"parts \(test\).*'b' where they have 'a'"):
+    with mistake("parts (test)", "'b'", "'a'"):
         Parts.of(None, (), sets, 0)
 
 
@@ -55,5 +55,5 @@ def test_constraints_that_theta_makes_are_refused() -> None:
     plain = foresolve.LinearProgram(A_ub=[[1.0, 1.0]], b_ub=[1.0], bounds=(0, 1))
     problem = plain.parametrized([1.0, 2.0], b_ub=Affine.part([0], known=[0.0]))
     data = DecisionDataset(np.zeros((6, 1)), np.ones((6, 1)), problem)
-    with pytest.raises(InvalidInputError, match="whose feasible set `theta` does not move"):
+    with mistake("data", "LinearProgram"):
         Parts.of(data, (2, 2, 2), None, 0)

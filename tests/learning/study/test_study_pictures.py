@@ -8,8 +8,10 @@ import foresolve
 from drawn import labels, overlaps
 from foresolve._base.drawing.palette import COLORS
 from foresolve.data import knapsack_data
+from foresolve.learning.study.methods import Family
 from foresolve.learning.study.result import Study
-from foresolve.learning.study.study_pictures import study_role
+from foresolve.learning.study.study_pictures import study_roles
+from learning.study.instances import method_row
 
 
 @pytest.fixture(scope="module")
@@ -20,12 +22,12 @@ def study() -> Study:
     )  # fmt: skip
 
 
-def test_what_each_method_saves(study: Study) -> None:
+def test_what_each_method_gains(study: Study) -> None:
     axes = study.plot()
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert sorted(names) == sorted(row.name for row in study.comparison if row.name != study.reference)
     markers = [line.get_xdata()[0] for line in axes.get_lines() if line.get_marker() in ("o", "s", "^")]
-    assert markers == [study.comparison[name].improvement for name in names]
+    assert markers == [study.comparison[name].gained for name in names]
     assert study.reference in axes.get_xlabel()
     assert "<euros>" in axes.get_xlabel()
     assert "95% interval" in labels(axes.get_legend())
@@ -55,10 +57,9 @@ def test_in_a_notebook(study: Study) -> None:
     assert repr(study.comparison) == told
 
 
-@pytest.mark.parametrize(
-    ("name", "role", "drawn"),
-    [("mean", "reference", "heuristic"), ("ridge", "reference", "two-stage"),
-     ("x", "decision-focused", "decision-focused")],
-)  # fmt: skip
-def test_roles(name: str, role: str, drawn: str) -> None:
-    assert study_role(name, role) == drawn
+def test_the_family_of_a_method_gives_its_role() -> None:
+    rows = [
+        method_row(family.value, reference="ridge", family=family)
+        for family in (Family.BASELINE, Family.TWO_STAGE, Family.DECISION_FOCUSED)
+    ]
+    assert list(study_roles(rows).values()) == ["heuristic", "two-stage", "decision-focused"]

@@ -6,8 +6,10 @@ import torch
 import foresolve
 from foresolve.data import DecisionDataset
 from foresolve.learning import Comparison, Report, compare, evaluate
+from foresolve.learning.paired import Standing
 from foresolve.report import comparison_page
 from foresolve.report.pages.forest import Forest
+from foresolve.report.pages.pairs import p_words
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def comparison(reports: dict[str, Report]) -> Comparison:
 def test_less_regret_is_better_and_to_the_right(comparison: Comparison, reports: dict[str, Report]) -> None:
     page = comparison_page(comparison, reports=reports, date="2026-01-01")
     truth, same = drawn(page).differences
-    assert truth.mean == -comparison["truth"].difference
+    assert truth.mean == comparison["truth"].gained
     assert truth.mean > 0
     assert truth.low is not None
     assert truth.low > 0
@@ -44,7 +46,7 @@ def test_less_regret_is_better_and_to_the_right(comparison: Comparison, reports:
     reference = comparison["noise"].mean
     assert (every.tone, best.tone, equal.tone) == ("good", "good", "open")
     assert every.answer == "1 of 2: truth."
-    assert best.answer.startswith(f"Yes: regret 0 against {reference:.4g}; improvement +")
+    assert best.answer.startswith(f"Yes: regret 0 against {reference:.4g}; gained +")
     assert equal.answer.startswith("No significant difference")
     assert best.caution == "Small sample: 40 instances."
     assert page.date == "2026-01-01"
@@ -55,9 +57,9 @@ def test_less_regret_is_better_and_to_the_right(comparison: Comparison, reports:
 
 def test_more_value_is_better(reports: dict[str, Report]) -> None:
     comparison = compare(reports, measure="value")
-    assert drawn(comparison_page(comparison)).differences[0].mean == comparison["truth"].difference
-    turned = comparison_page(comparison, more_is_better=False)
-    assert drawn(turned).differences[0].mean == -comparison["truth"].difference
+    assert drawn(comparison_page(comparison)).differences[0].mean == comparison["truth"].gained > 0
+    turned = comparison_page(compare(reports, measure="value", more_is_better=False))
+    assert drawn(turned).differences[0].mean == -comparison["truth"].gained
     assert turned.cards[-1].tone == "bad"
     assert turned.cards[0].answer == "None of 2 significantly. Significantly worse: truth."
 
@@ -74,14 +76,24 @@ def test_many_comparisons_are_corrected(data: DecisionDataset, reports: dict[str
     models = {str(i): torch.rand(40, 6, generator=generator) for i in range(60)}
     scored = {name: evaluate(lambda x, guess=guess: guess[: len(x)], data) for name, guess in models.items()}
     comparison = compare({"noise": reports["noise"], **scored})
-    ends = [row.difference_interval for row in comparison.rows if row.difference_interval is not None]
-    assert any(low > 0 or high < 0 for low, high in ends)
-    assert min(row.p_value for row in comparison.rows) < 0.05
+    assert any(row.standing in (Standing.AHEAD, Standing.BEHIND) for row in comparison.others)  # each by itself
     page = comparison_page(comparison)
     assert page.cards[0].answer == "None of 60 significantly."
     assert [card.tone for card in page.cards] == ["open"]  # no sixty cards before the first picture
     assert {difference.verdict for difference in drawn(page).differences} == {"no significant difference"}
-    assert "corrected for 60 comparisons (Holm)" in drawn(page).caption
+    assert "all 60 comparisons at once" in drawn(page).caption
+
+
+def test_the_interval_and_the_p_value_beside_it_agree(data: DecisionDataset, reports: dict[str, Report]) -> None:
+    """Of several models: both hold for all of them at once."""
+    shifted = {f"{share}": evaluate(lambda x, s=share: x + s * (x.flip(0) - x), data) for share in (0.1, 0.3, 0.6)}
+    comparison = compare({"noise": reports["noise"], **shifted})
+    for row, difference in zip(
+        comparison.together().others, drawn(comparison_page(comparison)).differences, strict=True
+    ):
+        assert (difference.low, difference.high) == (row.interval or (None, None))
+        assert difference.note == p_words(row)
+        assert (difference.verdict in ("better", "worse")) == ((row.p_value or 0.0) < 0.05)
 
 
 def test_too_few_instances_prove_nothing(data: DecisionDataset, reports: dict[str, Report]) -> None:

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from foresolve.learning.named_losses import NAMES
-from foresolve.learning.study.catalog import REFERENCES
-from foresolve.report.pages.glossary import LOSSES, STUDIED, meaning, studied, terms
+from foresolve.report.pages.glossary import meaning, terms
 from foresolve.report.records import Config
 from foresolve.reproduce.domains.registry import DOMAINS
 from reproduce.fakes import fake_run
@@ -18,20 +16,6 @@ def test_every_method_of_every_domain_is_explained(domain: str, protocol: str) -
         pytest.skip("there is no published recipe")
     for method in known.methods(Config(domain, protocol)):  # type: ignore[arg-type]
         assert known.info.terms.get(method) or meaning(method), method
-
-
-def test_every_method_of_a_study_is_explained() -> None:
-    assert set(STUDIED) == set(REFERENCES)
-    names = ("boosted spo+", "fy", "CaVE", "PairwiseRanking", "SPOPlus", "DecisionLoss", "Own")
-    known = studied({"ridge": "two-stage"} | dict.fromkeys(names, "decision-focused"))
-    assert known["boosted spo+"] == "boosted trees, trained on SPO+, a convex bound of the regret"
-    assert known["SPOPlus"] == "a neural network, trained on SPO+, a convex bound of the regret"
-    assert known["Own"] == "a neural network, trained on the loss Own"
-    assert [name for name, text in known.items() if "the loss" in text] == ["Own"]
-
-
-def test_every_loss_of_decisions_has_words() -> None:
-    assert set(LOSSES) == set(NAMES) - {"mse", "log_mse", "cross_entropy"}
 
 
 def test_names_that_follow_no_rule_have_no_meaning() -> None:

@@ -15,7 +15,7 @@ from foresolve.report.pages.document import Command, Folded
 from foresolve.report.pages.forest import Forest
 from foresolve.report.pages.picker import Picker
 from foresolve.report.pages.studies import small
-from learning.study.instances import paths, quick
+from learning.study.instances import compared, paths, quick
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def block(page, kind):
     return next(block for section in page.sections for block in section.blocks if isinstance(block, kind))
 
 
-def test_the_verdict_comes_first_and_the_forest_turns_its_sign(study: Study) -> None:
+def test_the_verdict_comes_first_and_the_forest_shows_gains(study: Study) -> None:
     page = study_page(study, date="2026-01-01")
     assert page.cards[0].answer == study.verdict.sentence
     assert page.cards[0].terms == (study.verdict.method, study.reference)
@@ -37,8 +37,8 @@ def test_the_verdict_comes_first_and_the_forest_turns_its_sign(study: Study) -> 
     assert set(drawn) == {row.name for row in study.comparison.rows} - {study.reference}
     for row in study.comparison.rows:
         if row.name in drawn:
-            assert drawn[row.name].mean == pytest.approx(row.improvement)
-            assert (drawn[row.name].low, drawn[row.name].high) == pytest.approx(row.improvement_interval)
+            assert drawn[row.name].mean == pytest.approx(row.gained)
+            assert (drawn[row.name].low, drawn[row.name].high) == pytest.approx(row.interval)
     assert "minutes" in forest.unit
     assert page.html() == study_page(study, date="2026-01-01").html()
 
@@ -93,10 +93,11 @@ def test_settings_are_told_in_words(study: Study) -> None:
 
 
 def test_small_samples_are_called_small(study: Study) -> None:
-    sizes = {"units": 12, "blocks": ""}
-    assert small(sizes) == "Small sample: 12 test instances. At least 20 are needed for any claim."
-    assert small({"units": 30, "blocks": "30 blocks of 7"}).startswith("Small sample: 30 blocks of 7.")
-    assert small({"units": 50, "blocks": ""}) == ""
+    few, some, many = (small(compared("ridge", units=units)) for units in (12, 30, 50))
+    assert "12 test instances" in few
+    assert "20" in few  # the least for a claim
+    assert "30 test instances" in some
+    assert many == ""
     assert study.comparison.units == 32
     html = study_page(study).html()
     assert html.count("Small sample: 32 test instances.") == 3  # the verdict, the forest, the table

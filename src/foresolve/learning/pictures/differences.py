@@ -1,8 +1,8 @@
-"""Paired differences as forest plots."""
+"""Paired comparisons as forest plots."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base.drawing import legends
@@ -14,43 +14,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from foresolve.learning.comparison import Comparison
-
-# Less of these is better, of those more; of metrics of your own nobody knows.
-LESS = {"regret", "relative_regret", "worst_case_regret", "mse", "cross_entropy", "hamming", "adjusted"}
-MORE = {"value", "identical", "feasible"}
+    from foresolve.learning.paired import PairedComparison
 
 
 def draw_comparison(comparison: Comparison, roles: Mapping[str, Role] | None, ax: Any) -> Axes:
-    """Every report against the reference; turned around where less is better."""
+    """The gain of every report over the reference."""
     measure = comparison.measure.replace("_", " ")
-    sign = -1.0 if comparison.measure in LESS else 1.0
-    rows = []
-    for row in comparison.rows:
-        if row.name != comparison.reference:
-            ends = (None, None) if row.difference_interval is None else row.difference_interval
-            low, high = ends if sign > 0 else (_minus(ends[1]), _minus(ends[0]))
-            rows.append(
-                Row(row.name, sign * row.difference + 0.0, low, high, None if roles is None else roles.get(row.name))
-            )
-    saved = f"{measure} saved against" if sign < 0 else f"{measure} less that of"
+    label = f"{measure} gained over {comparison.reference}, mean over instances"
     level = f"{comparison.confidence:.0%} interval" + (f", by {comparison.blocks}" if comparison.blocks else "")
-    known = comparison.measure in LESS | MORE
-    return draw_forest(rows, f"{saved} {comparison.reference}, mean over instances", level, ax, known)
+    return draw_forest(pair_rows(comparison.rows, roles or {}), label, level, ax)
 
 
-def draw_forest(rows: list[Row], label: str, level: str, ax: Any, known: bool = True) -> Axes:
-    """Differences from a reference; `known` is whether more is better."""
+def pair_rows(pairs: Iterable[PairedComparison], roles: Mapping[str, Role]) -> list[Row]:
+    """The rows of a forest plot: all pairs but the reference with itself."""
+    return [
+        Row(pair.name, pair.gained, *(pair.interval or (None, None)), roles.get(pair.name))
+        for pair in pairs
+        if not pair.is_reference
+    ]
+
+
+def draw_forest(rows: list[Row], label: str, level: str, ax: Any) -> Axes:
+    """Gains over a reference; better is to the right."""
     ax = as_axes(ax, (8.0, 1.2 + (ROW + 0.06) * max(len(rows), 1)))
     if not rows:
         bare(ax)
         ax.text(0.5, 0.5, "nothing to compare with", ha="center", transform=ax.transAxes)
         return ax
     draw_differences(ax, rows, label=label)
-    if known:
-        point_to_better(ax)
+    point_to_better(ax)
     legends.under(ax, difference_marks(rows, level))
     return ax
-
-
-def _minus(number: float | None) -> float | None:
-    return None if number is None else 0.0 - number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,7 @@ from foresolve.losses.base import Loss, why_not
 from foresolve.losses.prediction import OF_PREDICTION
 from foresolve.problems.base import Problem
 
-REFERENCES = ("mean", "last value", "ridge", "log ridge", "forest", "boosted trees", "network")
-BOOSTED = "boosted "
+BOOSTED = "boosted "  # before the name of a loss
 
 
 def default_methods(problem: Problem) -> tuple[str, ...]:
@@ -32,46 +31,31 @@ def default_methods(problem: Problem) -> tuple[str, ...]:
 
 def candidates(references: Any, methods: Any, problem: Problem) -> tuple[str, ...]:
     """The names of what a study may train; whether the data suits them all is known later."""
-    predicting = REFERENCES if references is None else _listed("references", references)
+    predicting = list(REFERENCES) if references is None else _listed("references", references)
     deciding = default_methods(problem) if methods is None else _listed("methods", methods)
     return tuple(dict.fromkeys([*predicting, *(str(name).lower() for name in deciding)]))
 
 
 def two_stage(names: Any, parts: Parts, facts: Facts) -> tuple[list[Method], dict[str, str]]:
     """Two-stage methods, by default all that suit the data, and why others cannot be had."""
-    dated = parts.train.times is not None
-    unsuited = {
+    dated, positive = parts.train.times is not None, bool((parts.train.theta > 0).all())
+    impossible = {
         "last value": "" if dated else "rows are not dated",
-        "log ridge": "" if facts.positive else "parameters are not all positive and skewed",
+        "log ridge": "" if positive else "parameters are not all positive",
     }
     if names is None:
-        names = [name for name in REFERENCES if not unsuited.get(name)]
+        suited = {"last value": dated, "log ridge": facts.positive}
+        names = [name for name in REFERENCES if suited.get(name, True)]
     made, failures = [], {}
     for name in _listed("references", names):
         checks.one_of("references", name, REFERENCES)
-        if name == "log ridge" and not bool((parts.train.theta > 0).all()):
-            failures[name] = "parameters are not all positive"
-        elif name == "last value" and not dated:
-            failures[name] = unsuited[name]
+        if impossible.get(name):
+            failures[name] = impossible[name]
         else:
-            made.append(_reference(name, parts))
+            made.append(REFERENCES[name](parts))
     if not made:
         raise checks.fail("references", "at least one that the data allows", str(failures or "none"))
     return made, failures
-
-
-def _reference(name: str, parts: Parts) -> Method:
-    if name == "last value":
-        return last_value(parts)
-    simple: Mapping[str, Method] = {
-        "mean": MeanMethod(),
-        "ridge": Ridge(),
-        "log ridge": Ridge(logarithms=True),
-        "forest": Forest(),
-        "boosted trees": Boosted(),
-        "network": Network(),
-    }
-    return simple[name]
 
 
 def last_value(parts: Parts) -> Last:
@@ -87,6 +71,17 @@ def last_value(parts: Parts) -> Last:
         times.append(moments[known])
         theta.append(part.theta[torch.from_numpy(known)])
     return Last(np.concatenate(times), torch.cat(theta))
+
+
+REFERENCES: dict[str, Callable[[Parts], Method]] = {
+    "mean": lambda parts: MeanMethod(),
+    "last value": last_value,
+    "ridge": lambda parts: Ridge(),
+    "log ridge": lambda parts: Ridge(logarithms=True),
+    "forest": lambda parts: Forest(),
+    "boosted trees": lambda parts: Boosted(),
+    "network": lambda parts: Network(),
+}
 
 
 def focused(names: Any, problem: Problem) -> tuple[list[Method], dict[str, str]]:

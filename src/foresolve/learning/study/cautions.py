@@ -1,16 +1,19 @@
-"""What to mind when reading a verdict."""
+"""Warnings for the reader of a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from foresolve.learning.inference import Evidence, mean_difference
+from foresolve.learning.comparison import report_gains
+from foresolve.learning.paired import LEAST_UNITS, PairedComparison, Standing, paired
 from foresolve.learning.report import Report
-from foresolve.learning.study.catalog import BOOSTED
 from foresolve.learning.study.contrast import Contrast
 from foresolve.learning.study.facts import FAR, Facts
+from foresolve.learning.study.methods import MeanMethod
 from foresolve.learning.study.parts import Parts
-from foresolve.learning.study.verdict import LEAST_UNITS, Verdict
+from foresolve.learning.study.verdict import Verdict
+
+MEAN = MeanMethod.info.name
 
 
 def cautions(
@@ -26,7 +29,7 @@ def cautions(
 
 def _of_the_reference(comparison: Contrast, parts: Parts, reports: Mapping[str, Report]) -> list[str]:
     told, reference = [], comparison.reference
-    if reference == "mean":
+    if reference == MEAN:
         told.append("no two-stage model validated better than the mean: features may say little")
         reader = parts.train.reader
         if reader is not None and reader.variable and not {*reader.variable} & {*reader.encoding.titles}:
@@ -35,32 +38,35 @@ def _of_the_reference(comparison: Contrast, parts: Parts, reports: Mapping[str, 
                 f"unlike the mean, models do not see which variable a row is about: give {columns} an encoding, "
                 'such as "category", in `encode`'
             )
-    elif "mean" in reports and _difference(reference, "mean", comparison, reports).interval[1] >= 0:
+    elif MEAN in reports and _beside(reference, MEAN, comparison, reports).standing is not Standing.AHEAD:
         told.append(f"the best two-stage model ({reference}) is not shown to be better than the mean")
-    others = [row.name for row in comparison.rows if row.role == "reference" and row.name not in ("mean", reference)]
-    if "mean" in reports:
-        worse = [name for name in others if _difference(name, "mean", comparison, reports).interval[0] > 0]
+    if MEAN in reports:
+        others = [row.name for row in comparison.references if row.name not in (MEAN, reference)]
+        worse = [name for name in others if _beside(name, MEAN, comparison, reports).standing is Standing.BEHIND]
         if worse:
             verb = "decides" if len(worse) == 1 else "decide"
             told.append(f"{' and '.join(worse)} {verb} worse than the mean: comparing with that says little")
-    if reference == "last value":
-        told.append("the last value is the best two-stage model: add earlier truths as features, `data.lagged(1)`")
+    if not comparison[reference].method.deployable:
+        told.append(f"the {reference} is the best two-stage model: add earlier truths as features, `data.lagged(1)`")
     return told
 
 
 def _of_what_pays(comparison: Contrast, verdict: Verdict, reports: Mapping[str, Report]) -> list[str]:
-    """Where training on decisions pays: against other two-stage models too, and against the same model?"""
+    """Where training on decisions pays: other two-stage models, and the same model, that it may not beat."""
     if verdict.answer != "pays":
         return []
-    others = [row.name for row in comparison.rows if row.role == "reference" and row.name != comparison.reference]
-    level = [name for name in others if _difference(verdict.method, name, comparison, reports).interval[1] >= 0]
+    others = [row.name for row in comparison.references if not row.is_reference]
+    level = [
+        name for name in others
+        if _beside(verdict.method, name, comparison, reports).standing is not Standing.AHEAD
+    ]  # fmt: skip
     told = []
     if level:
         told.append(
             f"{verdict.method} is not shown to be better than {' and '.join(level)}, two-stage too, which validated "
             f"worse than {comparison.reference}: the reference may be an unlucky choice; use more validation data"
         )
-    twin = "boosted trees" if verdict.method.startswith(BOOSTED) else "network"
+    twin = comparison[verdict.method].method.twin
     if twin not in reports:
         told.append(
             f'"{twin}" is not among the references: what pays may be the model, and not that it is trained on decisions'
@@ -94,8 +100,8 @@ def _of_the_data(comparison: Contrast, parts: Parts, facts: Facts) -> list[str]:
     return told
 
 
-def _difference(first: str, second: str, comparison: Contrast, reports: Mapping[str, Report]) -> Evidence:
-    """What test data say of the regret of a method less that of another."""
-    difference = reports[first].instances["regret"] - reports[second].instances["regret"]
-    weights = reports[first].instances.get("weight")
-    return mean_difference(difference, weights, reports[first].block, confidence=comparison.confidence, seed=0)
+def _beside(first: str, second: str, comparison: Contrast, reports: Mapping[str, Report]) -> PairedComparison:
+    """The gain of a method over another on test data."""
+    report, other = reports[first], reports[second]
+    gained, weights = report_gains(report, other), report.instances.get("weight")
+    return paired(first, second, gained, weights, report.block, confidence=comparison.confidence, seed=0)

@@ -17,7 +17,7 @@ from foresolve.errors import ForesolveError
 from foresolve.learning.blocks import as_block, labels_in_order
 from foresolve.learning.study.dependence import dependence_length
 from foresolve.learning.study.facts import Facts
-from foresolve.learning.study.methods import Context, Method, Settings
+from foresolve.learning.study.methods import Context, Family, Method, MethodInfo, Settings
 from foresolve.models.last_value import LastValue
 
 DAY, WEEK = np.timedelta64(1, "D"), np.timedelta64(7, "D")
@@ -36,7 +36,7 @@ class Last(Method):
     times, theta: of all rows, `(N,)` and `(N, ...)`.
     """
 
-    name: str = "last value"
+    info = MethodInfo("last value", Family.BASELINE, "predicts the true parameters of an earlier row", deployable=False)
     spans: ClassVar[dict[str, np.timedelta64 | None]] = {"previous": None, "week": WEEK, "day": DAY}
 
     def __init__(self, times: np.ndarray, theta: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""What a study has finished, in memory and on disk: JSON lines and weights, nothing that is run when it is read."""
+"""The finished trials of a study, in memory and on disk: JSON lines and weights, nothing that runs when it is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foresolve.learning.study.budget import Plan
 from foresolve.learning.study.trial import Trial
 
 STUDY = Container(
-    "a study", "foresolve study", 4, remedy="Choose another folder, or continue with the version that wrote it"
+    "a study", "foresolve study", 5, remedy="Choose another folder, or continue with the version that wrote it"
 )
 MODEL = Container("a model of a study", "foresolve study model", 1)
 DATA = " data"  # how the names of parts end, whose entries are digests
@@ -29,8 +29,8 @@ SETTINGS, TRIALS, WEIGHTS = "study.json", "trials.jsonl", "models"
 class OtherStudyError(InvalidInputError):
     """A folder has a study of other data; `data` are the kinds that differ: features, parameters, problem ..."""
 
-    def __init__(self, message: str, data: Collection[str]) -> None:
-        super().__init__(message)
+    def __init__(self, *, data: Collection[str], **facts: Any) -> None:
+        super().__init__(**facts)
         self.data = tuple(data)
 
 
@@ -96,8 +96,8 @@ class Store:
             if isinstance(current, dict) and isinstance(before, dict) and name.endswith(DATA):
                 parts = [key for key in current if current[key] != before.get(key)]
                 got = f"{self.folder}, begun with other {' and '.join(parts)}"
-                error = checks.fail("folder", f"of a study with the same {name}", got, remedy)
-                raise OtherStudyError(str(error), parts)
+                expected = f"of a study with the same {name}"
+                raise OtherStudyError(argument="folder", expected=expected, got=got, remedy=remedy, data=parts)
             if isinstance(current, dict) and isinstance(before, dict):
                 part = next(key for key in [*current, *before] if current.get(key) != before.get(key))
                 name, current, before = f"{name}: {part}", current.get(part), before.get(part)

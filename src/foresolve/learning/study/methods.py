@@ -1,4 +1,4 @@
-"""What a study trains: references and decision-focused methods, each with settings to try."""
+"""The methods of a study: references and decision-focused ones, each with settings to try."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from itertools import product
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Self
 
 from torch import nn
 
@@ -17,6 +18,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.learning.fitting import fit
 from foresolve.learning.history import History
+from foresolve.learning.named_losses import loss_words
 from foresolve.learning.options import LEAST_PATIENCE
 from foresolve.learning.study.facts import Facts
 from foresolve.losses.base import Loss
@@ -24,7 +26,6 @@ from foresolve.models.baselines import ConstantMean, LinearRegression
 from foresolve.models.boosting import BoostedTrees
 from foresolve.models.forest import RandomForest
 
-Role = Literal["reference", "decision-focused"]
 Settings = dict[str, Any]
 RATE = 0.01  # the learning rate of predictions; that of a loss of decisions keeps its ratio to it
 RATES = (1.0, 0.3, 3.0, 0.1)  # times that
@@ -57,18 +58,63 @@ class Context:
     histories: list[dict[str, Any]] = field(default_factory=list)
 
 
+class Family(StrEnum):
+    """The way in which methods learn."""
+
+    BASELINE = "baseline"  # nothing from features
+    TWO_STAGE = "two-stage"
+    DECISION_FOCUSED = "decision-focused"
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """A method, for tables, pages and files.
+
+    Attributes
+    ----------
+    name: in tables.
+    family: how it learns.
+    description: in words.
+    deployable: whether it decides from features alone, so that a policy can be made of it.
+    twin: for a decision-focused method, the two-stage method with the same model.
+    """
+
+    name: str
+    family: Family
+    description: str
+    deployable: bool = True
+    twin: str = ""
+
+    @property
+    def focused(self) -> bool:
+        """Whether it is trained on decisions; the others are references."""
+        return self.family is Family.DECISION_FOCUSED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        """What `to_dict` gave."""
+        return cls(**{**document, "family": Family(document["family"])})
+
+
 class Method(ABC):
     """Something that is trained with one of several settings.
 
     Attributes
     ----------
-    name: in tables.
-    role: a two-stage "reference" or "decision-focused".
+    info: its name, family and description.
     """
 
-    name: str
-    role: ClassVar[Role] = "reference"
+    info: MethodInfo
     costs_epochs: ClassVar[bool] = False  # whether the time it takes grows with `epochs` and `trees`
+
+    @property
+    def name(self) -> str:
+        """In tables."""
+        return self.info.name
 
     @abstractmethod
     def settings(self, facts: Facts) -> list[Settings]:
@@ -90,7 +136,7 @@ class Method(ABC):
 class MeanMethod(Method):
     """The mean of the parameters: nothing to try."""
 
-    name = "mean"
+    info = MethodInfo("mean", Family.BASELINE, "always predicts the mean of the training parameters")
 
     def settings(self, facts: Facts) -> list[Settings]:
         return [{}]
@@ -103,7 +149,9 @@ class Ridge(Method):
     """Least squares with ridges around the one that leave-one-out errors choose; of the logarithms where asked for."""
 
     def __init__(self, logarithms: bool = False) -> None:
-        self.name, self.transform = ("log ridge", "log") if logarithms else ("ridge", None)
+        name, of, self.transform = ("log ridge", " of logarithms", "log") if logarithms else ("ridge", "", None)
+        description = f"linear regression{of} with a ridge penalty, trained to predict"
+        self.info = MethodInfo(name, Family.TWO_STAGE, description)
 
     def settings(self, facts: Facts) -> list[Settings]:
         return [{"factor": factor} for factor in RIDGES]
@@ -119,7 +167,7 @@ class Ridge(Method):
 class Forest(Method):
     """A random forest with leaves of several sizes."""
 
-    name = "forest"
+    info = MethodInfo("forest", Family.TWO_STAGE, "a random forest, trained to predict")
     costs_epochs = True
 
     def settings(self, facts: Facts) -> list[Settings]:
@@ -139,11 +187,13 @@ class Boosted(Method):
     Those of a loss are added to trees of squared errors; without one there are as many trees in all.
     """
 
+    info = MethodInfo("boosted trees", Family.TWO_STAGE, "boosted regression trees, trained to predict")
     costs_epochs = True
 
     def __init__(self, name: str = "boosted trees", loss: Loss | None = None) -> None:
-        self.name, self.loss = name, loss
-        self.role: Role = "reference" if loss is None else "decision-focused"  # type: ignore[misc]
+        self.loss = loss
+        if loss is not None:
+            self.info = focused_info(name, loss, "boosted trees", twin=Boosted.info.name)
 
     def settings(self, facts: Facts) -> list[Settings]:
         transforms = (None, "log") if facts.positive else (None,)
@@ -175,7 +225,7 @@ class Network(Method):
     losses: what is found between them is due to the loss, and not to a second training.
     """
 
-    name = "network"
+    info = MethodInfo("network", Family.TWO_STAGE, "a neural network, trained to predict")
     costs_epochs = True
 
     def settings(self, facts: Facts) -> list[Settings]:
@@ -210,14 +260,18 @@ class Network(Method):
 class Focused(Network):
     """A loss of decisions on the network of the same settings, once that has learned to predict."""
 
-    role = "decision-focused"
-
     def __init__(self, name: str, loss: Loss) -> None:
-        self.name, self.loss = name, loss
+        self.loss = loss
+        self.info = focused_info(name, loss, "a neural network", twin=Network.info.name)
 
     def _goal(self, settings: Settings) -> tuple[Loss | str, float]:
         loss = copy.deepcopy(self.loss)
         return loss, loss.lr * settings["lr"] / RATE
+
+
+def focused_info(name: str, loss: Loss, model: str, *, twin: str) -> MethodInfo:
+    """A decision-focused method, by its model and its loss."""
+    return MethodInfo(name, Family.DECISION_FOCUSED, f"{model}, trained on {loss_words(loss)}", twin=twin)
 
 
 def begin(settings: Settings, number: int, context: Context) -> None:

@@ -15,7 +15,6 @@ from foresolve._base.drawing.rendering import with_picture
 from foresolve._base.extras import need
 from foresolve._base.progress import duration
 from foresolve._base.table import Table, Tabular
-from foresolve.errors import ForesolveError
 from foresolve.learning.examples import COUNT, examples
 from foresolve.learning.pictures.instance import draw_instance
 from foresolve.learning.policy import Policy
@@ -31,7 +30,7 @@ from foresolve.learning.study.verdict import Verdict
 WIDTH = 80
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Study(Tabular):
     """The answer of `foresolve.study`, with all results behind it; `print` it.
 
@@ -64,6 +63,11 @@ class Study(Tabular):
     units: str = ""
     _load: Callable[[Trial], nn.Module] = field(repr=False, default=lambda trial: nn.Identity())
 
+    @property
+    def deployable(self) -> list[str]:
+        """The names of the methods that decide from features alone."""
+        return [row.name for row in self.comparison.rows if row.method.deployable]
+
     def trial(self, name: str | None = None) -> Trial:
         """The trial of a method that validated best; of the chosen one by default."""
         name = self.chosen if name is None else name
@@ -80,22 +84,21 @@ class Study(Tabular):
         """A policy of a method's model, to save and to call; of the chosen one by default.
 
         Errors and regret to monitor it by are those on test data, on which nothing was chosen: on validation data, the
-        best of several trials looks too good. That of "last value" is refused: it decides from earlier truths, not from
-        these features.
+        best of several trials looks too good. A method that is not deployable, such as "last value", raises an error:
+        it decides from earlier true parameters, not from these features.
         """
         trial = self.trial(name)
-        if trial.method == "last value":
-            remedy = "append earlier truths to the features (`data.lagged(1)`), or take the policy of another method"
-            raise ForesolveError(
-                f"the last value decides from the truth of earlier rows, which is no feature: {remedy}"
-            )
+        if not self.comparison[trial.method].method.deployable:
+            expected = "a method that decides from features alone"
+            got = f"{trial.method!r}, which needs the true parameters of earlier rows"
+            remedy = "Append these to the features (`data.lagged(1)`), or take the policy of another method"
+            raise checks.fail("name", expected, got, remedy)
         train, model = self.parts.train, self.model(trial.method)
         return Policy(model, train.problem, train=train, valid=self.parts.test, record=self.record(trial.method))
 
     def examples(self, count: int = COUNT) -> dict[str, Any]:
         """Predictions and decisions of the methods on some test instances, and their costs; fit for JSON."""
-        names = [row.name for row in self.comparison.rows if row.name != "last value"]  # it sees no features
-        return examples({name: self.model(name) for name in names}, self.parts.test, count=count)
+        return examples({name: self.model(name) for name in self.deployable}, self.parts.test, count=count)
 
     def record(self, name: str | None = None) -> dict[str, Any]:
         """How a method's model was trained and what it is worth, fit for JSON."""
@@ -103,7 +106,7 @@ class Study(Tabular):
         row = self.comparison[trial.method]
         sizes = {part: len(getattr(self.parts, part)) for part in ("train", "valid", "test")}
         return {
-            "method": trial.method, "role": trial.role, "settings": trial.settings, "epochs": self.plan.epochs,
+            "method": trial.method, "family": trial.family, "settings": trial.settings, "epochs": self.plan.epochs,
             "trees": self.plan.trees, "valid_regret": trial.regret, "test_regret": row.regret, "test_value": row.value,
             "units": self.units, "instances": sizes, "verdict": self.verdict.sentence,
         }  # fmt: skip
@@ -134,7 +137,7 @@ class Study(Tabular):
         return frame
 
     def plot(self, ax: Any = None) -> Any:
-        """A forest plot on matplotlib axes, which are given back: what each method saves against the best two-stage."""
+        """A forest plot on matplotlib axes, which are given back: what each method gains over the best two-stage."""
         return self.comparison.plot(ax, unit=self.units)
 
     def plot_cost(self, ax: Any = None) -> Any:
@@ -144,7 +147,7 @@ class Study(Tabular):
     def draw_instance(self, index: int = 0, **options: Any) -> Any:
         """One test instance as the reference and the chosen method see it: a matplotlib figure of `draw_instance`."""
         names = dict.fromkeys([self.reference, self.verdict.method])
-        models = {name: self.model(name) for name in names if name != "last value"}
+        models = {name: self.model(name) for name in names if name in self.deployable}
         return draw_instance(models, self.parts.test, index, **options)
 
     def __repr__(self) -> str:
@@ -155,10 +158,10 @@ class Study(Tabular):
         notes = "".join(f"<li>{escape(line)}</li>" for line in self.warnings)
         notes = f"<ul>{notes}</ul>" if notes else ""
         html = f"<p><b>{escape(self.verdict.sentence)}</b></p>\n{super()._repr_html_()}\n{notes}"
-        return with_picture(html, f"differences from {self.reference}", self.plot)
+        return with_picture(html, f"gained over {self.reference}", self.plot)
 
     def __str__(self) -> str:
-        count = sum(row.role == "reference" for row in self.comparison.rows)
+        count = len(self.comparison.references)
         chosen = f"Reference: {self.reference}, of {count} two-stage models the best on {len(self.parts.valid)} "
         chosen += (
             f"validation instances. {_count(len(self.trials), 'trial')}, {_count(self.plan.epochs, 'epoch')}, "
@@ -168,10 +171,10 @@ class Study(Tabular):
         notes = [f"- {line}" for line in (*failed, *self.warnings)]
         wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in notes]
         head = [textwrap.fill(self.verdict.sentence, WIDTH), "", textwrap.fill(chosen, WIDTH), ""]
-        return "\n".join([*head, self.comparison._table().text(), *([""] if wrapped else []), *wrapped])
+        return "\n".join([*head, self._table().text(), *([""] if wrapped else []), *wrapped])
 
     def _table(self) -> Table:
-        return self.comparison._table()
+        return self.comparison.table(units=self.units)
 
 
 def _count(number: int, noun: str) -> str:

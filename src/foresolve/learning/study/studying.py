@@ -1,4 +1,4 @@
-"""Does training on decisions pay? `study`."""
+"""`study`: does training on decisions pay?"""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.data.fingerprint import fingerprint
 from foresolve.errors import ForesolveError
 from foresolve.learning.blocks import Blocks
+from foresolve.learning.comparison import report_gains
 from foresolve.learning.evaluation import evaluate
 from foresolve.learning.identity import settings_of
 from foresolve.learning.study.budget import TREES, Plan, warm_up
@@ -113,8 +114,9 @@ def study(
     budget = None if budget is None else checks.positive("budget", budget, "Seconds, or `None` for no limit")
     number = as_seed("seed", seed)
     question = _Question(
-        Parts.of(data, split, parts, number), split if parts is None else (), number, methods, references, head, hidden
-    )
+        parts=Parts.of(data, split, parts, number), split=split if parts is None else (), seed=number, methods=methods,
+        references=references, head=head, hidden=hidden,
+    )  # fmt: skip
     resampled = study_block(block, question.parts.test)
     place = None if folder is None else checks.path("folder", folder)
     with writing_to(place, "choose another folder"), _telling(progress) as told:
@@ -127,18 +129,21 @@ def study(
                 warm_up(question.methods, context, _preparing(told))
             Rounds(context, question.methods, store, epochs, budget, time.perf_counter() - began, told).run()
             resampled = block if isinstance(block, str) else resampled
-            return _answered(question, store, resampled, confidence, worthwhile, units, epochs, began)
+            return _answered(
+                question, store, block=resampled, confidence=confidence, worthwhile=worthwhile, units=units,
+                asked=epochs, began=began,
+            )  # fmt: skip
 
 
 class _Question:
     """Data and methods of a study."""
 
     def __init__(
-        self, parts: Parts, split: Sequence[float], seed: int, methods: Any, names: Any, head: Any, hidden: Any
+        self, *, parts: Parts, split: Sequence[float], seed: int, methods: Any, references: Any, head: Any, hidden: Any
     ) -> None:
         self.parts, self.split, self.seed = parts, [float(share) for share in split], seed
         self.facts = Facts.of(parts.train, head, hidden)
-        predicting, unsuited = two_stage(names, parts, self.facts)
+        predicting, unsuited = two_stage(references, parts, self.facts)
         deciding, refused = focused(methods, parts.train.problem)
         self.methods: list[Method] = [*predicting, *deciding]
         self.failures = unsuited | refused
@@ -183,16 +188,10 @@ def _nanoseconds(part: DecisionDataset) -> Any:
 
 
 def _answered(
-    question: _Question,
-    store: Store,
-    block: Any,
-    confidence: float,
-    worthwhile: float,
-    units: str,
-    asked: int,
+    question: _Question, store: Store, *, block: Any, confidence: float, worthwhile: float, units: str, asked: int,
     began: float,
-) -> Study:
-    """The one look at test data, and what it says."""
+) -> Study:  # fmt: skip
+    """The one look at test data, and its answer."""
     best, failures = {}, dict(question.failures)
     for method in question.methods:
         trial = best_trial(store.trials.values(), method.name)
@@ -201,32 +200,31 @@ def _answered(
             failures[method.name] = reasons[0] if reasons else "it was not trained"
         else:
             best[method] = trial
-    for role in ("reference", "decision-focused"):
-        if not any(method.role == role for method in best):
+    for wanted, words in ((False, "reference"), (True, "decision-focused")):
+        if not any(method.info.focused is wanted for method in best):
             told = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
-            raise ForesolveError(f"no {role} method could be trained: {told}")
+            raise ForesolveError(f"no {words} method could be trained: {told}")
     validated = {method.name: float(trial.regret or 0.0) for method, trial in best.items()}
-    reference = min((m.name for m in best if m.role == "reference"), key=lambda name: validated[name])
+    reference = min((m.name for m in best if not m.info.focused), key=lambda name: validated[name])
     reports = {}
     with quiet():
         for method, trial in best.items():
             seen = method.seen(question.parts.test, trial.settings)
             options = {"metrics": False, "bootstrap": 0, "confidence": confidence, "seed": question.seed}
             reports[method.name] = evaluate(store.model(trial), seen, **options)
-    baseline = reports[reference].instances["regret"]
     blocks = ""
     if isinstance(block, str):  # as long as the differences ask for
-        differences = [report.instances["regret"] - baseline for report in reports.values()]
+        differences = [report_gains(report, reports[reference]) for report in reports.values()]
         block = study_block(block, question.parts.test, differences)
         blocks = neighbors(block, question.parts.test)
     reports = {name: report.resampled(block, seed=question.seed) for name, report in reports.items()}
-    problem, roles = question.parts.train.problem, {method.name: method.role for method in best}
-    signed = (lambda value: value) if problem.sense == "max" else (lambda value: -value)
-    comparison = contrast(reports, roles, reference, signed, block=block, confidence=confidence, seed=question.seed,
-                          dtype=question.parts.test.theta.dtype, blocks=blocks)  # fmt: skip
+    methods, sense = {method.name: method.info for method in best}, question.parts.train.problem.sense
+    comparison = contrast(
+        reports, methods, reference, sense, block=block, confidence=confidence, seed=question.seed, blocks=blocks
+    )
     assert store.plan is not None
     verdict = judge(
-        comparison, validated, worthwhile=worthwhile, units=units, sense=problem.sense,
+        comparison, validated, worthwhile=worthwhile, units=units,
         hurried=_hurried(store.plan.epochs, asked, best.values()),
         reach=reach(reports[reference], block, confidence=confidence, seed=question.seed),
     )  # fmt: skip
@@ -234,8 +232,9 @@ def _answered(
     chosen = verdict.method if verdict.answer == "pays" else reference
     seconds = max(time.perf_counter() - began, sum(trial.seconds for trial in store.trials.values()))
     return Study(
-        verdict, comparison, reference, chosen, tuple(store.trials.values()), failures, reports, warnings, store.plan,
-        question.parts, seconds, units, store.model,
+        verdict=verdict, comparison=comparison, reference=reference, chosen=chosen,
+        trials=tuple(store.trials.values()), failures=failures, reports=reports, warnings=warnings, plan=store.plan,
+        parts=question.parts, seconds=seconds, units=units, _load=store.model,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from foresolve.errors import ForesolveError
 from foresolve.learning.evaluation import evaluate
-from foresolve.learning.study.methods import Context, Method, Settings, quiet, refusal
+from foresolve.learning.study.methods import Context, Family, Method, Settings, quiet, refusal
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Trial:
 
     Attributes
     ----------
-    method, role: what was trained.
+    method, family: what was trained.
     number: of the settings, 0 for the default.
     settings: what was tried.
     regret: mean on validation data; `None` where it failed.
@@ -31,7 +31,7 @@ class Trial:
     """
 
     method: str
-    role: str
+    family: Family
     number: int
     settings: Settings
     regret: float | None
@@ -51,11 +51,11 @@ class Trial:
             item.name for item in fields(cls)
         }:
             raise ForesolveError("a trial must have the entries " + ", ".join(item.name for item in fields(cls)))
-        kinds = {"method": str, "role": str, "number": int, "settings": dict, "seconds": int | float, "failure": str}
+        kinds = {"method": str, "family": str, "number": int, "settings": dict, "seconds": int | float, "failure": str}
         for name, kind in {**kinds, "regret": int | float | None, "improving": bool}.items():
             if not isinstance(document.get(name, False), kind):
                 raise ForesolveError(f"`{name}` of a trial cannot be {str(document[name])[:40]!r}")
-        return cls(**document)
+        return cls(**{**document, "family": _family(document["family"])})
 
     @property
     def rank(self) -> tuple[float, int]:
@@ -80,5 +80,14 @@ def run_trial(method: Method, settings: Settings, number: int, context: Context)
     seconds = time.perf_counter() - began
     history = context.histories.pop() if context.histories else None
     improving = not failure and model is not None and method.improving(model, history)
-    trial = Trial(method.name, method.role, number, dict(settings), regret, seconds, failure, history, improving)
+    trial = Trial(
+        method=method.name, family=method.info.family, number=number, settings=dict(settings), regret=regret,
+        seconds=seconds, failure=failure, history=history, improving=improving,
+    )  # fmt: skip
     return trial, None if failure else model
+
+
+def _family(name: str) -> Family:
+    if name not in list(Family):
+        raise ForesolveError(f"`family` of a trial cannot be {name[:40]!r}")
+    return Family(name)

@@ -1,4 +1,4 @@
-"""Does it pay? A rule, and a sentence."""
+"""The verdict of a study: a rule, and a sentence."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 from foresolve._base.bootstrap import Interval
 from foresolve._base.numbers import significant
-from foresolve.learning.study.contrast import Contrast, ContrastRow
+from foresolve.learning.paired import LEAST_UNITS, Standing, finite_ends
+from foresolve.learning.study.contrast import Contrast, MethodRow
 
 Answer = Literal["pays", "does not pay", "too little data"]
 NEGLIGIBLE = 0.01  # of the best value, below which the reference's regret leaves little to gain
-LEAST_UNITS = 20  # below which skewed differences make intervals too short: nothing is claimed
 POWER = 0.8  # with which a study is to find what is worthwhile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The verdict of a study; `str(verdict)` is the sentence.
 
@@ -29,17 +29,17 @@ class Verdict:
     sentence: in the user's units.
     method: the decision-focused method that the sentence is about.
     reference: the best two-stage model.
-    improvement: of the method over the reference, an instance; below zero where it is worse.
-    interval: of the improvement, for all decision-focused methods at once; `None` where instances are too few.
-    share: the improvement as a share of the reference's regret; NaN where that is 0.
-    worthwhile: the smallest improvement that counts, in the user's units.
+    gained: by the method over the reference, per instance; below zero where it is worse.
+    interval: of the gain, for all decision-focused methods at once; `None` where instances are too few.
+    share: the gain as a share of the reference's regret; NaN where that is 0.
+    worthwhile: the smallest gain that counts, in the user's units.
     """
 
     answer: Answer
     sentence: str
     method: str
     reference: str
-    improvement: float
+    gained: float
     interval: Interval | None
     share: float
     worthwhile: float
@@ -49,9 +49,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON; what is not bounded, or not known, is `None`."""
-        ends = None if self.interval is None else [end if math.isfinite(end) else None for end in self.interval]
         share = self.share if math.isfinite(self.share) else None
-        return {**vars(self), "interval": ends, "share": share}
+        return vars(self) | {"interval": finite_ends(self.interval), "share": share}
 
 
 def judge(
@@ -60,17 +59,14 @@ def judge(
     *,
     worthwhile: float,
     units: str,
-    sense: str,
     hurried: str = "",
     reach: float = math.inf,
 ) -> Verdict:
     r"""The verdict of a comparison.
 
-    With :math:`\Delta_m` the mean improvement of decision-focused method `m` over the reference, and intervals that
-    hold for all `m` at once:
+    With intervals of the gains of all decision-focused methods that hold at once:
 
-    - "pays" where Holm's p-value of an improvement is below `1 - confidence`, which for the smallest one is the same as
-      an interval above 0;
+    - "pays" where an interval lies above 0, which is where its p-value is below `1 - confidence`;
     - "does not pay" where no method pays and every interval ends below `worthwhile` times the reference's regret;
     - "too little data" otherwise, and with fewer than 20 independent units.
 
@@ -78,96 +74,118 @@ def judge(
     ----------
     validated: regret on validation data by method: of several that pay, and of several that do not, the sentence is
         about the best there, so that test data chooses nothing.
+    units: of the objective, for the sentence.
     hurried: what the time budget allowed, where methods were still improving: a claim then says so.
     reach: the most that the reference loses, as `contrast.reach` says it: where it is below 1 % and there is too little
         data, the sentence says so, and not how much more data would find a share of it.
     """
     reference, enough = comparison[comparison.reference], comparison.units >= LEAST_UNITS
     rows = sorted(comparison.focused, key=lambda row: validated[row.name])
-    alpha, least = 1 - comparison.confidence, worthwhile * max(0.0, reference.regret)
-    paying = [row for row in rows if enough and row.improvement > 0 and row.holm is not None and row.holm < alpha]
+    least = worthwhile * max(0.0, reference.regret)
+    paying = [row for row in rows if enough and row.standing is Standing.AHEAD]
     row = (paying or rows)[0]
-    left = [r for r in rows if r.improvement_interval is None or r.improvement_interval[1] > least]
+    left = [r for r in rows if r.interval is None or r.interval[1] > least]
     answer: Answer = "pays" if paying else "does not pay" if enough and not left else "too little data"
-    words = _Words(row, reference, units, sense, len(rows))
+    words = _Words(row, reference, comparison, units)
     sentence = {
         "pays": words.pays,
         "does not pay": lambda: words.does_not_pay(worthwhile, least),
-        "too little data": lambda: words.too_little(comparison, least, left, reach),
+        "too little data": lambda: words.too_little(least, left, reach),
     }[answer]()
     if hurried and answer != "too little data":
         sentence += f" The time budget allowed {hurried}: more time may change this."
-    share = row.improvement / reference.regret if reference.regret > 0 else math.nan
-    return Verdict(answer, sentence, row.name, reference.name, row.improvement, row.improvement_interval, share, least)
+    return Verdict(
+        answer=answer, sentence=sentence, method=row.name, reference=reference.name, gained=row.gained,
+        interval=row.interval, share=row.gained / reference.regret if reference.regret > 0 else math.nan,
+        worthwhile=least,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Words:
     """Sentences about one method."""
 
-    row: ContrastRow
-    reference: ContrastRow
+    row: MethodRow
+    reference: MethodRow
+    comparison: Contrast
     units: str
-    sense: str
-    methods: int
 
     def amount(self, number: float) -> str:
         return f"{significant(number, 3)} {self.units}".strip()
 
     @property
     def change(self) -> str:
-        """What is saved, or costs more: "spo+ saves 1.31 minutes [0.84, 1.8] an instance against ridge"."""
-        better, worse, more = ("saves", "costs", " more") if self.sense == "min" else ("gains", "loses", "")
-        pair, improvement = self.row.improvement_interval, self.row.improvement
-        if improvement == 0 and pair == (0.0, 0.0):
+        """The gain: "spo+ costs 1.31 minutes less per instance than ridge (95% interval: 0.84 to 1.8 less)"."""
+        interval, gained = self.row.interval, self.row.gained
+        if gained == 0 and interval == (0.0, 0.0):
             return f"{self.row.name} decides exactly as well as {self.reference.name}"
-        sign = 1 if improvement >= 0 else -1
-        verb = f"{better} {self.amount(improvement)}" if sign > 0 else f"{worse} {self.amount(-improvement)}{more}"
-        interval = ""
-        if pair is not None:
-            low, high = sorted((sign * pair[0], sign * pair[1]))
-            interval = f" [{significant(low, 3)}, {significant(high, 3)}]"
-        return f"{self.row.name} {verb}{interval} an instance against {self.reference.name}"
+        verb, better, worse = ("costs", "less", "more") if self.comparison.costs else ("gains", "more", "less")
+        amount = f"{self.amount(abs(gained))} {better if gained >= 0 else worse}"
+        level = f"{self.comparison.confidence:.0%} interval"
+        ends = "" if interval is None else f" ({level}: {_ends(*interval, better, worse)})"
+        return f"{self.row.name} {verb} {amount} per instance than {self.reference.name}{ends}"
 
     def pays(self) -> str:
         text = f"Training on decisions pays: {self.change}"
-        if self.row.improvement > self.reference.regret:  # better than the decisions of a heuristic under the truth
+        if self.row.gained > self.reference.regret:  # better than the decisions of a heuristic under the truth
             return text + "."
-        return f"{text}, {self.row.improvement / self.reference.regret:.0%} of its regret."
+        return f"{text}, {self.row.gained / self.reference.regret:.0%} of the regret of {self.reference.name}."
 
     def does_not_pay(self, worthwhile: float, least: float) -> str:
         if self.reference.regret == 0:
             return f"Training on decisions does not pay: {self.reference.name} makes the best decisions already."
-        which = f" by any of {self.methods} methods" if self.methods > 1 else ""
+        count = len(self.comparison.focused)
+        each = f" for each of the {count} methods" if count > 1 else ""
+        size = f" of more than {worthwhile:.0%} of the regret of {self.reference.name} ({self.amount(least)})"
         if self.reference.regret < 0:  # against the decisions of a heuristic under the truth
-            return f"Training on decisions does not pay: {self.change}; an improvement{which} is ruled out."
-        return (
-            f"Training on decisions does not pay: {self.change}; an improvement{which} of more than {worthwhile:.0%} "
-            f"of its regret ({self.amount(least)}) is ruled out."
-        )
+            size = ""
+        return f"Training on decisions does not pay: {self.change}. A gain{size} is ruled out{each}."
 
-    def _hope(self, row: ContrastRow) -> str:
-        """What another method may be worth, where the one that the sentence is about is out of the question."""
-        end = math.inf if row.improvement_interval is None else row.improvement_interval[1]
+    def _hope(self, row: MethodRow) -> str:
+        """The gain that another method may have, where the one that the sentence is about is out of the question."""
+        end = math.inf if row.interval is None else row.interval[1]
         limit = f" of up to {self.amount(end)}" if math.isfinite(end) else ""
-        return f"; an improvement{limit} by {row.name} is not ruled out"
+        return f" A gain{limit} by {row.name} is not ruled out."
 
-    def too_little(self, comparison: Contrast, least: float, left: list[ContrastRow], reach: float) -> str:
-        counted = comparison.counted
-        text = f"Too little data to say whether training on decisions pays: on {counted}, {self.change}"
+    def too_little(self, least: float, left: list[MethodRow], reach: float) -> str:
+        comparison = self.comparison
+        text = f"Too little data to say whether training on decisions pays: on {comparison.counted}, {self.change}."
         if left and self.row not in left:
             text += self._hope(left[0])
         if comparison.units >= LEAST_UNITS and self.reference.regret > 0 and reach < NEGLIGIBLE:
             near = f"{self.reference.name} already decides within {_percent(reach)} of the best"
-            return f"{text}. But {near}: little is left to gain."
-        pair = self.row.improvement_interval
+            return f"{text} But {near}: little is left to gain."
+        pair = self.row.interval
         if pair is None or not all(map(math.isfinite, pair)) or least <= 0:
-            return text + "."
-        times = ((pair[1] - pair[0]) / 2 / least * _to_find(comparison.confidence, self.methods)) ** 2
+            return text
+        count = len(comparison.focused)
+        times = ((pair[1] - pair[0]) / 2 / least * _to_find(comparison.confidence, count)) ** 2
         if times <= 1:
-            return text + "."
+            return text
         needed = f"with a power of {POWER:.0%} would take about {_about(times)} times as many instances"
-        return f"{text}. Detecting {self.amount(least)} {needed}."
+        return f"{text} Detecting a gain of {self.amount(least)} {needed}."
+
+
+def _ends(low: float, high: float, better: str, worse: str) -> str:
+    """An interval of a gain as amounts.
+
+    >>> _ends(0.84, 1.8, "less", "more"), _ends(-0.2, 0.4, "less", "more"), _ends(-math.inf, 0.4, "less", "more")
+    ('0.84 to 1.8 less', '0.2 more to 0.4 less', 'at most 0.4 less')
+    """
+
+    def word(end: float) -> str:
+        return better if end >= 0 else worse
+
+    def size(end: float) -> str:
+        return significant(abs(end), 3)
+
+    if not (math.isfinite(low) and math.isfinite(high)):
+        end, above = (high, high < 0) if math.isfinite(high) else (low, low >= 0)
+        return f"at {'least' if above else 'most'} {size(end)} {word(end)}"
+    if word(low) == word(high):
+        near, far = sorted((low, high), key=abs)
+        return f"{size(near)} to {size(far)} {word(high)}"
+    return f"{size(low)} {word(low)} to {size(high)} {word(high)}"
 
 
 def _to_find(confidence: float, methods: int) -> float:

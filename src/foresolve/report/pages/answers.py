@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+from foresolve.learning.paired import Standing
 from foresolve.report import findings, published
 from foresolve.report.findings import FEW, difference_sentences, main_differences
 from foresolve.report.formats import at, digits, listed
 from foresolve.report.pages.document import Card, Tone
 from foresolve.report.pages.forest import Difference, Forest, shared
+from foresolve.report.pages.pairs import of_pair
 from foresolve.report.roles import role_of
-from foresolve.report.summary import CHOSEN, NO_DIFFERENCE, OPT, RANDOM
-from foresolve.report.summary import Difference as Paired
+from foresolve.report.summary import CHOSEN, OPT, RANDOM, SplitComparison
 from foresolve.report.verdicts import overview
 from foresolve.report.view import RunView
 
@@ -46,20 +48,21 @@ def small(runs: Sequence[RunView]) -> str:
 def _overall(runs: Sequence[RunView]) -> Card:
     question = "Do decisions get better when models are trained on them?"
     pairs = [(run, difference) for run in runs for difference in main_differences(run)]
-    counts = {v: sum(d.verdict == v for _, d in pairs) for v in ("ahead", "behind", NO_DIFFERENCE, "unknown")}
+    counts = Counter(difference.standing for _, difference in pairs)
+    ahead, behind, level, unknown = (counts[standing] for standing in Standing)
     caution, total = small(runs), len(pairs)
     if not total:
         return Card(question, "There are no records yet.", "open")
-    tone: Tone = "good" if counts["ahead"] == total else "bad" if counts["behind"] == total else "open"
-    behind = f", behind in {counts['behind']}" if counts["behind"] else ""
-    same = f", without a significant difference in {counts[NO_DIFFERENCE]}" if counts[NO_DIFFERENCE] else ""
-    unknown = f", without an interval in {counts['unknown']}" if counts["unknown"] else ""
-    word = "Yes" if tone == "good" else "No" if not counts["ahead"] else "In part"
-    if counts["unknown"] == total or (word == "No" and counts[NO_DIFFERENCE]):
+    tone: Tone = "good" if ahead == total else "bad" if behind == total else "open"
+    others = f", behind in {behind}" if behind else ""
+    others += f", without a significant difference in {level}" if level else ""
+    others += f", without an interval in {unknown}" if unknown else ""
+    word = "Yes" if tone == "good" else "No" if not ahead else "In part"
+    if unknown == total or (word == "No" and level):
         word = "These data do not show it"
     answer = (
-        f"{word}: in {counts['ahead']} of {total} comparisons decision-focused training is ahead of two-stage training "
-        f"of the same network{behind}{same}{unknown}."
+        f"{word}: in {ahead} of {total} comparisons decision-focused training is ahead of two-stage training of the "
+        f"same network{others}."
     )
     sizes = [_share(run, difference, runs) for run, difference in pairs]
     more = (
@@ -74,24 +77,22 @@ def called(run: RunView, runs: Sequence[RunView]) -> str:
     return run.info.title if alone else run.name
 
 
-def _share(run: RunView, difference: Paired, runs: Sequence[RunView]) -> str:
+def _share(run: RunView, difference: SplitComparison, runs: Sequence[RunView]) -> str:
     """The difference as a share of the way, with its interval."""
     width = way(run, difference.k)
-    gap = difference.estimate
     if width is None:
         return ""
-    ends = (
-        "" if gap.low is None or gap.high is None else f" [{100 * gap.low / width:+.1f}, {100 * gap.high / width:+.1f}]"
-    )
-    return f"{called(run, runs)}{at(difference.k)} {100 * gap.mean / width:+.1f} %{ends}"
+    ends = [f"{100 * end / width:+.1f}" for end in difference.interval or ()]
+    interval = f" [{', '.join(ends)}]" if ends else ""
+    return f"{called(run, runs)}{at(difference.k)} {100 * difference.gained / width:+.1f} %{interval}"
 
 
 def _single(run: RunView, runs: Sequence[RunView]) -> Card:
     pair, question = main_differences(run), f"{called(run, runs)}: does it pay?"
     if not pair:
         return Card(question, "There are no records yet." if not run.rows else "The pair was not compared.", "open")
-    verdicts = {difference.verdict for difference in pair}
-    tone: Tone = "good" if verdicts == {"ahead"} else "bad" if verdicts == {"behind"} else "open"
+    standings = {difference.standing for difference in pair}
+    tone: Tone = "good" if standings == {Standing.AHEAD} else "bad" if standings == {Standing.BEHIND} else "open"
     few = small([run])
     caution = few if len(runs) == 1 or not few else few.partition(".")[0] + "."
     named = [run.info.figure_methods[1], run.info.figure_methods[0], *run.info.heuristics, RANDOM, OPT]
@@ -115,7 +116,7 @@ def main_forest(runs: Sequence[RunView]) -> Forest | None:
     """What the cards are about and the choices against heuristics, on one scale; `None` where there is nothing."""
     drawn: list[Difference] = []
     for run in runs:
-        for paired in (*main_differences(run), *(d for d in run.differences if d.method == CHOSEN)):
+        for paired in (*main_differences(run), *(d for d in run.differences if d.name == CHOSEN)):
             width = way(run, paired.k)
             if width is not None:
                 place = f"{called(run, runs)}{at(paired.k)}"
@@ -137,8 +138,5 @@ def forest(run: RunView) -> Forest:
     return Forest("Paired differences", drawn, "value under the truth", digits(run), caption=caption.strip())
 
 
-def _drawn(run: RunView, paired: Paired, context: str) -> Difference:
-    gap = paired.estimate
-    return Difference(
-        paired.method, paired.reference, gap.mean, gap.low, gap.high, role_of(run, paired.method), context
-    )
+def _drawn(run: RunView, paired: SplitComparison, context: str) -> Difference:
+    return of_pair(paired, role_of(run, paired.name), context=context)

@@ -11,6 +11,7 @@ from foresolve._base.numbers import significant
 from foresolve._base.table import Cell, Table
 from foresolve.errors import MissingExtraError
 from foresolve.learning.examples import matters
+from foresolve.learning.measures import MEASURES
 from foresolve.report import courses, figures, findings, tables
 from foresolve.report.formats import (
     MEASURE_DIGITS,
@@ -114,7 +115,7 @@ def accuracy_grid(run: RunView) -> Grid:
             ours = row.measures.get(measure)
             cells.append(Entry("", note) if ours is None else _entry(ours, places, scale, note))
         lines.append(line([Entry(name), *cells], role_of(run, name)))
-    least = [i for i, measure in enumerate(measures, 1) if measure != "auc"]
+    least = [i for i, measure in enumerate(measures, 1) if not MEASURES[measure].more_is_better]
     lines.sort(key=lambda row: (row.cells[1].value or 0.0) * (1 if 1 in least else -1))
     caption = block.caption.replace(
         "Bold: the best among learned methods (small MSE and CE, large AUC).", "Bold: the best"

@@ -1,4 +1,4 @@
-"""What names of methods stand for."""
+"""The meanings of methods' names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from foresolve.learning.named_losses import known_name
+from foresolve.learning.study.methods import Family
 from foresolve.report.formats import listed
-from foresolve.report.pages.document import Role
 from foresolve.report.summary import CHOSEN, OPT, RANDOM
 from foresolve.report.view import RunView
 
@@ -32,31 +31,6 @@ TRAININGS = {
     "SPO+": "trained on SPO+, a convex bound of the regret",
     "FenchelYoung": "trained on a Fenchel-Young loss of the layer",
     "Started": "trained to predict first, then as {base}-Decision",
-}
-# Of `foresolve.study`.
-STUDIED = {
-    "mean": "always predicts the mean of the training parameters",
-    "last value": "predicts the truth of an earlier row",
-    "ridge": "linear regression with a ridge penalty, trained to predict",
-    "log ridge": "linear regression of logarithms with a ridge penalty, trained to predict",
-    "forest": "a random forest, trained to predict",
-    "boosted trees": "boosted regression trees, trained to predict",
-    "network": "a neural network, trained to predict",
-}
-LOSSES = {
-    "spo+": "SPO+, a convex bound of the regret",
-    "decision": "what the smoothed decision is worth, through a differentiable layer",
-    "fenchel_young": "a Fenchel-Young loss, the regret of a smoothed problem",
-    "imitation": "the distance of its smoothed decisions to the best ones",
-    "perturbation_gradient": "what decisions are worth, as a slope by finite differences",
-    "score_function": "the regret of predictions with random noise (score-function estimate)",
-    "nce": "noise-contrastive estimation: the best decision against others seen before",
-    "map": "a contrastive loss: the best decision against the best of others seen before",
-    "cave": "the angle to the cone of parameters for which the best decision is optimal (CaVE)",
-    "lodl": "a loss that was learned from the regret around each truth (LODL)",
-    "pointwise": "the predicted worth of decisions seen before, against the true one",
-    "pairwise": "the best decision seen before against each of the others",
-    "listwise": "the predicted order of decisions seen before, against the true one",
 }
 
 
@@ -88,38 +62,21 @@ def meaning(method: str) -> str:
     return f"{model}, {TRAININGS[training].format(base=base)}" + (f"; {variant[2]}" if variant else "")
 
 
-def studied(methods: Mapping[str, Role]) -> dict[str, str]:
-    """The names of a study's methods."""
-    known: dict[str, str] = {}
-    for name, role in methods.items():
-        boosted = name.startswith("boosted ") and name != "boosted trees"
-        loss = _loss(name.removeprefix("boosted "))
-        model = "boosted trees" if boosted else "a neural network"
-        known[name] = f"{model}, trained on {loss}" if role == "decision-focused" else STUDIED.get(name, "")
-    return {name: text for name, text in known.items() if text}
-
-
-def _loss(name: str) -> str:
-    """Of a name that `foresolve.study` knows, or of a class: "PairwiseRanking", "SPOPlus"."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).removesuffix("_Loss").removesuffix("_Ranking")
-    known = (LOSSES.get(known_name(text)) for text in (name, words))
-    return next(filter(None, known), f"the loss {name}")
-
-
 def _count(number: int) -> str:
     return {2: "two", 3: "three"}.get(number, str(number))
 
 
-def settings_words(settings: Mapping[str, Any], role: str) -> str:
+def settings_words(settings: Mapping[str, Any], family: Family) -> str:
     """The settings of a trial; those of a decision-focused network are of the two-stage network that it begins with.
 
-    >>> settings_words({"hidden": [64, 32], "lr": 0.01, "loss": "mse"}, "decision-focused")
+    >>> settings_words({"hidden": [64, 32], "lr": 0.01, "loss": "mse"}, Family.DECISION_FOCUSED)
     'from the two-stage network with hidden layers of 64 and 32, lr 0.01, loss mse'
-    >>> settings_words({"depth": 3, "transform": None}, "reference")
+    >>> settings_words({"depth": 3, "transform": None}, Family.TWO_STAGE)
     'depth 3, no transform'
     """
     told = ", ".join(_setting(name, value) for name, value in settings.items()) or "none"
-    return f"from the two-stage network with {told}" if role == "decision-focused" and "hidden" in settings else told
+    begun = family is Family.DECISION_FOCUSED and "hidden" in settings
+    return f"from the two-stage network with {told}" if begun else told
 
 
 def _setting(name: str, value: Any) -> str:

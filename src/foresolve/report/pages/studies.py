@@ -1,18 +1,19 @@
-"""The page of a study: of one that is at hand, or of the folder that `foresolve train` left."""
+"""The page of a study, from the study itself or from the folder that `foresolve train` left."""
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from foresolve._base.numbers import signed, significant
+from foresolve._base.numbers import significant
 from foresolve._base.progress import duration
 from foresolve.learning.history import History
+from foresolve.learning.paired import LEAST_UNITS
+from foresolve.learning.study.contrast import Contrast
+from foresolve.learning.study.methods import Family
 from foresolve.learning.study.result import Study
-from foresolve.learning.study.study_pictures import NO_FEATURES, study_role
-from foresolve.learning.study.verdict import LEAST_UNITS
+from foresolve.learning.study.study_pictures import study_roles
 from foresolve.projects.run import Run
 from foresolve.report.pages.curves import Curve, Curves, panel
 from foresolve.report.pages.document import (
@@ -32,9 +33,10 @@ from foresolve.report.pages.document import (
     line,
     today,
 )
-from foresolve.report.pages.forest import Difference, Forest, percent
-from foresolve.report.pages.glossary import of_blocks, settings_words, studied
+from foresolve.report.pages.forest import Forest, percent
+from foresolve.report.pages.glossary import of_blocks, settings_words
 from foresolve.report.pages.learning import histories_curves
+from foresolve.report.pages.pairs import gained_entry, of_pair, p_entry
 from foresolve.report.pages.picker import picker_of
 
 TONES: Mapping[str, Tone] = {"pays": "good", "does not pay": "bad", "too little data": "open"}
@@ -80,120 +82,96 @@ def _command(run: Run) -> str:
     return " ".join([f"foresolve train {shlex.quote(run.settings.path.name)} --out NEW_RUN", *options])
 
 
-def roles_of(study: Mapping[str, Any]) -> dict[str, Role]:
-    """Of each method of a study."""
-    return {row["name"]: study_role(row["name"], row["role"]) for row in study["comparison"]["rows"]}
-
-
 def _page(study: Mapping[str, Any], examples: Mapping[str, Any], title: str, date: str, command: str) -> Page:
-    roles, sizes = roles_of(study), study["instances"]
+    comparison, sizes = Contrast.from_dict(study["comparison"]), study["instances"]
+    roles = study_roles(comparison.rows)
     told = ", ".join(f"{sizes[part]:,} {name}" for part, name in
                      (("train", "training"), ("valid", "validation"), ("test", "test")))  # fmt: skip
-    sections = [Section("By how much", (_forest(study, roles), _grid(study, roles)))]
+    sections = [Section("By how much", (_forest(comparison, study["units"]), _grid(study, comparison)))]
     shown = picker_of(examples, roles, unit=study["units"])
     sections += [Section("One instance to look at", (shown,), "One instance")] if shown is not None else []
     curves = _curves(study, roles)
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     sections += [Section("Warnings", (Bullets(_warnings(study)),))] if _warnings(study) else []
-    sections.append(_settings(study, roles, command))
+    terms = {row.name: row.method.description for row in comparison}
+    sections.append(_settings(study, roles, terms, command))
     lead = f"{told} instances; {len(roles)} methods, {len(study['trials'])} trainings, {duration(study['seconds'])}."
-    return Page(title, lead, _cards(study), tuple(sections), studied(roles), date)
+    return Page(title, lead, _cards(study, comparison), tuple(sections), terms, date)
 
 
-def _cards(study: Mapping[str, Any]) -> tuple[Card, ...]:
-    verdict, rows = study["verdict"], {row["name"]: row for row in study["comparison"]["rows"]}
-    reference, chosen, units = study["reference"], study["chosen"], study["units"]
-    caution = small(study["comparison"])
-    level = "" if verdict["interval"] is None else _level(study["comparison"])
-    more = " ".join(filter(None, [of_blocks(study["comparison"]["blocks"]), level]))
-    pays = Card("Does training on decisions pay?", verdict["sentence"], TONES[verdict["answer"]], caution,
+def _cards(study: Mapping[str, Any], comparison: Contrast) -> tuple[Card, ...]:
+    verdict, reference, chosen, units = study["verdict"], study["reference"], study["chosen"], study["units"]
+    level = "" if verdict["interval"] is None else _level(comparison)
+    more = " ".join(filter(None, [of_blocks(comparison.blocks), level]))
+    pays = Card("Does training on decisions pay?", verdict["sentence"], TONES[verdict["answer"]], small(comparison),
                 (verdict["method"], reference), more)  # fmt: skip
-    losses = [f"{name} loses {_amount(rows[name]['regret'], units)}" for name in dict.fromkeys((chosen, reference))]
-    simple = [
-        f"{name} {_amount(rows[name]['regret'], units)}" for name in NO_FEATURES if name in rows and name != reference
-    ]
+    losses = [f"{name} loses {_amount(comparison[name].regret, units)}" for name in dict.fromkeys((chosen, reference))]
+    baselines = [row for row in comparison if row.method.family is Family.BASELINE]
+    simple = [f"{row.name} {_amount(row.regret, units)}" for row in baselines if not row.is_reference]
     against = f"; without a model: {', '.join(simple)}" if simple else ""
     near = Card(
         "How good are the decisions?",
-        f"{' and '.join(losses)} an instance against the best decision in hindsight{against}.",
-        terms=(chosen, reference, *(name for name in NO_FEATURES if name in rows)),
+        f"{' and '.join(losses)} per instance against the best decision in hindsight{against}.",
+        terms=(chosen, reference, *(row.name for row in baselines)),
     )
-    count = sum(row["role"] == "reference" for row in rows.values())
     deploy = Card(
         "Which model to use?",
-        f"That of {chosen}" + (": the decision-focused model pays." if verdict["answer"] == "pays" else
-                               f", the best of {count} two-stage models on validation data."),
+        f"The model of {chosen}" + (": the decision-focused model pays." if verdict["answer"] == "pays" else
+                                    f", the best of {len(comparison.references)} two-stage models on validation data."),
         terms=(chosen,),
     )  # fmt: skip
     return pays, near, deploy
 
 
-def small(comparison: Mapping[str, Any]) -> str:
+def small(comparison: Contrast) -> str:
     """How few test instances there are, where they are few."""
-    units = comparison["units"]
-    what = comparison["blocks"] or f"{units} test instances"
-    if units < LEAST_UNITS:
-        return f"Small sample: {what}. At least {LEAST_UNITS} are needed for any claim."
-    return f"Small sample: {what}. Intervals are wide." if units < SMALL else ""
+    if comparison.units < LEAST_UNITS:
+        return f"Small sample: {comparison.counted}. At least {LEAST_UNITS} are needed for any claim."
+    return f"Small sample: {comparison.counted}. Intervals are wide." if comparison.units < SMALL else ""
 
 
-def _level(comparison: Mapping[str, Any]) -> str:
-    level = percent(comparison["confidence"])
+def _level(comparison: Contrast) -> str:
+    level = percent(comparison.confidence)
     return f"In brackets: {level} intervals that hold for all decision-focused methods at once."
 
 
-def _forest(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Forest:
-    comparison, drawn = study["comparison"], []
-    for row in comparison["rows"]:
-        if row["name"] == comparison["reference"]:
-            continue
-        low, high = _ends(row["interval"])
-        p = row["p_value"] if row["holm"] is None else row["holm"]
-        drawn.append(Difference(
-            row["name"], comparison["reference"], -row["difference"], low, high, roles[row["name"]],
-            note="" if p is None else f"p {p:.2g}",
-        ))  # fmt: skip
-    counted = f" in {comparison['blocks']}" if comparison["blocks"] else ""
+def _forest(comparison: Contrast, units: str) -> Forest:
+    roles = study_roles(comparison.rows)
+    drawn = tuple(of_pair(row, roles[row.name]) for row in comparison if not row.is_reference)
+    counted = f" in {comparison.blocks}" if comparison.blocks else ""
     caption = (
-        f"Improvement over {comparison['reference']}, the best two-stage model on validation data, paired on "
-        f"{comparison['instances']:,} test instances{counted}. Intervals of decision-focused methods hold for all of "
-        f"them at once. {small(comparison)}"
+        f"Gained over {comparison.reference}, the best two-stage model on validation data, paired on "
+        f"{comparison.instances:,} test instances{counted}. Intervals and p-values of decision-focused methods hold "
+        f"for all of them at once. {small(comparison)}"
     )
-    unit = f"{study['units']} an instance".strip() if study["units"] else "regret saved an instance"
-    return Forest("Paired differences", tuple(drawn), unit, caption=caption.strip(),
-                  level=percent(comparison["confidence"]))  # fmt: skip
+    unit = f"{units or 'regret'} gained per instance"
+    return Forest("Paired differences", drawn, unit, caption=caption.strip(), level=percent(comparison.confidence))
 
 
-def _ends(interval: Any) -> tuple[float | None, float | None]:
-    """Of the improvement: the difference's with its sign turned; what is not bounded is infinite."""
-    if interval is None:
-        return None, None
-    low, high = interval
-    return (-math.inf if high is None else -high), (math.inf if low is None else -low)
-
-
-def _grid(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Grid:
-    comparison, units = study["comparison"], study["units"]
-    lines = []
-    for row in sorted(comparison["rows"], key=lambda row: row["regret"]):
-        itself = row["name"] == comparison["reference"]
-        ends = "" if row["interval"] is None else \
-            " to ".join("not bounded" if end is None else signed(end) for end in row["interval"])  # fmt: skip
-        p = row["p_value"] if row["holm"] is None else row["holm"]
-        trial = _best(study, row["name"])
-        valid = None if trial is None else trial["regret"]
+def _grid(study: Mapping[str, Any], comparison: Contrast) -> Grid:
+    units, roles, lines = study["units"], study_roles(comparison.rows), []
+    for row in sorted(comparison, key=lambda row: row.regret):
+        trial = _best(study, row.name)
         lines.append(line([
-            Entry(row["name"], ("the reference",) if itself else ()), _number(row["value"]), _number(row["regret"]),
-            Entry("", value=0.0) if itself else Entry(signed(row["difference"]), (ends,) if ends else (),
-                                                      row["difference"]),
-            _number(p, 2), _number(valid), _number(None if trial is None else trial["seconds"], 2),
-        ], roles[row["name"]]))  # fmt: skip
-    value = f"value ({units})" if units else "value"
-    headers = ("method", value, "regret", "difference", "p", "regret in validation", "seconds")
+            Entry(row.name, ("the reference",) if row.is_reference else ()), _number(row.value), _number(row.regret),
+            gained_entry(row), p_entry(row), _number(None if trial is None else trial["regret"]),
+            _number(None if trial is None else trial["seconds"], 2),
+        ], roles[row.name]))  # fmt: skip
+    value = "cost" if comparison.costs else "value"
+    gained = f"gained over {comparison.reference}"
+    headers = (
+        "method",
+        f"{value} ({units})" if units else value,
+        "regret",
+        gained,
+        "p",
+        "regret in validation",
+        "seconds",
+    )
     caption = (
-        f"Value and regret on test data, the least regret first and bold; difference: regret less that of "
-        f"{comparison['reference']}, below zero is better. p: of no difference, corrected (Holm) for decision-focused "
-        f"methods. {small(comparison)}"
+        f"{value.capitalize()} and regret on test data, the least regret first and bold. Gained: the regret of "
+        f"{comparison.reference} minus the regret of the row; above zero is better. p: of no gain; those of "
+        f"decision-focused methods hold for all of them at once, as their intervals do. {small(comparison)}"
     )
     return Grid("Every method on test data", headers, bolded(lines, [2], [2]), caption.strip())
 
@@ -223,10 +201,10 @@ def _warnings(study: Mapping[str, Any]) -> tuple[str, ...]:
     return (*(f"{name} failed: {why}" for name, why in study["failures"].items()), *study["warnings"])
 
 
-def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], command: str) -> Section:
+def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], terms: Mapping[str, str], command: str) -> Section:
     lines = tuple(
         line([
-            trial["method"], settings_words(trial["settings"], trial["role"]),
+            trial["method"], settings_words(trial["settings"], Family(trial["family"])),
             _number(trial["regret"]), _number(trial["seconds"], 2),
         ], roles.get(trial["method"]))
         for trial in study["trials"]
@@ -240,7 +218,7 @@ def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], command: str)
     notes = tuple(note for note in plan["notes"] if note not in study["warnings"])
     blocks += [Text(notes)] if notes else []
     blocks += [Text(("To run it again, in the folder of the project:",)), Command(command)] if command else []
-    names = tuple(line([name, text], roles[name]) for name, text in studied(roles).items())
+    names = tuple(line([name, text], roles[name]) for name, text in terms.items())
     return Section("Time, cost and settings", (
         Grid("Names", ("name", "what it stands for"), names, words=True),
         Folded("Everything that was trained: settings, time", (trained,)), Folded("Settings", tuple(blocks)),
