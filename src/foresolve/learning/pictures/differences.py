@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base.drawing import legends
-from foresolve._base.drawing.canvas import as_axes, bare
-from foresolve._base.drawing.intervals import ROW, Row, difference_marks, draw_differences, point_to_better
+from foresolve._base.drawing.canvas import as_axes, bare, shortened
+from foresolve._base.drawing.intervals import (
+    LONGEST,
+    ROW,
+    Number,
+    Row,
+    difference_marks,
+    draw_differences,
+    point_to_better,
+)
 from foresolve._base.drawing.palette import Role
 
 if TYPE_CHECKING:
@@ -35,17 +43,21 @@ def draw_comparison(comparison: Comparison, roles: Mapping[str, Role] | None, ax
     saved = f"{measure} saved against" if sign < 0 else f"{measure} less that of"
     level = f"{comparison.confidence:.0%} interval" + (f", by {comparison.blocks}" if comparison.blocks else "")
     known = comparison.measure in LESS | MORE
-    return draw_forest(rows, f"{saved} {comparison.reference}, mean over instances", level, ax, known)
+    reference = shortened(comparison.reference, LONGEST)
+    return draw_forest(rows, f"{saved} {reference}, mean over instances", level, ax, known)
 
 
-def draw_forest(rows: list[Row], label: str, level: str, ax: Any, known: bool = True) -> Axes:
+def draw_forest(
+    rows: Sequence[Row], label: str, level: str, ax: Any, known: bool = True, number: Number | None = None
+) -> Axes:
     """Differences from a reference; `known` is whether more is better."""
-    ax = as_axes(ax, (8.0, 1.2 + (ROW + 0.06) * max(len(rows), 1)))
+    lines = max(1, sum(1 + 0.4 * bool(row.context) for row in rows))
+    ax = as_axes(ax, (8.0, 1.2 + (ROW + 0.06) * lines))
     if not rows:
         bare(ax)
         ax.text(0.5, 0.5, "nothing to compare with", ha="center", transform=ax.transAxes)
         return ax
-    draw_differences(ax, rows, label=label)
+    draw_differences(ax, rows, label=label, number=number)
     if known:
         point_to_better(ax)
     legends.under(ax, difference_marks(rows, level))

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from foresolve._base.drawing import intervals
+from foresolve._base.drawing.canvas import shortened
 from foresolve._base.numbers import signed, significant
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.comparison import Comparison, Row
@@ -29,10 +31,10 @@ from foresolve.report.pages.document import (
     line,
     today,
 )
-from foresolve.report.pages.forest import Difference, Forest, percent
+from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.glossary import of_blocks
 from foresolve.report.pages.learning import histories_curves
-from foresolve.report.pages.picker import picker_of
+from foresolve.report.pages.pictures import forest, percent
 from foresolve.report.pages.trainings import instances, report_grid
 
 LEAST_P = 1e-4  # smaller ones are called so
@@ -92,8 +94,8 @@ def comparison_page(
     contest = _Contest(comparison, 1 if more else -1, roles or {})
     sections = [Section("By how much", (contest.forest(), contest.grid()))]
     if models and data is not None:
-        shown = picker_of(examples(models, data), contest.roles)
-        sections += [Section("One instance to look at", (shown,), "One instance")] if shown is not None else []
+        shown = example_blocks(examples(models, data), contest.roles)
+        sections += [Section("One instance to look at", shown, "One instance")] if shown else []
     curves = histories_curves(histories or {}, contest.roles)
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     if reports:
@@ -182,17 +184,18 @@ class _Contest:
         value = self.p_values[row.name]
         return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
 
-    def forest(self) -> Forest:
+    def forest(self) -> Block:
         """The improvements."""
-        drawn = tuple(
-            Difference(row.name, self.reference, self.sign * row.difference + 0.0, *self.ends(row),
-                       self.roles.get(row.name), note=self.p(row), tested=self.enough and self.tested(row))
+        rows = [
+            intervals.Row(row.name, self.sign * row.difference + 0.0, *self.ends(row), self.roles.get(row.name),
+                          tested=self.enough and self.tested(row))
             for row in self.comparison.rows if row.name != self.reference
-        )  # fmt: skip
+        ]  # fmt: skip
         what = self.comparison.blocks or instances(self.comparison.instances)
-        caption = f"Mean improvement, paired on {what}; each interval for itself; p by a "
-        caption += f"{self.comparison.test}{self.corrected}. {self.caution}"
-        return Forest("Paired differences", drawn, f"improvement of {self.measure}", caption=caption.strip(),
+        caption = f"Mean improvement, paired on {what}; each interval for itself; hollow markers go by p too, which is "
+        caption += f"of a {self.comparison.test}{self.corrected}. {self.caution}"
+        label = f"improvement of {self.measure} over {shortened(self.reference)}"
+        return forest("Paired differences", rows, label, caption=caption.strip(),
                       level=percent(self.comparison.confidence))  # fmt: skip
 
     @property

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from foresolve._base.drawing.canvas import shortened
+from foresolve._base.drawing.intervals import Row
 from foresolve._base.numbers import signed, significant
 from foresolve._base.progress import duration
 from foresolve.learning.history import History
@@ -14,7 +16,6 @@ from foresolve.learning.study.result import Study
 from foresolve.learning.study.study_pictures import NO_FEATURES, study_role
 from foresolve.learning.study.verdict import LEAST_UNITS
 from foresolve.projects.run import Run
-from foresolve.report.pages.curves import Curve, Curves, panel
 from foresolve.report.pages.document import (
     Block,
     Bullets,
@@ -32,10 +33,10 @@ from foresolve.report.pages.document import (
     line,
     today,
 )
-from foresolve.report.pages.forest import Difference, Forest, percent
+from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.glossary import of_blocks, settings_words, studied
 from foresolve.report.pages.learning import histories_curves
-from foresolve.report.pages.picker import picker_of
+from foresolve.report.pages.pictures import forest, percent
 
 TONES: Mapping[str, Tone] = {"pays": "good", "does not pay": "bad", "too little data": "open"}
 SMALL = 50  # independent units, below which a card says how few there are
@@ -90,8 +91,8 @@ def _page(study: Mapping[str, Any], examples: Mapping[str, Any], title: str, dat
     told = ", ".join(f"{sizes[part]:,} {name}" for part, name in
                      (("train", "training"), ("valid", "validation"), ("test", "test")))  # fmt: skip
     sections = [Section("By how much", (_forest(study, roles), _grid(study, roles)))]
-    shown = picker_of(examples, roles, unit=study["units"])
-    sections += [Section("One instance to look at", (shown,), "One instance")] if shown is not None else []
+    shown = example_blocks(examples, roles, unit=study["units"])
+    sections += [Section("One instance to look at", shown, "One instance")] if shown else []
     curves = _curves(study, roles)
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     sections += [Section("Warnings", (Bullets(_warnings(study)),))] if _warnings(study) else []
@@ -142,26 +143,22 @@ def _level(comparison: Mapping[str, Any]) -> str:
     return f"In brackets: {level} intervals that hold for all decision-focused methods at once."
 
 
-def _forest(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Forest:
+def _forest(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Block:
     comparison, drawn = study["comparison"], []
     for row in comparison["rows"]:
         if row["name"] == comparison["reference"]:
             continue
         low, high = _ends(row["interval"])
-        p = row["p_value"] if row["holm"] is None else row["holm"]
-        drawn.append(Difference(
-            row["name"], comparison["reference"], -row["difference"], low, high, roles[row["name"]],
-            note="" if p is None else f"p {p:.2g}",
-        ))  # fmt: skip
+        drawn.append(Row(row["name"], 0.0 - row["difference"], low, high, roles[row["name"]]))
     counted = f" in {comparison['blocks']}" if comparison["blocks"] else ""
     caption = (
         f"Improvement over {comparison['reference']}, the best two-stage model on validation data, paired on "
         f"{comparison['instances']:,} test instances{counted}. Intervals of decision-focused methods hold for all of "
         f"them at once. {small(comparison)}"
     )
-    unit = f"{study['units']} an instance".strip() if study["units"] else "regret saved an instance"
-    return Forest("Paired differences", tuple(drawn), unit, caption=caption.strip(),
-                  level=percent(comparison["confidence"]))  # fmt: skip
+    unit = f" ({shortened(study['units'])})" if study["units"] else ""
+    label = f"regret saved per instance against {shortened(comparison['reference'])}{unit}"
+    return forest("Paired differences", drawn, label, caption=caption.strip(), level=percent(comparison["confidence"]))
 
 
 def _ends(interval: Any) -> tuple[float | None, float | None]:
@@ -198,20 +195,13 @@ def _grid(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Grid:
     return Grid("Every method on test data", headers, bolded(lines, [2], [2]), caption.strip())
 
 
-def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Curves | None:
+def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Block | None:
     """Of the best trial of each method that is a network."""
-    histories, losses = {}, []
-    for name, role in roles.items():
-        trial = _best(study, name)
-        if trial is None or not trial.get("history"):
-            continue
-        history = histories[name] = History.from_dict(trial["history"])
-        if history.train_loss and history.train_loss[0]:
-            losses.append(Curve(name, tuple(v / history.train_loss[0] for v in history.train_loss), 1, role))
-    caption = "The best trial of each network. A decision-focused one starts from the two-stage network (epoch 0). "
-    caption += "Every method minimizes a loss of its own; only regret compares."
-    more = panel("Training loss, as a share of that of the first epoch", losses)
-    return histories_curves(histories, roles, caption, more, "How networks learned")
+    trials = {name: _best(study, name) for name in roles}
+    histories = {name: History.from_dict(trial["history"]) for name, trial in trials.items()
+                 if trial is not None and trial.get("history")}  # fmt: skip
+    caption = "The best trial of each network. A decision-focused one starts from the two-stage network (epoch 0)."
+    return histories_curves(histories, roles, caption, "How networks learned")
 
 
 def _best(study: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
