@@ -58,6 +58,12 @@ def test_tables_have_the_costs_and_mark_the_items_that_are_chosen() -> None:
     assert "3 more" in items.caption
 
 
+def test_amounts_are_told_unless_they_are_one() -> None:
+    (_, folded) = made(instance("a", choice("mean", 1.0, [2.5, 1.0], [3.0, -0.5]), best=[1.0, 0.0]))
+    assert isinstance(folded, Folded)
+    assert [row[2:] for row in texts(folded.blocks[1])] == [["✓", "3 ✓ 2.5"], ["", "-0.5 ✓ 1"]]
+
+
 def test_decisions_in_words_and_no_items() -> None:
     bare = instance("a", choice("mean", 1.0, [], [], "tea"), items=[], truth=[], best=[], best_words="rum")
     (_, folded) = made(bare)

@@ -29,6 +29,14 @@ def test_differences_are_drawn_and_told_the_best_first() -> None:
     assert all(words in block.svg for words in ("+1 [+0.5, +1.5]", "a domain", "minutes saved", "90 % interval"))
 
 
+def test_dollars_are_no_formula() -> None:
+    block = forest("", [Row("a $x^2$", 1.0)], "costs ($) against $b$")
+    assert isinstance(block, Drawing)
+    assert block.alt.startswith("Costs ($) against $b$: a $x^2$ +1")
+    assert ">costs ($) against $b$<" in block.svg
+    assert ">a $x^2$<" in block.svg
+
+
 def test_nothing_to_compare_with_is_said() -> None:
     block = drawn([])
     assert isinstance(block, Drawing)

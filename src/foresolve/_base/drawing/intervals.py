@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW = 0.3  # inches
-LONGEST = 44  # characters of a name
+LONGEST, WIDEST = 44, 100  # characters of a name, and of the label below all
 UNCLEAR = "no significant difference"
 Number = Callable[[float], str]
 
@@ -143,7 +143,7 @@ def draw_differences(ax: Axes, rows: Sequence[Row], *, label: str = "", number: 
     low, high = ax.get_xlim()
     ax.set_xlim(min(low, -0.04 * (high - low)), max(high, 0.04 * (high - low)))
     ax.axvline(0.0, color=INK, linewidth=1.0, zorder=1)
-    ax.set_xlabel(label, fontsize=9)
+    ax.set_xlabel(shortened(label, WIDEST), fontsize=9)
 
 
 def point_to_better(ax: Axes) -> None:

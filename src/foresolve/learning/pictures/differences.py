@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base.drawing import legends
-from foresolve._base.drawing.canvas import as_axes, bare, shortened
+from foresolve._base.drawing.canvas import as_axes, bare
 from foresolve._base.drawing.intervals import (
-    LONGEST,
     ROW,
     Number,
     Row,
@@ -43,8 +42,7 @@ def draw_comparison(comparison: Comparison, roles: Mapping[str, Role] | None, ax
     saved = f"{measure} saved against" if sign < 0 else f"{measure} less that of"
     level = f"{comparison.confidence:.0%} interval" + (f", by {comparison.blocks}" if comparison.blocks else "")
     known = comparison.measure in LESS | MORE
-    reference = shortened(comparison.reference, LONGEST)
-    return draw_forest(rows, f"{saved} {reference}, mean over instances", level, ax, known)
+    return draw_forest(rows, f"{saved} {comparison.reference}, mean over instances", level, ax, known)
 
 
 def draw_forest(

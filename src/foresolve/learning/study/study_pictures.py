@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base.drawing import legends
-from foresolve._base.drawing.canvas import as_axes, shortened, tidy
+from foresolve._base.drawing.canvas import as_axes, tidy
 from foresolve._base.drawing.intervals import Row
 from foresolve._base.drawing.palette import Role, color_of, marker_of
 from foresolve._base.drawing.points import name_points
@@ -29,8 +29,8 @@ def draw_contrast(contrast: Contrast, units: str, ax: Any) -> Axes:
         for low, high in [row.improvement_interval or (None, None)]
     ]
     counted = contrast.blocks or f"{contrast.instances} test instances"
-    unit = f" ({shortened(units)})" if units else ""
-    label = f"regret saved an instance against {shortened(contrast.reference)}{unit}; {counted}"
+    unit = f" ({units})" if units else ""
+    label = f"regret saved an instance against {contrast.reference}{unit}; {counted}"
     return draw_forest(rows, label, f"{contrast.confidence:.0%} interval", ax)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from foresolve._base.drawing import intervals
-from foresolve._base.drawing.canvas import shortened
 from foresolve._base.numbers import signed, significant
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.comparison import Comparison, Row
@@ -194,7 +193,7 @@ class _Contest:
         what = self.comparison.blocks or instances(self.comparison.instances)
         caption = f"Mean improvement, paired on {what}; each interval for itself; hollow markers go by p too, which is "
         caption += f"of a {self.comparison.test}{self.corrected}. {self.caution}"
-        label = f"improvement of {self.measure} over {shortened(self.reference)}"
+        label = f"improvement of {self.measure} over {self.reference}"
         return forest("Paired differences", rows, label, caption=caption.strip(),
                       level=percent(self.comparison.confidence))  # fmt: skip
 

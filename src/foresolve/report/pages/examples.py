@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foresolve._base.numbers import significant
+from foresolve.learning.examples import LEAST
 from foresolve.report.pages.document import Block, Entry, Folded, Grid, Line, Role, Text, line
 
-PART = 1e-6  # of an item that is more than a solver's tolerance
-WHOLE = 0.9995
+WHOLE = 5e-4  # that a part of an item may be away from 1
 
 
 def example_blocks(examples: Mapping[str, Any], roles: Mapping[str, Role], *, unit: str = "") -> tuple[Block, ...]:
@@ -34,7 +34,9 @@ def _told_apart(example: Mapping[str, Any]) -> bool:
     return len({significant(choice["cost"]) for choice in example["choices"]}) > 1
 
 
-def _tables(example: Mapping[str, Any], known: Mapping[str, Any], roles: Mapping[str, Role], unit: str) -> Any:
+def _tables(
+    example: Mapping[str, Any], known: Mapping[str, Any], roles: Mapping[str, Role], unit: str
+) -> tuple[Block, ...]:
     return _methods(example, roles, unit), *([_items(example, known)] if example["items"] else [])
 
 
@@ -66,7 +68,7 @@ def _items(example: Mapping[str, Any], known: Mapping[str, Any]) -> Grid:
     )  # fmt: skip
     headers = (item, f"true {parameter}", "best decision", *(choice["method"] for choice in shown))
     left = example["left_out"]
-    caption = "✓, and bold: chosen; with a number, chosen in part."
+    caption = "✓, and bold: chosen; the number before it says how much, where it is not 1."
     caption += f" {left} more, which matter less here, are left out." if left else ""
     return Grid("Predictions", headers, lines, caption)
 
@@ -76,13 +78,13 @@ def _at(numbers: Sequence[float], place: int) -> float | None:
 
 
 def _chosen(part: float | None) -> Entry:
-    if part is None or part <= PART:
+    if part is None or abs(part) <= LEAST:
         return Entry("")
-    return Entry("✓" if part >= WHOLE else f"{significant(part)} ✓", value=part)
+    return Entry("✓" if abs(part - 1.0) <= WHOLE else f"{significant(part)} ✓", value=part)
 
 
 def _number(value: float | None, chosen: str = "") -> Entry:
     """Six digits sort a column, and keep the page small; a number that is not finite is not known."""
     if value is None or not math.isfinite(value):
         return Entry(chosen)
-    return Entry(f"{chosen} {significant(value)}".strip(), (), float(f"{value:.6g}"), bool(chosen))
+    return Entry(f"{chosen} {significant(value)}".strip(), value=float(f"{value:.6g}"), bold=bool(chosen))

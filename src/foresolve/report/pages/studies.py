@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from foresolve._base.drawing.canvas import shortened
 from foresolve._base.drawing.intervals import Row
 from foresolve._base.numbers import signed, significant
 from foresolve._base.progress import duration
@@ -156,8 +155,8 @@ def _forest(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Block:
         f"{comparison['instances']:,} test instances{counted}. Intervals of decision-focused methods hold for all of "
         f"them at once. {small(comparison)}"
     )
-    unit = f" ({shortened(study['units'])})" if study["units"] else ""
-    label = f"regret saved per instance against {shortened(comparison['reference'])}{unit}"
+    unit = f" ({study['units']})" if study["units"] else ""
+    label = f"regret saved per instance against {comparison['reference']}{unit}"
     return forest("Paired differences", drawn, label, caption=caption.strip(), level=percent(comparison["confidence"]))
 
 
