@@ -18,7 +18,7 @@ LOSSES = {"train_loss": "training loss", "valid_loss": "validation loss"}
 
 
 def history_curves(history: History) -> Block | None:
-    """Of one training: what was validated, the error of predictions, and losses, over epochs."""
+    """One training over epochs: its validation, the error of its predictions, and its losses."""
     told = in_words({"": history}, losses=True)
     caption = " ".join(filter(None, [directions({"": history}), _least(history)]))
     return picture(lambda: draw_history(history, None), "How it learned", caption, told) if told else None
@@ -27,7 +27,7 @@ def history_curves(history: History) -> Block | None:
 def histories_curves(
     histories: Mapping[str, History], roles: Mapping[str, Role], caption: str = "", title: str = "How models learned"
 ) -> Block | None:
-    """Of several trainings that were validated on the same data."""
+    """Several trainings that were validated on the same data, side by side."""
     told = in_words(histories) or in_words(histories, losses=True)
     caption = f"{directions(histories)} {caption}".strip()
     return picture(lambda: plot_learning(histories, roles), title, caption, told) if told else None

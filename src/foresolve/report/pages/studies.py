@@ -195,7 +195,7 @@ def _grid(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Grid:
 
 
 def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Block | None:
-    """Of the best trial of each method that is a network."""
+    """The best trial of each method that is a network."""
     trials = {name: _best(study, name) for name in roles}
     histories = {name: History.from_dict(trial["history"]) for name, trial in trials.items()
                  if trial is not None and trial.get("history")}  # fmt: skip
