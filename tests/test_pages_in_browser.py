@@ -54,6 +54,19 @@ CONTRAST = """(() => {
   return weak;
 })()"""
 
+# The colors of the figures' texts and frames.
+INKS = """[...document.querySelectorAll(".drawing text, .drawing [style*='stroke: var(--text']")].map((element) => {
+  const style = getComputedStyle(element);
+  return element.tagName === "text" ? style.fill : style.stroke;
+})"""
+
+# Texts of figures that reach beyond their figure.
+CUT = """[...document.querySelectorAll(".drawing text")].filter((text) => {
+  const inner = text.getBoundingClientRect(), outer = text.ownerSVGElement.getBoundingClientRect();
+  return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.top < outer.top - 1 ||
+    inner.bottom > outer.bottom + 1;
+}).map((text) => text.textContent)"""
+
 # Words of tables, lists and commands that could stand on one line and stand on two; a hyphen may end a line of prose,
 # but no option of a command.
 BROKEN = r"""(() => {
@@ -130,10 +143,9 @@ def test_a_page_works(page: Path, width: str, browser: Browser) -> None:
     browser.open(page, pixels, mobile=mobile)
     title = browser.run("document.title")
     sorts(browser)
-    picks(browser)
     toggles(browser)
     browser.run("document.querySelectorAll('details').forEach(part => part.open = true)")
-    assert browser.run(BROKEN) == []
+    assert browser.run(BROKEN) == browser.run(CUT) == []
     assert browser.run("document.documentElement.scrollWidth") == pixels
     assert browser.run("innerWidth") == pixels  # a phone zooms out of what is too wide
     printed = browser.print()
@@ -169,32 +181,17 @@ def sorts(browser: Browser) -> None:
     assert browser.run(f"{names!r}.sort((a, b) => a.localeCompare(b, undefined, {{numeric: true}}))") == names
 
 
-def picks(browser: Browser) -> None:
-    """Another instance shows other numbers; the buttons go round."""
-    shown = "document.querySelector('.shown').textContent"
-    count = browser.run("document.querySelector('.pick select').options.length")
-    assert count > 1
-    seen = set()
-    for place in range(count):
-        browser.run(f"(() => {{ const s = document.querySelector('.pick select'); s.selectedIndex = {place}; "
-                    "s.dispatchEvent(new Event('change')); })()")  # fmt: skip
-        seen.add(browser.run(shown))
-    assert len(seen) == count
-    assert "chosen" in browser.run(shown)
-    browser.run("document.querySelector('[data-step=\"1\"]').click()")
-    assert browser.run("document.querySelector('.pick select').selectedIndex") == 0
-
-
 def toggles(browser: Browser) -> None:
-    """Dark and light, each with texts that can be read."""
+    """Dark and light, each with texts that can be read; figures have the colors of the page."""
     seen = set()
     for _ in range(2):
         browser.run("document.getElementById('theme').click()")
         theme = browser.run("document.documentElement.dataset.theme")
-        seen.add((theme, browser.run("getComputedStyle(document.body).backgroundColor")))
+        back, ink = browser.run("(style => [style.backgroundColor, style.color])(getComputedStyle(document.body))")
+        seen.add((theme, back, ink))
         assert browser.run(CONTRAST) == [], theme
-    assert {theme for theme, _ in seen} == {"dark", "light"}
-    assert len({color for _, color in seen}) == 2
+        assert set(browser.run(INKS)) == {ink}, theme
+    assert [len(set(colors)) for colors in zip(*seen)] == [2, 2, 2]
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
@@ -213,8 +210,9 @@ def test_prints_open_what_is_folded(simple: Path, browser: Browser) -> None:
     browser.open(simple, 1280)
     folded = "document.querySelectorAll('details:not([open])').length"
     before = browser.run(folded)
+    others = browser.run("document.querySelectorAll('.unprinted:not([open])').length")  # instances but the first
     browser.run("dispatchEvent(new Event('beforeprint'))")
-    assert before > 0 == browser.run(folded)
+    assert before > others == browser.run(folded) > 0
     browser.run("dispatchEvent(new Event('afterprint'))")
     assert browser.run(folded) == before
 
@@ -223,9 +221,11 @@ def test_the_complaints_can_tell(tmp_path: Path, browser: Browser) -> None:
     page = tmp_path / "bad.html"
     page.write_text("<body><script>console.error('no'); missing();</script><p style='color:#aaa'>weak</p>"
                     "<div style='width:2000px'>x</div>"
+                    "<div class='drawing'><svg width='20' height='20'><text x='5' y='15'>cut</text></svg></div>"
                     "<pre style='width:6em;white-space:pre-wrap'>abc --options</pre></body>")  # fmt: skip
     browser.open(page, 390, mobile=True)
     assert len(browser.complaints()) == 2
     assert browser.run("document.documentElement.scrollWidth") > 390
     assert browser.run(CONTRAST) == ["P. 2.32"]
     assert browser.run(BROKEN) == ["--options"]
+    assert browser.run(CUT) == ["cut"]

@@ -88,7 +88,7 @@ def test_shares_are_of_the_way_from_random_to_best(budget: RunView) -> None:
     assert far.get_marker() == "<"
     assert far.get_xdata()[0] == low
     assert "off the scale" in labels(figure.legends[0])
-    assert any(text.get_text().startswith("-0.") or text.get_text().startswith("0.") for text in figure.axes[0].texts)
+    assert any(text.get_text().startswith("−0.") or text.get_text().startswith("0.") for text in figure.axes[0].texts)
 
 
 def test_without_random_decisions_there_are_no_shares(budget: RunView) -> None:

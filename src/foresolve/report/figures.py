@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from foresolve._base import files
 from foresolve._base.drawing.palette import Role
-from foresolve._base.drawing.rendering import prefixed, to_png, to_svg
+from foresolve._base.drawing.rendering import to_png, to_svg
 from foresolve.learning.pictures.curves import plot_learning
 from foresolve.report import courses, prediction_figures, value_figures
 from foresolve.report.formats import best_words
@@ -21,7 +21,7 @@ from foresolve.report.view import RunView
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["captions", "draw", "prefixed", "svgs", "to_png", "to_svg", "write_figures"]
+__all__ = ["captions", "draw", "svgs", "to_png", "to_svg", "write_figures"]
 
 
 def draw(run: RunView) -> dict[str, Figure]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from foresolve._base.drawing.intervals import (
     point_to_better,
     signed,
 )
+from foresolve._base.drawing.palette import PAPER
 
 ROWS = [Row("worse", -2.0, -3.0, -1.0, "two-stage"), Row("better", 1.0, 0.5, 1.5, "decision-focused"),
         Row("open", 0.5, -math.inf, 1.0), Row("unknown", 0.1)]  # fmt: skip
@@ -40,9 +42,33 @@ def test_what_has_zero_inside_is_hollow() -> None:
     axes = as_axes(None)
     draw_differences(axes, ROWS)
     faces = {line.get_ydata()[0]: line.get_markerfacecolor() for line in axes.get_lines() if line.get_marker() in "os"}
-    assert [faces[height] == "white" for height in (0, 1, 2, 3)] == [False, True, True, False]
-    assert "hollow: zero is inside" in [mark.get_label() for mark in difference_marks(ROWS)]
+    assert [faces[height] == PAPER for height in (0, 1, 2, 3)] == [False, True, True, False]
+    assert "hollow: no significant difference" in [mark.get_label() for mark in difference_marks(ROWS)]
     assert [mark.get_label() for mark in difference_marks([Row("a", 1.0)])] == ["hollow, alone: no interval"]
+
+
+def test_a_verdict_is_that_of_the_interval_and_of_a_test_beside_it() -> None:
+    assert [row.verdict for row in ROWS] == ["worse", "better", "no significant difference", "no interval"]
+    doubted = replace(ROWS[1], tested=False)
+    assert doubted.verdict == "no significant difference"
+    axes = as_axes(None)
+    draw_differences(axes, [ROWS[1], replace(doubted, mean=0.9)])
+    assert [line.get_markerfacecolor() == PAPER for line in axes.get_lines() if line.get_marker() == "o"] == [
+        False,
+        True,
+    ]
+
+
+def test_another_unit_and_a_context_below_the_name() -> None:
+    row = Row("a − b", 2.0, 1.0, None, context="a domain").scaled(10.0)
+    assert (row.mean, row.low, row.high) == (20.0, 10.0, None)
+    axes = as_axes(None)
+    draw_rows(axes, [row], number=signed)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a − b\na domain"]
+
+
+def test_numbers_have_minus_signs() -> None:
+    assert ROWS[0].text(signed) == "−2 [−3, −1]"
 
 
 def test_intervals_lie_over_their_markers_and_have_caps_where_they_end_inside() -> None:

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from foresolve._base.drawing.palette import COLORS, GRAY, INK, MARKERS, ROLES, SEQUENCE, color_of, marker_of, shades
+from foresolve._base.drawing.palette import (
+    COLORS,
+    GRAY,
+    INK,
+    MARKERS,
+    ROLES,
+    SEQUENCE,
+    VARIABLES,
+    color_of,
+    marker_of,
+    shades,
+)
 
 DARK = "#15181c"
 # Machado, Oliveira and Fernandes (2009), at full severity, of linear RGB.
@@ -49,6 +60,11 @@ def test_every_role_has_its_own_marker_and_color() -> None:
     assert len(set(MARKERS.values())) == len(set(COLORS.values())) == len(ROLES)
     assert color_of(None) == GRAY
     assert marker_of("two-stage") == "s"
+
+
+def test_every_color_has_a_variable_of_its_own() -> None:
+    assert {*COLORS.values(), *SEQUENCE, GRAY, INK} < set(VARIABLES)
+    assert len(set(VARIABLES.values())) == len(VARIABLES)
 
 
 def test_shades_end_in_the_color() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from drawn import labels, overlaps
 from foresolve._base.drawing.canvas import new_figure
-from foresolve._base.drawing.palette import CHOSEN, COLORS, GIVEN
+from foresolve._base.drawing.palette import CHOSEN, COLORS, GIVEN, Role
 from foresolve.learning import History, plot_learning
 from foresolve.learning.pictures.curves import draw_history
 from mistakes import mistake
@@ -61,7 +63,7 @@ def test_trainings_side_by_side() -> None:
     figure = plot_learning(histories, {"two-stage": "two-stage", "SPO+": "decision-focused"})
     regrets, errors = figure.axes
     assert regrets.get_ylabel() == "normalized regret (%)"
-    assert errors.get_ylabel() == "mean squared error of predictions"
+    assert errors.get_ylabel() == "mean squared error of predictions, log scale"
     colors = [line.get_color() for line in regrets.get_lines()]
     assert set(colors) == {COLORS["two-stage"], COLORS["decision-focused"]}
     assert labels(figure.legends[0]) == ["two-stage", "SPO+"]
@@ -90,5 +92,15 @@ def test_lines_of_one_role_differ_in_style_and_errors_far_apart_have_a_log_scale
     looks = [(line.get_color(), line.get_linestyle()) for line in regrets.get_lines() if len(line.get_xdata()) > 1]
     assert looks == [(COLORS["two-stage"], "-"), (COLORS["two-stage"], "--"), (COLORS["two-stage"], ":"), (CHOSEN, "-")]
     assert (regrets.get_yscale(), errors.get_yscale()) == ("linear", "log")
+    assert errors.get_ylabel() == "mean squared error of predictions, log scale"
     marks = [mark.get_marker() for mark in figure.legends[0].legend_handles]
     assert marks == ["", "", "", "o"]  # the marker is the best epoch, where one is known
+
+
+@pytest.mark.parametrize("role", ["two-stage", None])
+def test_no_two_lines_look_the_same(role: Role | None) -> None:
+    names = {f"network {i}": history([0.5, 0.4], [0.5, 0.3]) for i in range(8 if role else 40)}
+    figure = plot_learning(names, {} if role is None else dict.fromkeys(names, role))
+    lines = [line for line in figure.axes[0].get_lines() if len(line.get_xdata()) > 1]
+    looks = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}  # type: ignore[attr-defined]
+    assert len(looks) == len(names)

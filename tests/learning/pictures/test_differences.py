@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 import foresolve
 from drawn import labels, overlaps
 from foresolve._base.drawing.palette import COLORS
-from foresolve.learning import Comparison, compare, evaluate
+from foresolve.learning import Comparison, PairedComparison, compare, evaluate
+from foresolve.learning.pictures.differences import pair_rows
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +48,18 @@ def test_gains_are_above_zero_by_every_measure(reports: dict[str, foresolve.lear
         drawn = comparison.plot().get_lines()[0].get_xdata()[0]
         assert drawn == pytest.approx(comparison["truth"].gained)
         assert drawn > 0
+
+
+def test_marks_of_pairs_hold_the_gain_and_its_interval() -> None:
+    pairs = [
+        PairedComparison(name="a", reference="b", gained=1.0, interval=(0.5, math.inf)),
+        PairedComparison(name="c", reference="b"),
+        PairedComparison(name="b", reference="b"),
+    ]
+    first, second = pair_rows(pairs, {"a": "two-stage"})
+    assert (first.name, first.role, first.mean, first.low, first.high) == ("a", "two-stage", 1.0, 0.5, math.inf)
+    assert (first.verdict, second.verdict) == ("better", "no interval")
+    assert pair_rows(pairs, {}, tested=False)[0].verdict == "no significant difference"
 
 
 def test_nothing_to_compare_with(reports: dict[str, foresolve.learning.Report]) -> None:

@@ -4,11 +4,13 @@ import pytest
 import torch
 
 import foresolve
+from foresolve._base.drawing.palette import COLORS
+from foresolve._base.numbers import signed
 from foresolve.data import DecisionDataset
 from foresolve.learning import Comparison, Report, compare, evaluate
 from foresolve.learning.paired import Standing
 from foresolve.report import comparison_page
-from foresolve.report.pages.forest import Forest
+from foresolve.report.pages.document import Drawing
 from foresolve.report.pages.pairs import p_words
 
 
@@ -25,8 +27,8 @@ def reports(data: DecisionDataset) -> dict[str, Report]:
     return {name: evaluate(model, data) for name, model in models.items()}
 
 
-def drawn(page) -> Forest:
-    return next(block for section in page.sections for block in section.blocks if isinstance(block, Forest))
+def drawn(page) -> Drawing:
+    return next(block for section in page.sections for block in section.blocks if isinstance(block, Drawing))
 
 
 @pytest.fixture
@@ -36,12 +38,10 @@ def comparison(reports: dict[str, Report]) -> Comparison:
 
 def test_less_regret_is_better_and_to_the_right(comparison: Comparison, reports: dict[str, Report]) -> None:
     page = comparison_page(comparison, reports=reports, date="2026-01-01")
-    truth, same = drawn(page).differences
-    assert truth.mean == comparison["truth"].gained
-    assert truth.mean > 0
-    assert truth.low is not None
-    assert truth.low > 0
-    assert same.mean == 0
+    gain = comparison["truth"].gained
+    assert gain > 0
+    assert drawn(page).alt.startswith(f"Regret gained over noise: truth {signed(gain)} [+")
+    assert drawn(page).alt.endswith("(better); same 0 [0, 0] (no significant difference).")
     every, best, equal = page.cards
     reference = comparison["noise"].mean
     assert (every.tone, best.tone, equal.tone) == ("good", "good", "open")
@@ -57,15 +57,16 @@ def test_less_regret_is_better_and_to_the_right(comparison: Comparison, reports:
 
 def test_more_value_is_better(reports: dict[str, Report]) -> None:
     comparison = compare(reports, measure="value")
-    assert drawn(comparison_page(comparison)).differences[0].mean == comparison["truth"].gained > 0
+    more = signed(comparison["truth"].gained)
+    assert f"truth {more} [" in drawn(comparison_page(comparison)).alt
     turned = comparison_page(compare(reports, measure="value", more_is_better=False))
-    assert drawn(turned).differences[0].mean == -comparison["truth"].gained
+    assert f"truth {more.replace('+', '−')} [" in drawn(turned).alt
     assert turned.cards[-1].tone == "bad"
     assert turned.cards[0].answer == "None of 2 significantly. Significantly worse: truth."
 
 
 def test_the_best_is_first_and_bold(comparison: Comparison) -> None:
-    (grid,) = [block for block in comparison_page(comparison).sections[0].blocks if not isinstance(block, Forest)]
+    (grid,) = [block for block in comparison_page(comparison).sections[0].blocks if not isinstance(block, Drawing)]
     assert [row.cells[0].text for row in grid.lines] == ["truth", "noise", "same"]  # type: ignore[attr-defined]
     assert [row.cells[1].bold for row in grid.lines] == [True, False, False]  # type: ignore[attr-defined]
 
@@ -80,7 +81,7 @@ def test_many_comparisons_are_corrected(data: DecisionDataset, reports: dict[str
     page = comparison_page(comparison)
     assert page.cards[0].answer == "None of 60 significantly."
     assert [card.tone for card in page.cards] == ["open"]  # no sixty cards before the first picture
-    assert {difference.verdict for difference in drawn(page).differences} == {"no significant difference"}
+    assert drawn(page).alt.count("(no significant difference)") == 60
     assert "all 60 comparisons at once" in drawn(page).caption
 
 
@@ -88,12 +89,13 @@ def test_the_interval_and_the_p_value_beside_it_agree(data: DecisionDataset, rep
     """Of several models: both hold for all of them at once."""
     shifted = {f"{share}": evaluate(lambda x, s=share: x + s * (x.flip(0) - x), data) for share in (0.1, 0.3, 0.6)}
     comparison = compare({"noise": reports["noise"], **shifted})
-    for row, difference in zip(
-        comparison.together().others, drawn(comparison_page(comparison)).differences, strict=True
-    ):
-        assert (difference.low, difference.high) == (row.interval or (None, None))
-        assert difference.note == p_words(row)
-        assert (difference.verdict in ("better", "worse")) == ((row.p_value or 0.0) < 0.05)
+    page = comparison_page(comparison)
+    for row in comparison.together().others:
+        low, high = row.interval or (None, None)
+        assert f"{row.name} {signed(row.gained)} [{signed(low)}, {signed(high)}]".replace("-", "−") in drawn(page).alt
+        card = next(card for card in page.cards if row.name in card.question)
+        assert p_words(row) in card.answer
+        assert (card.tone != "open") == ((row.p_value or 0.0) < 0.05)
 
 
 def test_too_few_instances_prove_nothing(data: DecisionDataset, reports: dict[str, Report]) -> None:
@@ -108,7 +110,7 @@ def test_too_few_instances_prove_nothing(data: DecisionDataset, reports: dict[st
 def test_colors_are_those_of_the_roles_that_are_given(
     comparison: Comparison, data: DecisionDataset, reports: dict[str, Report]
 ) -> None:
-    assert drawn(comparison_page(comparison)).roles == []
+    assert COLORS["decision-focused"] not in drawn(comparison_page(comparison)).svg
     page = comparison_page(comparison, roles={"truth": "decision-focused", "noise": "two-stage"})
-    assert drawn(page).roles == ["decision-focused"]
+    assert COLORS["decision-focused"] in drawn(page).svg
     assert '<span class="dot two-stage"' in page.html()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from foresolve._base.drawing.palette import COLORS
 from foresolve.learning.history import History
+from foresolve.report.pages.document import Block, Drawing
 from foresolve.report.pages.learning import directions, histories_curves, history_curves
 from learning.pictures.test_curves import history
 
@@ -10,18 +12,24 @@ FOCUSED = history([0.5, 0.25], [2.0, 3.0])  # from 0.8 and 1.0
 TWO_STAGE = history([0.7, 0.6], [0.5, 0.4])
 
 
-def test_regret_and_error_stand_side_by_side_in_the_colors_of_roles() -> None:
-    drawn = histories_curves({"a": FOCUSED, "b": TWO_STAGE}, {"a": "decision-focused", "b": "two-stage"}, "Two.")
-    assert drawn is not None
-    regret, error = drawn.panels
-    assert [curve.values for curve in regret.curves] == [(80.0, 50.0, 25.0), (80.0, 70.0, 60.0)]
-    assert [curve.values for curve in error.curves] == [(1.0, 2.0, 3.0), (1.0, 0.5, 0.4)]
-    assert regret.styles == error.styles == ["line-0 decision-focused", "line-0 two-stage"]
-    assert regret.epochs == error.epochs == (0, 2)
-    assert drawn.caption == (
+def drawing(block: Block | None) -> Drawing:
+    assert isinstance(block, Drawing)
+    return block
+
+
+def test_regret_and_error_stand_side_by_side_and_in_words() -> None:
+    block = drawing(histories_curves({"a": FOCUSED, "b": TWO_STAGE}, {"a": "heuristic", "b": "two-stage"}, "Two."))
+    assert block.alt == (
+        "Over epochs: a, regret from 80 % to 25 %, least 25 %; a, squared error of predictions from 1 to 3, least 1; "
+        "b, regret from 80 % to 60 %, least 60 %; b, squared error of predictions from 1 to 0.4, least 0.4."
+    )
+    assert block.caption == (
         "From the first epoch to the last, regret fell while the squared error of predictions rose in a; "
         "regret and the squared error of predictions fell in b. Two."
     )
+    assert "normalized regret (%)" in block.svg
+    assert "mean squared error of predictions" in block.svg
+    assert COLORS["heuristic"] in block.svg
 
 
 def test_the_sentence_is_true_of_each_training() -> None:
@@ -38,16 +46,20 @@ def test_the_sentence_is_true_of_each_training() -> None:
     assert directions({}) == directions({"a": History()}) == ""
 
 
-def test_one_training_has_its_best_epoch_in_every_panel() -> None:
-    drawn = history_curves(FOCUSED)
-    assert drawn is not None
-    assert [panel.title for panel in drawn.panels] == [
-        "Regret in validation (%)", "Squared error of predictions in validation", "Loss",
-    ]  # fmt: skip
-    assert [panel.best for panel in drawn.panels] == [2, 2, 2]
-    assert drawn.caption == (
+def test_one_training_has_its_losses_and_its_best_epoch() -> None:
+    block = drawing(history_curves(FOCUSED))
+    assert block.title == "How it learned"
+    assert "best epoch" in block.svg
+    assert "regret from 80 % to 25 %, least 25 %" in block.alt
+    assert "training loss from 5 to 2.5, least 2.5" in block.alt
+    assert block.caption == (
         "From the first epoch to the last, regret fell while the squared error of predictions rose. "
         "Regret was least at epoch 2, the squared error of predictions was least at epoch 0."
     )
-    assert history_curves(History()) is None
+
+
+def test_losses_stand_in_where_nothing_was_validated() -> None:
+    lone = History(train_loss=[2.0, 1.0])
+    assert drawing(histories_curves({"a": lone}, {})).alt == "Over epochs: a, training loss from 2 to 1, least 1."
     assert histories_curves({"a": History()}, {}) is None
+    assert history_curves(History()) is None

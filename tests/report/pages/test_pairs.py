@@ -3,18 +3,9 @@ from __future__ import annotations
 import math
 
 from foresolve.learning import PairedComparison
-from foresolve.report.pages.pairs import gained_entry, of_pair, p_entry
+from foresolve.report.pages.pairs import gained_entry, p_entry
 
 PAIR = PairedComparison(name="a", reference="b", gained=1.0, interval=(0.5, math.inf), p_value=1e-7)
-
-
-def test_a_mark_has_the_gain_and_its_interval() -> None:
-    mark = of_pair(PAIR, "two-stage", context="at k = 5")
-    assert (mark.method, mark.reference, mark.role, mark.context) == ("a", "b", "two-stage", "at k = 5")
-    assert (mark.mean, mark.low, mark.high, mark.verdict) == (1.0, 0.5, math.inf, "better")
-    alone = of_pair(PairedComparison(name="a", reference="b"), None)
-    assert (alone.low, alone.high, alone.note, alone.verdict) == (None, None, "", "no interval")
-    assert of_pair(PAIR, None, tested=False).verdict == "no significant difference"
 
 
 def test_cells_are_sorted_by_numbers() -> None:

@@ -1,17 +1,18 @@
-"""Text cannot become markup, in the page or in its data; names are explained where they first appear."""
+"""Text cannot become markup; names are explained where they first appear."""
 
 from __future__ import annotations
 
-import json
+import re
 import sys
 from dataclasses import fields
 from importlib import resources
 
 import pytest
 
+from foresolve._base.drawing.intervals import Row
+from foresolve._base.drawing.palette import VARIABLES
 from foresolve.errors import MissingExtraError
 from foresolve.report.pages import rendering
-from foresolve.report.pages.curves import Curve, Curves, panel
 from foresolve.report.pages.document import (
     Block,
     Bullets,
@@ -26,22 +27,16 @@ from foresolve.report.pages.document import (
     Section,
     Text,
 )  # fmt: skip
-from foresolve.report.pages.forest import Difference, Forest
-from foresolve.report.pages.picker import Choice, Instance, Picker
+from foresolve.report.pages.pictures import forest
 
 EVIL = '</script><script>alert("x & y")</script><!--'
 
 
 def evil_page() -> Page:
-    drawn = panel(EVIL, [Curve(EVIL, (1.0, 2.0))], 1)
-    assert drawn is not None
-    choice = Choice(EVIL, 1.0, float("nan"), EVIL, (1.0,), (1.0,))
     blocks: tuple[Block, ...] = (
         Text((EVIL,)), Bullets((EVIL,)), Heading(EVIL), Command(EVIL),
         Folded(EVIL, (Grid(EVIL, (EVIL,), (Line((Entry(EVIL, (EVIL,), bold=True),)),), EVIL),)),
-        Forest(EVIL, (Difference(EVIL, EVIL, 1.0, 0.5, 2.0, context=EVIL, note=EVIL),), EVIL, caption=EVIL),
-        Curves(EVIL, (drawn,), EVIL),
-        Picker(EVIL, (Instance(EVIL, 1.0, (EVIL,), (1.0,), (1.0,), (choice,), EVIL),), EVIL, EVIL, EVIL, EVIL),
+        forest(EVIL, [Row(EVIL, 1.0, 0.5, 2.0, context=EVIL)], EVIL, caption=EVIL, level=EVIL),
     )  # fmt: skip
     card = Card(EVIL, EVIL, "good", EVIL, (EVIL,), EVIL)
     return Page(EVIL, EVIL, (card,), (Section(EVIL, blocks),), {EVIL: EVIL}, "2026-01-01")
@@ -49,13 +44,26 @@ def evil_page() -> Page:
 
 def test_text_stays_text_in_every_block() -> None:
     html = evil_page().html()
-    assert html.count("<script") == html.count("</script>") == 3
+    assert html.count("<script") == html.count("</script>") == 2
     assert "alert(&#34;x &amp; y&#34;)" in html
-    assert 'alert("x' not in html.partition('type="application/json"')[0]
-    data = html.partition('type="application/json" id="data">')[2].partition("</script>")[0]
-    (picker,) = json.loads(data)
-    assert picker["instances"][0]["label"] == picker["item"] == EVIL
-    assert picker["instances"][0]["choices"][0]["cost"] is None
+    assert "<script>alert" not in html
+
+
+def test_figures_of_one_page_share_no_names_and_bring_no_style() -> None:
+    drawn = forest("", [Row("a", 1.0, 0.5, 2.0)], "")
+    html = Page("", "", (), (Section("", (drawn, Folded("", (drawn,)))),)).html()
+    names = re.findall(r'<[^>]+ id="(p\d-[^"]+)"', html)
+    assert len(names) == len(set(names)) > 2
+    assert {name[:3] for name in names} == {"p1-", "p2-"}
+    assert html.count("<style") == 1
+
+
+def test_the_colors_of_figures_are_those_of_the_page() -> None:
+    style = Page("", "", (), ()).html().partition("<style>")[2].partition("</style>")[0]
+    for color, name in VARIABLES.items():
+        assert f"{name}: {color};" in style
+    dark = style.partition('[data-theme="dark"]')[2].partition("}")[0]
+    assert {"--text", "--back"} <= set(re.findall(r"--[a-z]+", dark))
 
 
 def test_every_kind_of_block_has_a_template() -> None:

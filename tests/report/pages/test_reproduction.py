@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from dataclasses import replace
@@ -13,6 +12,7 @@ import pytest
 
 from foresolve.report.pages import reproduction
 from foresolve.report.pages.answers import QUICK
+from foresolve.report.pages.domains import instances
 from foresolve.report.pages.reproduction import command, report_html, write_report
 from foresolve.report.records import Course
 from foresolve.report.tables import table1, table2
@@ -22,7 +22,6 @@ from report.views import published_run
 from reproduce.fakes import INFOS, fake_run
 
 VOID = {"meta", "br"}
-JSON = '<script type="application/json"'
 
 
 class Reader(HTMLParser):
@@ -84,7 +83,7 @@ def test_the_page_needs_nothing_else(html: str) -> None:
     document = read(html)
     assert len(document.ids) == len(set(document.ids))
     assert all(link.startswith("data:") or link[1:] in document.ids for link in document.links)
-    assert html.count("<script") == 3
+    assert html.count("<script") == 2
     assert not re.search(r"""(src|href)=["']?http|@import|url\(http""", html)
     assert len(html) < 3_000_000
 
@@ -103,7 +102,7 @@ def test_the_page_has_tables_stories_settings_and_versions(runs: list[RunView], 
     assert "Protocol paper" in text
     assert "AAAI 2019" in text
     assert "b8ebed0f" * 8 in text
-    assert len(re.findall('<div class="drawing"', html)) == 15  # five figures of three domains
+    assert len(re.findall('<div class="drawing"', html)) == 22  # seven figures of three domains, and one of all
     assert "/home/someone" not in html
 
 
@@ -220,10 +219,8 @@ def test_names_are_explained_and_runs_without_protocols_stay_short() -> None:
     assert 'data-meaning="the best decision known under the truth' in html
 
 
-def test_the_picker_shows_what_the_pictures_have(runs: list[RunView]) -> None:
-    html = report_html(runs)
-    text = html.partition(JSON)[2].partition(">")[2].partition("</script>")[0]
-    budget, matching, _ = json.loads(text)
+def test_instances_show_what_the_pictures_have(runs: list[RunView]) -> None:
+    budget, matching = (instances(run) for run in runs[:2])
     first = budget["instances"][0]
     assert [choice["method"] for choice in first["choices"]] == ["NN1-2Stage", "NN1-Decision"]
     assert [choice["cost"] > 0 for choice in first["choices"]] == [True, False]
@@ -231,8 +228,11 @@ def test_the_picker_shows_what_the_pictures_have(runs: list[RunView]) -> None:
     assert sum(first["choices"][1]["chosen"]) == 10
     assert first["left_out"] == 100 - len(first["items"])
     assert all(" – " in item for item in matching["instances"][0]["items"])
-    assert budget["parameter"] == "sum over customers"
-    assert matching["parameter"] == "parameter"
+    assert (budget["item"], budget["parameter"]) == ("channels", "sum over customers")
+    assert (matching["item"], matching["parameter"]) == ("papers – papers of the other side", "parameter")
+    html = report_html(runs)
+    assert html.count("<summary>Instance 1</summary>") == 3
+    assert "The first 3 test instances of the first split, k = 10" in html
 
 
 def test_sessions_are_listed() -> None:
@@ -262,24 +262,20 @@ def test_networks_have_learning_curves_and_few_of_many() -> None:
     run = learned(fake_run("matching", splits=2, curves=False), both)
     page = report_html([run])
     text = "".join(read(page).text)
-    assert page.count('<figure class="curves">') == 1
+    assert page.count("<h3>Learning curves</h3>") == 1
     assert (
         "regret fell while the squared error of predictions rose in NN2-Decision; regret and the squared error of "
         "predictions fell in NN2-2Stage. Means over splits, of the setting that was chosen in each. "
         "No curve: NN1-Decision, NN1-2Stage and RF-2Stage, nothing of which is validated epoch by epoch. "
         "Small sample: 2 splits." in text
     )
-    assert 'aria-label="Squared error of predictions in validation: ' in page
-    assert 'class="line-0 decision-focused"' in page
-    assert 'figure class="curves"' not in report_html(
-        [fake_run("matching", splits=2, curves=False)]
-    )  # of an earlier version
+    assert "NN2-Decision, regret from 50 % to 25 %, least 25 %; NN2-Decision, squared error of predictions" in page
+    assert "<h3>Learning curves</h3>" not in report_html([fake_run("matching", splits=2, curves=False)])  # an old run
     many = [f"NN{i}-Decision" for i in range(3, 9)]
     grown = replace(run, config=replace(run.config, methods=(*run.config.methods, *many)), records=[
         *run.records, *(replace(r, method=name) for r in run.records if r.method == "NN2-Decision" for name in many),
     ])  # fmt: skip
     page = report_html([grown])
     main, _, folded = page.partition("All learning curves")
-    assert main.count('<figure class="curves">') == folded.count('<figure class="curves">') == 1
-    assert "NN8-Decision from" in folded
-    assert "NN8-Decision from" not in main
+    assert "NN8-Decision, regret from" in folded
+    assert "NN8-Decision, regret from" not in main

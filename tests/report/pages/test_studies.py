@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from foresolve._base.numbers import signed
 from foresolve.learning.study.result import Study
 from foresolve.projects import init
 from foresolve.projects.run import Run
 from foresolve.projects.settings import Settings
 from foresolve.report import run_page, study_page
-from foresolve.report.pages.curves import Curves
-from foresolve.report.pages.document import Command, Folded
-from foresolve.report.pages.forest import Forest
-from foresolve.report.pages.picker import Picker
+from foresolve.report.pages.document import Command, Drawing, Folded, Grid
 from foresolve.report.pages.studies import small
 from learning.study.instances import compared, paths, quick
 
@@ -23,8 +21,9 @@ def study() -> Study:
     return quick(paths(), units="minutes")
 
 
-def block(page, kind):
-    return next(block for section in page.sections for block in section.blocks if isinstance(block, kind))
+def drawing(page, title: str) -> Drawing:
+    blocks = [block for section in page.sections for block in section.blocks]
+    return next(block for block in blocks if isinstance(block, Drawing) and block.title == title)
 
 
 def test_the_verdict_comes_first_and_the_forest_shows_gains(study: Study) -> None:
@@ -32,33 +31,34 @@ def test_the_verdict_comes_first_and_the_forest_shows_gains(study: Study) -> Non
     assert page.cards[0].answer == study.verdict.sentence
     assert page.cards[0].terms == (study.verdict.method, study.reference)
     assert study.chosen in page.cards[2].answer
-    forest = block(page, Forest)
-    drawn = {difference.method: difference for difference in forest.differences}
-    assert set(drawn) == {row.name for row in study.comparison.rows} - {study.reference}
+    forest = drawing(page, "Paired differences")
+    assert forest.alt.startswith(f"Minutes gained per instance over {study.reference}: ")
     for row in study.comparison.rows:
-        if row.name in drawn:
-            assert drawn[row.name].mean == pytest.approx(row.gained)
-            assert (drawn[row.name].low, drawn[row.name].high) == pytest.approx(row.interval)
-    assert "minutes" in forest.unit
+        if row.name != study.reference:
+            low, high = row.interval or (None, None)
+            text = f"{row.name} {signed(row.gained)} [{signed(low)}, {signed(high)}]".replace("-", "−")
+            assert text in forest.alt
+            assert text.partition(" ")[2] in forest.svg
+    assert f"{study.reference} 0" not in forest.alt
     assert page.html() == study_page(study, date="2026-01-01").html()
 
 
 def test_networks_have_learning_curves_and_instances_every_method(study: Study) -> None:
     page = study_page(study)
-    curves = block(page, Curves)
-    assert [[curve.name for curve in panel.curves] for panel in curves.panels] == [["network", "spo+"]] * 3
-    assert [panel.title for panel in curves.panels[:2]] == [
-        "Regret in validation (%)", "Squared error of predictions in validation",
-    ]  # fmt: skip
+    curves = drawing(page, "How networks learned")
     trial = study.trial("spo+")
     assert trial.history is not None
-    assert curves.panels[0].curves[1].values[1:] == tuple(100 * value for value in trial.history["valid_regret"])
-    assert curves.panels[1].curves[1].values[1:] == tuple(trial.history["valid_mse"])
-    assert "line-0 two-stage" in curves.panels[1].styles
+    regrets, errors = trial.history["valid_regret"], trial.history["valid_mse"]
+    assert f"spo+, regret from {100 * trial.history['start']:.3g} % to {100 * regrets[-1]:.3g} %" in curves.alt
+    assert f"spo+, squared error of predictions from {trial.history['start_mse']:.3g} to {errors[-1]:.3g}" in curves.alt
+    assert {part.strip().partition(",")[0] for part in curves.alt.partition(":")[2].split(";")} == {"network", "spo+"}
     assert curves.caption.startswith("From the first epoch to the last, ")
-    picker = block(page, Picker)
-    assert {choice.method for choice in picker.instances[0].choices} == {row.name for row in study.comparison.rows}
-    assert picker.unit == "minutes"
+    (_, first, *_) = next(section for section in page.sections if section.short == "One instance").blocks
+    assert isinstance(first, Folded)
+    decisions = first.blocks[0]
+    assert isinstance(decisions, Grid)
+    assert {row.cells[0].text for row in decisions.compared} == {row.name for row in study.comparison.rows}
+    assert decisions.headers[1] == "value (minutes)"
 
 
 def test_a_run_has_the_page_of_its_study(study: Study, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_run_has_the_page_of_its_study(study: Study, tmp_path: Path) -> None:
     run = Run.write(tmp_path / "run", Settings.read(tmp_path), study)
     page, expected = run_page(run), study_page(study)
     assert page.cards == expected.cards
-    assert block(page, Forest) == block(expected, Forest)
+    assert drawing(page, "Paired differences") == drawing(expected, "Paired differences")
     assert re.match(r"\d{4}-\d\d-\d\d$", page.date)
     assert commands(page) == ["foresolve train foresolve.toml --out NEW_RUN"]
     (tmp_path / "run" / "examples.json").unlink()  # an old run

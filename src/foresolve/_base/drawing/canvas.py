@@ -53,11 +53,11 @@ def bare(ax: Axes) -> None:
 
 
 def shortened(text: object, most: int = 22) -> str:
-    """A name that fits, and that matplotlib does not take for a formula.
+    """A name that fits, without signs that cannot be seen, and that matplotlib does not take for a formula.
 
     >>> shortened("Lane from the northern depot to the mill"), shortened("$5")
     ('Lane from the northe…', '\\\\$5')
     """
-    words = " ".join(str(text).split())
+    words = "".join(filter(str.isprintable, " ".join(str(text).split())))
     words = words if len(words) <= most else words[: most - 2] + "…"
     return words.replace("$", r"\$")

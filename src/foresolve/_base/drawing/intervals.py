@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from foresolve._base.drawing.canvas import shortened, tidy
 from foresolve._base.drawing.legends import mark, role_marks
-from foresolve._base.drawing.palette import GRAY, INK, Role, color_of, marker_of
+from foresolve._base.drawing.palette import GRAY, INK, PAPER, Role, color_of, marker_of
 from foresolve._base.numbers import signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW = 0.3  # inches
-LONGEST = 44  # characters of a name
+LONGEST, WIDEST = 44, 100  # characters of a name, and of the label below all
+UNCLEAR = "no significant difference"
 Number = Callable[[float], str]
 
 
@@ -29,6 +30,8 @@ class Row:
     Attributes
     ----------
     published: the figure of a paper, and the half width of its interval.
+    context: what tells it from other rows of the same name: a domain, a budget.
+    tested: whether a test, beside the interval, tells it from zero; `None` where there is no other test.
     """
 
     name: str
@@ -37,6 +40,8 @@ class Row:
     high: float | None = None
     role: Role | None = None
     published: tuple[float, float] | None = None
+    context: str = ""
+    tested: bool | None = None
 
     @property
     def bounded(self) -> bool:
@@ -44,17 +49,26 @@ class Row:
         return all(end is not None and math.isfinite(end) for end in (self.low, self.high))
 
     @property
-    def clear(self) -> bool:
-        """Whether the interval leaves out zero."""
-        return (self.low is not None and self.low > 0) or (self.high is not None and self.high < 0)
+    def verdict(self) -> str:
+        """The side of zero on which the interval of a difference lies."""
+        if self.low is None or self.high is None:
+            return "no interval"
+        if self.tested is False:
+            return UNCLEAR
+        return "better" if self.low > 0 else "worse" if self.high < 0 else UNCLEAR
 
     def text(self, number: Number) -> str:
         """The mean, and its interval in brackets."""
         ends = (self.low, self.high)
         if any(end is None or math.isnan(end) for end in ends):
-            return number(self.mean)
+            return _minus(number(self.mean))
         low, high = (number(end) if end is not None and math.isfinite(end) else "unbounded" for end in ends)
-        return f"{number(self.mean)} [{low}, {high}]"
+        return _minus(f"{number(self.mean)} [{low}, {high}]")
+
+    def scaled(self, factor: float) -> Row:
+        """The same in another unit, `factor` of which are one of this."""
+        low, high = (None if end is None else factor * end for end in (self.low, self.high))
+        return replace(self, mean=factor * self.mean, low=low, high=high)
 
 
 def draw_rows(
@@ -73,7 +87,7 @@ def draw_rows(
     for height, row in enumerate(rows):
         color, inside = color_of(row.role), low <= row.mean <= high
         marker = marker_of(row.role) if inside else "<" if row.mean < low else ">"
-        face = "white" if hollow and not row.clear else color
+        face = PAPER if hollow and row.verdict not in ("better", "worse") else color
         place = min(max(row.mean, low), high)
         ax.plot([place], [height], marker, color=color, markerfacecolor=face, markersize=6, zorder=3, clip_on=False)
         _draw_interval(ax, row, height, (low, high))
@@ -84,12 +98,21 @@ def draw_rows(
                 row.text(number), (1.0, height), (6, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points",
                 va="center", fontsize=8, annotation_clip=False,
             )  # fmt: skip
-    ax.set_yticks(range(len(rows)), [shortened(row.name, LONGEST) for row in rows] if names else [])
+    ax.set_yticks(range(len(rows)), [_name(row) for row in rows] if names else [])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(low, high)
     tidy(ax, "x")
     ax.spines["left"].set_visible(False)
+
+
+def _name(row: Row) -> str:
+    return "\n".join(shortened(text, LONGEST) for text in (row.name, row.context) if text)
+
+
+def _minus(text: str) -> str:
+    """With minus signs, as the numbers of axes have."""
+    return text.replace("-", "−")
 
 
 def _draw_interval(ax: Axes, row: Row, height: float, limits: tuple[float, float]) -> None:
@@ -120,7 +143,7 @@ def draw_differences(ax: Axes, rows: Sequence[Row], *, label: str = "", number: 
     low, high = ax.get_xlim()
     ax.set_xlim(min(low, -0.04 * (high - low)), max(high, 0.04 * (high - low)))
     ax.axvline(0.0, color=INK, linewidth=1.0, zorder=1)
-    ax.set_xlabel(label, fontsize=9)
+    ax.set_xlabel(shortened(label, WIDEST), fontsize=9)
 
 
 def point_to_better(ax: Axes) -> None:
@@ -139,7 +162,7 @@ def difference_marks(rows: Sequence[Row], interval: str = "95 % interval") -> li
     entries = role_marks(row.role for row in rows)
     if any(row.bounded for row in rows):
         entries.append(interval_mark(interval))
-        entries.append(mark("hollow: zero is inside", GRAY, "o", hollow=True))
+        entries.append(mark(f"hollow: {UNCLEAR}", GRAY, "o", hollow=True))
     if any(row.low is None or row.high is None for row in rows):
         entries.append(mark("hollow, alone: no interval", GRAY, "o", hollow=True))
     return entries

@@ -22,7 +22,7 @@ WORDS: dict[Role, str] = {
 }
 
 
-def mark(label: str, color: str, marker: str = "o", *, hollow: bool = False, line: str = "") -> Any:
+def mark(label: str, color: str, marker: str = "o", *, hollow: bool = False, line: Any = "") -> Any:
     """An entry: a marker, a line, or both."""
     lines = need("matplotlib.lines", "a picture", "plot")
     return lines.Line2D(
@@ -49,10 +49,10 @@ def role_marks(roles: Iterable[Role | None]) -> list[Any]:
 def below(figure: Figure, entries: Sequence[Any]) -> None:
     """One legend for a whole figure, below it, where it hides nothing, in as many columns as fit."""
     longest = max(len(str(entry.get_label())) for entry in entries)
-    columns = int(figure.get_figwidth() / (0.55 + 0.066 * longest))
+    columns = int(figure.get_figwidth() / (0.7 + 0.066 * longest))
     figure.legend(
         handles=list(entries), loc="outside lower center", ncols=max(1, min(columns, len(entries))), frameon=False,
-        fontsize=8,
+        fontsize=8, handlelength=3.2,
     )  # fmt: skip
 
 

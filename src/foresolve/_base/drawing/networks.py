@@ -10,7 +10,7 @@ import numpy as np
 
 from foresolve._base.drawing import legends
 from foresolve._base.drawing.canvas import bare, shortened
-from foresolve._base.drawing.palette import CHOSEN, FAINT, GIVEN, GRAY
+from foresolve._base.drawing.palette import CHOSEN, FAINT, GIVEN, GRAY, PAPER
 from foresolve._base.extras import need
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _draw_nodes(ax: Axes, network: Network) -> None:
         ax.scatter(*network.places[node], s=230 if few else 80, color=GIVEN, marker=marker, zorder=4, linewidths=0)
     for node, (name, (x, y)) in enumerate(zip(network.names, network.places.tolist(), strict=True)):
         if few and len(name) <= 2 and node not in network.special:
-            ax.text(x, y, name, color="#ffffff", ha="center", va="center", fontsize=7, zorder=5)
+            ax.text(x, y, name, color=PAPER, ha="center", va="center", fontsize=7, zorder=5)
         elif few or node in network.special:
             away, (right, up) = 11 if node in network.special else 8, _free_side(network, node)
             ax.annotate(

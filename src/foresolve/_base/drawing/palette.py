@@ -1,8 +1,7 @@
 """Colors and markers, the same in every picture: a color is a role, never a mood.
 
 All colors are safe for the color-blind, and stand out from white and from a dark page alike: their contrast is
-at least 3 with both. Lines and text in matplotlib's black become the color of the page's text in an SVG
-(`rendering.to_svg`).
+at least 3 with both. In a page each is a variable of the style sheet (`rendering.for_page`).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ Role = Literal["decision-focused", "two-stage", "heuristic", "choice", "referenc
 ROLES: tuple[Role, ...] = get_args(Role)
 
 INK = "#000000"
+PAPER = "#ffffff"  # what is behind: the face of a hollow marker
 GRAY = "#7f858c"
 FAINT = "#7f858c59"  # grids, and what is there but not chosen
 COLORS: dict[Role, str] = {
@@ -34,6 +34,11 @@ MARKERS: dict[Role, str] = {
 # Of pictures of one decision: what is chosen, and what the model or the truth says.
 CHOSEN, GIVEN = COLORS["decision-focused"], COLORS["two-stage"]
 SEQUENCE = (CHOSEN, GIVEN, COLORS["heuristic"], "#a76cc4", "#a98307")
+# The variable of a page for each color: ink and paper are the colors of its text and of its background.
+VARIABLES = {
+    INK: "--text", PAPER: "--back", GRAY: "--gray", CHOSEN: "--blue", GIVEN: "--orange", COLORS["heuristic"]: "--green",
+    COLORS["choice"]: "--violet", SEQUENCE[3]: "--purple", SEQUENCE[4]: "--gold",
+}  # fmt: skip
 MAP = "Greys"  # of numbers; dark is high
 
 

@@ -1,15 +1,17 @@
-"""Figures as PNG, as SVG for a page, and as an image in a notebook."""
+"""Figures as PNG, as SVG, as an element of a page, and as an image in a notebook."""
 
 from __future__ import annotations
 
 import base64
 import io
 import re
+import warnings
 from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
-from foresolve._base.drawing.palette import INK
+from foresolve._base.drawing.palette import INK, VARIABLES
 from foresolve._base.extras import need
 from foresolve.errors import MissingExtraError
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 160
+FONT = "system-ui, sans-serif"  # of a page
+REM, LEAST = 7.2, 5.0  # the width of an inch in a page, and the least: letters of 8 points have 13 pixels, or 9
 
 
 def to_png(figure: Figure, dpi: int = DPI) -> bytes:
@@ -28,25 +32,69 @@ def to_png(figure: Figure, dpi: int = DPI) -> bytes:
 
 
 def to_svg(figure: Figure) -> str:
-    """The figure as an SVG element that can stand in a page: transparent, its black the color of the page's text."""
+    """The figure as an SVG file: transparent, its text as text, the same for the same figure."""
     matplotlib = need("matplotlib", "a figure", "plot")
     stream = io.StringIO()
-    # Text stays text, and names of shapes come from the shapes rather than from chance.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "foresolve"}):
+    # Names of shapes come from the shapes rather than from chance.
+    names = matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "foresolve"})
+    with names, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the viewer's font may have it
         figure.savefig(stream, format="svg", dpi=DPI, transparent=True, metadata={"Date": None, "Creator": None})
-    text = stream.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    # What matplotlib leaves unsaid is black.
-    text = re.sub(rf"((?:fill|stroke): ){INK}", r"\1currentColor", text)
-    text = text.replace("<svg ", '<svg fill="currentColor" ', 1)
-    used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
-    return re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", text)
+    return stream.getvalue()
 
 
-def prefixed(svg: str, prefix: str) -> str:
-    """With a prefix before every name in it: the names of two figures on a page must differ."""
-    return re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}", svg)
+def for_page(svg: str, prefix: str) -> str:
+    """A file of `to_svg` as an element of a page, whose style sheet gives the colors of the palette and the font.
+
+    A color of the palette becomes a variable with itself in reserve: `stroke: var(--blue, #1f7fc4)`. Text without a
+    color becomes ink. Names within the picture begin with `prefix`: those of two pictures on a page must differ.
+    """
+    root = ElementTree.fromstring(svg)
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if _name(child.tag) in ("metadata", "style"):  # a style sheet in a page is one for the whole page
+                parent.remove(child)
+    links = [value for node in root.iter() for name, value in node.attrib.items() if name != "id"]
+    used = {name for value in links for name in re.findall(r"(?:^|url\()#([^)]+)", value)}
+    for node in root.iter():
+        node.tag, node.tail = _name(node.tag), None
+        if node.text and not node.text.strip():
+            node.text = None
+        known = {_name(name): value for name, value in node.attrib.items() if name != "id" or value in used}
+        node.attrib = {name: _attribute(name, value, prefix) for name, value in known.items()}
+    width = float(root.attrib.pop("width").removesuffix("pt")) / 72
+    del root.attrib["height"]
+    size = f"width: {REM * width:.4g}rem; min-width: {LEAST * width:.4g}rem"
+    root.attrib |= {"stroke-linejoin": "round", "style": f"{size}; fill: {_variable(INK)}"}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _name(name: str) -> str:
+    """Without its namespace, which an element of a page has from its place."""
+    return name.rpartition("}")[2]
+
+
+def _attribute(name: str, value: str, prefix: str) -> str:
+    if name == "id":
+        return prefix + value
+    if name == "href":
+        return f"#{prefix}{value[1:]}" if value.startswith("#") else "".join(value.split())
+    if name == "style":
+        return "; ".join(_declaration(part, prefix) for part in value.split(";") if part.strip())
+    return " ".join(value.replace("url(#", f"url(#{prefix}").split())
+
+
+def _declaration(text: str, prefix: str) -> str:
+    name, value = (part.strip() for part in text.split(":", 1))
+    if name in ("font", "font-family"):  # the families stand behind the size, or alone
+        value = "".join([*value.rpartition("px ")[:2], FONT])
+    if name in ("fill", "stroke"):
+        value = _variable(value).replace("url(#", f"url(#{prefix}")
+    return f"{name}: {value}"
+
+
+def _variable(color: str) -> str:
+    return f"var({VARIABLES[color]}, {color})" if color in VARIABLES else color
 
 
 def as_image(figure: Figure, alt: str) -> str:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 SHARES = {"valid_regret": ("validation regret", "normalized regret (%)"),
           "valid_distance": ("validation distance", "distance to decisions on record (%)")}  # fmt: skip
 SIZE = (6.8, 4.0)
-STYLES = ("-", "--", ":", "-.")
+Style = str | tuple[int, tuple[float, ...]]
+STYLES: tuple[Style, ...] = ("-", "--", ":", "-.", (0, (8, 2)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (2, 1)), (0, (1, 4)))
 
 
 def draw_history(history: History, ax: Any) -> Axes:
@@ -79,11 +80,12 @@ def far_apart(numbers: Iterable[float | None]) -> bool:
 
 
 def on_logs(ax: Axes, curves: list[list[float]]) -> None:
-    """A log scale where one scale of differences would hide all but the largest numbers."""
+    """A log scale where one scale of differences would hide all but the largest numbers; the label says so."""
     if not far_apart(number for curve in curves for number in curve):
         return
     ticker: Any = need("matplotlib.ticker", "a picture", "plot")
     ax.set_yscale("log")
+    ax.set_ylabel(f"{ax.get_ylabel()}, log scale", fontsize=9)
     ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_formatter(ticker.NullFormatter())
@@ -92,8 +94,8 @@ def on_logs(ax: Axes, curves: list[list[float]]) -> None:
 def _draw_error(ax: Axes, history: History) -> None:
     right = ax.twinx()
     right.plot(*history.curve("valid_mse"), color=GIVEN, linewidth=1.6, label="squared error")
-    right.set_ylabel("mean squared error of predictions", color=GIVEN, fontsize=9)
-    right.tick_params(axis="y", colors=GIVEN)
+    right.set_ylabel("mean squared error of predictions", fontsize=9)
+    right.tick_params(axis="y", color=GIVEN)
     right.spines[["top", "left"]].set_visible(False)
     right.spines["right"].set_color(GIVEN)
 
@@ -143,16 +145,17 @@ def plot_learning(histories: Mapping[str, History], roles: Mapping[str, Role] | 
             role, color, style = looks[name]
             places, numbers = history.curve(column)
             numbers = [100 * number for number in numbers] if column in SHARES else numbers
-            axis.plot(places, numbers, style, marker="o" if len(places) == 1 else "", color=color, linewidth=1.8)
+            lone = "o" if len(places) == 1 else ""
+            axis.plot(places, numbers, linestyle=style, marker=lone, color=color, linewidth=1.8)
             if history.best_epoch is not None and history.best_epoch in places:
                 best = numbers[places.index(history.best_epoch)]
                 axis.plot([history.best_epoch], [best], marker_of(role), color=color, markersize=7)
             marker = "" if history.best_epoch is None else marker_of(role)
             entries[name] = legends.mark(shortened(name, 30), color, marker, line=style)
-        if column in SHARES or column == "valid_mse":
-            on_logs(axis, [history.curve(column)[1] for history in histories.values()])
         words = {"valid_mse": "mean squared error of predictions", "train_loss": "training loss"}
         axis.set_ylabel(SHARES[column][1] if column in SHARES else words.get(column, "validation loss"), fontsize=9)
+        if column in SHARES or column == "valid_mse":
+            on_logs(axis, [history.curve(column)[1] for history in histories.values()])
         best = any(history.best_epoch is not None for history in histories.values())
         axis.set_xlabel("epoch" + ("; the marker is the best one on validation data" if best else ""), fontsize=9)
         whole(axis.xaxis)
@@ -161,9 +164,9 @@ def plot_learning(histories: Mapping[str, History], roles: Mapping[str, Role] | 
     return figure
 
 
-def _looks(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, tuple[Role | None, str, str]]:
+def _looks(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, tuple[Role | None, str, Style]]:
     """The role, color and style of each line: those of one color differ in their style."""
-    looks: dict[str, tuple[Role | None, str, str]] = {}
+    looks: dict[str, tuple[Role | None, str, Style]] = {}
     for i, name in enumerate(names):
         role = roles.get(name)
         color = SEQUENCE[i % len(SEQUENCE)] if role is None else color_of(role)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base.drawing import legends
 from foresolve._base.drawing.canvas import as_axes, bare
-from foresolve._base.drawing.intervals import ROW, Row, difference_marks, draw_differences, point_to_better
+from foresolve._base.drawing.intervals import (
+    ROW,
+    Number,
+    Row,
+    difference_marks,
+    draw_differences,
+    point_to_better,
+)
 from foresolve._base.drawing.palette import Role
 
 if TYPE_CHECKING:
@@ -25,23 +32,27 @@ def draw_comparison(comparison: Comparison, roles: Mapping[str, Role] | None, ax
     return draw_forest(pair_rows(comparison.rows, roles or {}), label, level, ax)
 
 
-def pair_rows(pairs: Iterable[PairedComparison], roles: Mapping[str, Role]) -> list[Row]:
-    """The rows of a forest plot: all pairs but the reference with itself."""
+def pair_rows(pairs: Iterable[PairedComparison], roles: Mapping[str, Role], *, tested: bool | None = None) -> list[Row]:
+    """The rows of a forest plot: all pairs but the reference with itself.
+
+    `tested` is False if too few units allow no claim.
+    """
     return [
-        Row(pair.name, pair.gained, *(pair.interval or (None, None)), roles.get(pair.name))
+        Row(pair.name, pair.gained, *(pair.interval or (None, None)), roles.get(pair.name), tested=tested)
         for pair in pairs
         if not pair.is_reference
     ]
 
 
-def draw_forest(rows: list[Row], label: str, level: str, ax: Any) -> Axes:
+def draw_forest(rows: Sequence[Row], label: str, level: str, ax: Any, number: Number | None = None) -> Axes:
     """Gains over a reference; better is to the right."""
-    ax = as_axes(ax, (8.0, 1.2 + (ROW + 0.06) * max(len(rows), 1)))
+    lines = max(1, sum(1 + 0.4 * bool(row.context) for row in rows))
+    ax = as_axes(ax, (8.0, 1.2 + (ROW + 0.06) * lines))
     if not rows:
         bare(ax)
         ax.text(0.5, 0.5, "nothing to compare with", ha="center", transform=ax.transAxes)
         return ax
-    draw_differences(ax, rows, label=label)
+    draw_differences(ax, rows, label=label, number=number)
     point_to_better(ax)
     legends.under(ax, difference_marks(rows, level))
     return ax

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from foresolve._base.drawing.intervals import Row
 from foresolve.learning.paired import Standing
 from foresolve.report import findings, published
 from foresolve.report.findings import FEW, difference_sentences, main_differences
 from foresolve.report.formats import at, digits, listed
-from foresolve.report.pages.document import Card, Tone
-from foresolve.report.pages.forest import Difference, Forest, shared
-from foresolve.report.pages.pairs import of_pair
+from foresolve.report.pages.document import Block, Card, Tone
+from foresolve.report.pages.pictures import forest
 from foresolve.report.roles import role_of
 from foresolve.report.summary import CHOSEN, OPT, RANDOM, SplitComparison
 from foresolve.report.verdicts import overview
@@ -112,31 +112,22 @@ def way(run: RunView, k: int | None) -> float | None:
     return gap if gap > 0 else None
 
 
-def main_forest(runs: Sequence[RunView]) -> Forest | None:
+def main_forest(runs: Sequence[RunView]) -> Block | None:
     """What the cards are about and the choices against heuristics, on one scale; `None` where there is nothing."""
-    drawn: list[Difference] = []
+    rows: list[Row] = []
     for run in runs:
         for paired in (*main_differences(run), *(d for d in run.differences if d.name == CHOSEN)):
             width = way(run, paired.k)
             if width is not None:
-                place = f"{called(run, runs)}{at(paired.k)}"
-                drawn += shared([_drawn(run, paired, place)], 100 / width)
-    if not drawn:
+                name, place = f"{paired.name} − {paired.reference}", f"{called(run, runs)}{at(paired.k)}"
+                ends = paired.interval or (None, None)
+                row = Row(name, paired.gained, *ends, role_of(run, paired.name), context=place)
+                rows.append(row.scaled(100 / width))
+    if not rows:
         return None
-    return Forest(
-        "Paired differences, domain by domain", tuple(drawn), "% of the way from random to best decisions", 1,
-        caption="Method less reference in the same split, averaged over splits, with a bootstrapped 95 % interval, as "
+    return forest(
+        "Paired differences, domain by domain", rows, "difference in % of the way from random to best decisions",
+        number="{:+.1f}".format,
+        caption="Method minus reference in the same split, averaged over splits, with a bootstrapped 95 % interval, as "
         f"a share of how much better the best decisions known are than random ones. {small(runs)}".strip(),
     )  # fmt: skip
-
-
-def forest(run: RunView) -> Forest:
-    """All differences of a run in the units of its value."""
-    drawn = tuple(_drawn(run, paired, at(paired.k).strip()) for paired in run.differences)
-    caption = "Method less reference in the same split, averaged over splits, with a bootstrapped 95 % interval. Where "
-    caption += f"the interval holds zero there is no significant difference. {small([run])}"
-    return Forest("Paired differences", drawn, "value under the truth", digits(run), caption=caption.strip())
-
-
-def _drawn(run: RunView, paired: SplitComparison, context: str) -> Difference:
-    return of_pair(paired, role_of(run, paired.name), context=context)

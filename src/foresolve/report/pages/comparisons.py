@@ -13,6 +13,7 @@ from foresolve.learning.examples import examples
 from foresolve.learning.history import History
 from foresolve.learning.measures import MEASURES
 from foresolve.learning.paired import LEAST_UNITS, Standing, interval_words
+from foresolve.learning.pictures.differences import pair_rows
 from foresolve.learning.report import Report
 from foresolve.report.pages.document import (
     Block,
@@ -28,11 +29,11 @@ from foresolve.report.pages.document import (
     line,
     today,
 )
-from foresolve.report.pages.forest import Forest, percent
+from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.glossary import of_blocks
 from foresolve.report.pages.learning import histories_curves
-from foresolve.report.pages.pairs import gained_entry, of_pair, p_entry, p_words
-from foresolve.report.pages.picker import picker_of
+from foresolve.report.pages.pairs import gained_entry, p_entry, p_words
+from foresolve.report.pages.pictures import forest, percent
 from foresolve.report.pages.trainings import instances, report_grid
 
 FEW = 50  # independent instances, below which a card says how few there are
@@ -80,8 +81,8 @@ def comparison_page(
     contest = _Contest(comparison.together(), roles or {})
     sections = [Section("By how much", (contest.forest(), contest.grid()))]
     if models and data is not None:
-        shown = picker_of(examples(models, data), contest.roles)
-        sections += [Section("One instance to look at", (shown,), "One instance")] if shown is not None else []
+        shown = example_blocks(examples(models, data), contest.roles)
+        sections += [Section("One instance to look at", shown, "One instance")] if shown else []
     curves = histories_curves(histories or {}, contest.roles)
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     if reports:
@@ -148,13 +149,13 @@ class _Contest:
             words, tone = "No, it is worse", "bad"
         return Card(f"Is {row.name} better than {self.reference}?", f"{words}: {answer}", tone, self.caution)
 
-    def forest(self) -> Forest:
+    def forest(self) -> Block:
         """The gains."""
-        drawn = tuple(of_pair(row, self.roles.get(row.name), tested=self.enough) for row in self.comparison.others)
+        rows = pair_rows(self.comparison.others, self.roles, tested=None if self.enough else False)
         what = self.comparison.blocks or instances(self.comparison.instances)
         caption = f"Mean gain over {self.reference}, paired on {what}{self.corrected}. {self.caution}"
-        return Forest("Paired differences", drawn, f"{self.measure} gained", caption=caption.strip(),
-                      level=percent(self.comparison.confidence))  # fmt: skip
+        label, level = f"{self.measure} gained over {self.reference}", percent(self.comparison.confidence)
+        return forest("Paired differences", rows, label, caption=caption.strip(), level=level)
 
     @property
     def corrected(self) -> str:

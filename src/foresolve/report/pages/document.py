@@ -131,21 +131,30 @@ class Grid(Block):
 
 @dataclass(frozen=True)
 class Drawing(Block):
-    """A figure as SVG, with what it shows for those who cannot see it."""
+    """A figure as an SVG file of `to_svg`, and its content in words for readers who cannot see it."""
 
     kind: ClassVar[str] = "drawing"
     svg: str
     caption: str
     alt: str
+    title: str = ""
 
 
 @dataclass(frozen=True)
 class Folded(Block):
-    """Blocks that show when they are asked for."""
+    """Blocks that show when they are asked for.
+
+    Attributes
+    ----------
+    open: whether they show at first.
+    printed: whether paper shows them although they are closed.
+    """
 
     kind: ClassVar[str] = "folded"
     summary: str
     blocks: tuple[Block, ...]
+    open: bool = False
+    printed: bool = True
 
 
 @dataclass(frozen=True)

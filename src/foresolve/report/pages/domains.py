@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ from foresolve.report.formats import (
     listed,
     number,
 )
-from foresolve.report.pages.answers import forest, small
+from foresolve.report.pages.answers import small
 from foresolve.report.pages.document import (
     Block,
     Bullets,
@@ -32,20 +33,18 @@ from foresolve.report.pages.document import (
     Folded,
     Grid,
     Heading,
-    Role,
     Section,
     Text,
     bolded,
     entry,
     line,
 )
-from foresolve.report.pages.learning import histories_curves
-from foresolve.report.pages.picker import Choice, Instance, Picker
+from foresolve.report.pages.examples import example_blocks
+from foresolve.report.pages.learning import directions, histories_curves, in_words
 from foresolve.report.roles import role_of
 from foresolve.report.summary import CHOSEN, OPT, RANDOM, Estimate
 from foresolve.report.view import RunView
 
-OF_THE_PAGE = ("differences", "learning")  # which the page draws itself
 APART = (CHOSEN, RANDOM, OPT)
 Picture = Mapping[str, np.ndarray]
 
@@ -56,19 +55,20 @@ def section(run: RunView) -> Section:
     if not run.rows:
         return Section(run.name, (story, Text(("There are no records yet.",))), run.info.title)
     blocks: list[Block] = [story, value_grid(run)]
+    drawn = _drawings(run)
     if run.differences:
-        blocks.append(forest(run))
-        sentences = findings.difference_sentences(run.differences, digits(run))
-        blocks.append(Folded("The same in words", (Bullets((*sentences, *findings.choices(run))),)))
+        blocks += [drawn.pop("differences")] if "differences" in drawn else []
+        blocks.append(Folded("The same in words", (Bullets((*_sentences(run), *findings.choices(run))),)))
     shortfalls = (*findings.shortfalls(run), *findings.limits(run))
     blocks.append(Folded("Where it falls short", (Bullets(shortfalls or ("Nothing, by the rules.",)),)))
     blocks += _published(run)
     if tables.table2([run]).blocks:
         blocks.append(accuracy_grid(run))
-    blocks += _drawings(run)
-    shown = picker(run)
-    blocks += [shown] if shown is not None else []
-    blocks += _learning(run)
+    learning = [drawn.pop("learning")] if "learning" in drawn else []
+    blocks += [Heading("Figures"), *drawn.values()] if drawn else []
+    shown = example_blocks(instances(run), {name: role_of(run, name) for name in run.methods})
+    blocks += [Heading("One instance to look at"), *shown] if shown else []
+    blocks += [*learning, *_all_learning(run)]
     blocks.append(Folded("Time and cost", (_details(run),)))
     return Section(run.name, tuple(blocks), run.info.title)
 
@@ -131,48 +131,45 @@ def grid(table: Table, caption: str = "", *, words: bool = False) -> Grid:
     return Grid(table.title, tuple(map(str, table.headers)), lines, caption, words)
 
 
-def picker(run: RunView) -> Picker | None:
-    """Test instances of the first split, as the methods of the figures decide them; `None` in old folders."""
+def instances(run: RunView) -> dict[str, Any]:
+    """Test instances of the first split, as `foresolve.learning.examples` has them; nothing in old folders."""
     pictures = {name: run.pictures[name] for name in run.methods if "decision" in run.pictures.get(name, {})}
     if not pictures:
-        return None
+        return {}
     main = [name for name in run.info.figure_methods if name in pictures]
     names = [*main, *(name for name in pictures if name not in main)]
-    instances = []
-    for place in range(len(next(iter(pictures.values()))["decision"])):
-        first = pictures[names[0]]
-        truth, best = first["item_truth"][place], first["best_decision"][place]
-        rows = [best, *(pictures[name]["decision"][place] for name in names)]
-        kept = matters([torch.as_tensor(row) for row in rows], torch.as_tensor(truth))
-        optimum = float(first["best_value"][place])
-        choices = tuple(_choice(run, name, pictures[name], place, kept, optimum) for name in names)
-        instances.append(Instance(
-            f"test instance {place + 1}", optimum, tuple(_item(run, int(i), len(truth)) for i in kept),
-            tuple(float(truth[i]) for i in kept), tuple(float(best[i]) for i in kept), choices,
-            left_out=len(truth) - len(kept),
-        ))  # fmt: skip
+    first = pictures[names[0]]
+    count = len(first["decision"])
     k = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
-    summed = run.info.columns and len(next(iter(pictures.values()))["item_truth"][0]) != _pairs(run)
-    parameter = f"sum over {run.info.columns}" if summed else "parameter"
-    picked = (
-        f"The first {len(instances)} test instances of the first split{k}, regardless of results. Decision-focused "
-    )
+    summed = run.info.columns and len(first["item_truth"][0]) != _pairs(run)
+    picked = f"The first {count} test instances of the first split{k}, regardless of results. Decision-focused "
     picked += "predictions may be of any size: only what is decided by them counts."
-    return Picker("One instance to look at", tuple(instances), _item_word(run, instances), parameter, "", picked)
+    return {
+        "item": f"{run.info.rows} – {run.info.columns}" if _paired(run, len(first["item_truth"][0])) else run.info.rows,
+        "parameter": f"sum over {run.info.columns}" if summed else "parameter", "picked": picked,
+        "instances": [_instance(run, {name: pictures[name] for name in names}, place) for place in range(count)],
+    }  # fmt: skip
 
 
-def _choice(run: RunView, name: str, picture: Picture, place: int, kept: Sequence[int], optimum: float) -> Choice:
-    value = float(picture["decision_value"][place])
-    return Choice(
-        name, value, optimum - value, "", tuple(float(picture["item_predicted"][place][i]) for i in kept),
-        tuple(float(picture["decision"][place][i]) for i in kept), role_of(run, name),
-    )  # fmt: skip
-
-
-def _item_word(run: RunView, instances: Sequence[Instance]) -> str:
-    """What an item is: a row of the parameters, or a pair of a row and a column."""
-    paired = any(" – " in item for item in instances[0].items)
-    return f"{run.info.rows} – {run.info.columns}" if paired else run.info.rows
+def _instance(run: RunView, pictures: Mapping[str, Picture], place: int) -> dict[str, Any]:
+    first = next(iter(pictures.values()))
+    truth, best, optimum = (first[name][place] for name in ("item_truth", "best_decision", "best_value"))
+    rows = [best, *(picture["decision"][place] for picture in pictures.values())]
+    kept = matters([torch.as_tensor(row) for row in rows], torch.as_tensor(truth))
+    choices = [
+        {
+            "method": name, "value": float(picture["decision_value"][place]), "words": "",
+            "cost": float(optimum - picture["decision_value"][place]),
+            "predictions": picture["item_predicted"][place][kept].tolist(),
+            "chosen": picture["decision"][place][kept].tolist(),
+        }
+        for name, picture in pictures.items()
+    ]  # fmt: skip
+    return {
+        "label": str(place + 1), "optimum": float(optimum), "items": [_item(run, i, len(truth)) for i in kept],
+        "truth": truth[kept].tolist(), "best": best[kept].tolist(), "best_words": "", "choices": choices,
+        "left_out": len(truth) - len(kept),
+    }  # fmt: skip
 
 
 def _pairs(run: RunView) -> int:
@@ -181,45 +178,57 @@ def _pairs(run: RunView) -> int:
     return int(np.size(picture["theta"]))
 
 
+def _paired(run: RunView, count: int) -> bool:
+    """Whether an item is a pair of a row and a column of the parameters."""
+    rows, columns = np.shape(next(iter(run.pictures.values()))["theta"])
+    return count == rows * columns and columns > 1 and rows > 1
+
+
 def _item(run: RunView, number: int, count: int) -> str:
     """An item by its number, a pair by both of its numbers; from 1."""
-    picture = next(iter(run.pictures.values()))
-    rows, columns = np.shape(picture["theta"])
-    if count == rows * columns and columns > 1 and rows > 1:
-        return f"{number // columns + 1} – {number % columns + 1}"
-    return str(number + 1)
+    columns = np.shape(next(iter(run.pictures.values()))["theta"])[1]
+    return f"{number // columns + 1} – {number % columns + 1}" if _paired(run, count) else str(number + 1)
 
 
-def _drawings(run: RunView) -> list[Block]:
+def _sentences(run: RunView) -> list[str]:
+    return findings.difference_sentences(run.differences, digits(run))
+
+
+def _drawings(run: RunView) -> dict[str, Block]:
+    """The figures of the run by name; without matplotlib, how to get them."""
     try:
         svgs = figures.svgs(run)
     except MissingExtraError as error:
-        told = f"There are no figures: {error}. The same command then draws them without new work."
-        return [Text((told,))]
-    prefix = f"{run.config.domain}-{run.config.protocol}"
-    known = figures.captions(run)
-    blocks: list[Block] = [Heading("Figures")] if svgs else []
-    for name, svg in svgs.items():
-        if name not in OF_THE_PAGE:
-            caption = known[name]
-            blocks.append(Drawing(figures.prefixed(svg, f"{prefix}-{name}-"), caption, f"{run.name}. {caption}"))
-    return blocks
+        return {"": Text((f"There are no figures: {error}. The same command then draws them without new work.",))}
+    captions, titles = figures.captions(run), {"differences": "Paired differences", "learning": "Learning curves"}
+    words = {"differences": " ".join(_sentences(run)), "learning": in_words(courses.shown(run))}
+    captions["differences"] += f" {small([run])}"
+    captions["learning"] = _learned(run)
+    return {
+        name: Drawing(
+            svg, captions[name].strip(), f"{run.name}. {words.get(name, captions[name])}", titles.get(name, "")
+        )
+        for name, svg in svgs.items()
+    }
 
 
-def _learning(run: RunView) -> list[Block]:
-    """Curves of all networks; where these are many, of those of the figures, and of all of them folded."""
-    histories = courses.histories(run)
-    roles: dict[str, Role] = {name: role_of(run, name) for name in histories}
+def _learned(run: RunView) -> str:
+    """Where the curves went, and what they are means of."""
     k = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
-    notes = [f"Means over splits{k}, of the setting that was chosen in each."]
+    notes = [directions(courses.shown(run)), f"Means over splits{k}, of the setting that was chosen in each."]
     notes += ["A line ends where the first of its trainings was stopped."] if courses.cut(run) else []
     left = courses.without(run)
     notes += [f"No curve: {listed(left)}, nothing of which is validated epoch by epoch."] if left else []
-    shown = courses.shown(run)
-    title = "Learning curves"
-    drawn = histories_curves(shown, roles, " ".join(filter(None, [*notes, small([run])])), title=title)
-    every = histories_curves(histories, roles, title="Of all networks") if len(shown) < len(histories) else None
-    return [*([] if drawn is None else [drawn]), *([] if every is None else [Folded("All learning curves", (every,))])]
+    return " ".join(filter(None, [*notes, small([run])]))
+
+
+def _all_learning(run: RunView) -> list[Block]:
+    """The curves of all networks, folded, where the figure has those of some."""
+    histories = courses.histories(run)
+    if len(courses.shown(run)) == len(histories):
+        return []
+    every = histories_curves(histories, {name: role_of(run, name) for name in histories}, title="Of all networks")
+    return [Folded("All learning curves", (every,))] if every is not None else []
 
 
 def _published(run: RunView) -> list[Block]:

@@ -7,39 +7,44 @@ from collections.abc import Mapping
 
 from foresolve._base.numbers import significant
 from foresolve.learning.history import History
+from foresolve.learning.pictures.curves import draw_history, plot_learning
 from foresolve.report.formats import listed
-from foresolve.report.pages.curves import Curve, Curves, Panel, panel
-from foresolve.report.pages.document import Role
+from foresolve.report.pages.document import Block, Role
+from foresolve.report.pages.pictures import picture
 
-# What validation was by: its column, the title of its panel, and what a sentence calls it.
-SHARES = {
-    "valid_regret": ("Regret in validation (%)", "regret"),
-    "valid_distance": ("Distance to decisions on record (%)", "distance to decisions on record"),
-}
+SHARES = {"valid_regret": "regret", "valid_distance": "distance to decisions on record"}  # the columns of validation
 ERROR = "squared error of predictions"
+LOSSES = {"train_loss": "training loss", "valid_loss": "validation loss"}
 
 
-def history_curves(history: History) -> Curves | None:
-    """Of one training: what was validated, the error of predictions, and losses, over epochs."""
-    losses = [Curve("training loss", tuple(history.train_loss), 1, "reference"),
-              Curve("validation loss", tuple(history.valid_loss), 1, "decision-focused")]  # fmt: skip
-    best = history.best_epoch
-    panels = [*_panels({"": history}, {}, best), panel("Loss", losses, best)]
-    drawn = tuple(one for one in panels if one is not None)
-    told = " ".join(filter(None, [directions({"": history}), _least(history)]))
-    return Curves("How it learned", drawn, told) if drawn else None
+def history_curves(history: History) -> Block | None:
+    """One training over epochs: its validation, the error of its predictions, and its losses."""
+    told = in_words({"": history}, losses=True)
+    caption = " ".join(filter(None, [directions({"": history}), _least(history)]))
+    return picture(lambda: draw_history(history, None), "How it learned", caption, told) if told else None
 
 
 def histories_curves(
-    histories: Mapping[str, History],
-    roles: Mapping[str, Role],
-    caption: str = "",
-    more: Panel | None = None,
-    title: str = "How models learned",
-) -> Curves | None:
-    """Of several trainings that were validated on the same data, and a panel of something else."""
-    drawn = (*_panels(histories, roles), *([] if more is None else [more]))
-    return Curves(title, drawn, f"{directions(histories)} {caption}".strip()) if drawn else None
+    histories: Mapping[str, History], roles: Mapping[str, Role], caption: str = "", title: str = "How models learned"
+) -> Block | None:
+    """Several trainings that were validated on the same data, side by side."""
+    told = in_words(histories) or in_words(histories, losses=True)
+    caption = f"{directions(histories)} {caption}".strip()
+    return picture(lambda: plot_learning(histories, roles), title, caption, told) if told else None
+
+
+def in_words(histories: Mapping[str, History], *, losses: bool = False) -> str:
+    """The first, the last and the least number of each curve; nothing where none is known."""
+    columns = {**SHARES, "valid_mse": ERROR, **(LOSSES if losses else {})}
+    told = []
+    for name, history in histories.items():
+        for column, what in columns.items():
+            unit, factor = (" %", 100.0) if column in SHARES else ("", 1.0)
+            numbers = [factor * number for number in history.curve(column)[1] if math.isfinite(number)]
+            if numbers:
+                first, last, least = (significant(v, 3) + unit for v in (numbers[0], numbers[-1], min(numbers)))
+                told.append(f"{f'{name}, ' if name else ''}{what} from {first} to {last}, least {least}")
+    return f"Over epochs: {'; '.join(told)}." if told else ""
 
 
 def directions(histories: Mapping[str, History]) -> str:
@@ -48,23 +53,9 @@ def directions(histories: Mapping[str, History]) -> str:
     for name, history in histories.items():
         column = _validated(history)
         moves = [None if column is None else _moved(history, column), _moved(history, "valid_mse")]
-        groups.setdefault(_together("regret" if column is None else SHARES[column][1], *moves), []).append(name)
+        groups.setdefault(_together("regret" if column is None else SHARES[column], *moves), []).append(name)
     told = [words + (f" in {listed(names)}" if any(names) else "") for words, names in groups.items() if words]
     return f"From the first epoch to the last, {'; '.join(told)}." if told else ""
-
-
-def _panels(histories: Mapping[str, History], roles: Mapping[str, Role], best: int | None = None) -> list[Panel]:
-    panels = [panel(words, [_curve(name or what, history, column, roles.get(name), 100.0)
-                            for name, history in histories.items()], best)
-              for column, (words, what) in SHARES.items()]  # fmt: skip
-    errors = [_curve(name or ERROR, history, "valid_mse", roles.get(name)) for name, history in histories.items()]
-    panels.append(panel(f"{ERROR.capitalize()} in validation", errors, best))
-    return [one for one in panels if one is not None]
-
-
-def _curve(name: str, history: History, column: str, role: Role | None, scale: float = 1.0) -> Curve:
-    epochs, numbers = history.curve(column)
-    return Curve(name, tuple(None if math.isnan(v) else scale * v for v in numbers), epochs[0] if epochs else 1, role)
 
 
 def _validated(history: History) -> str | None:
@@ -83,7 +74,7 @@ def _moved(history: History, column: str) -> str | None:
 def _least(history: History) -> str:
     """When each was at its best: the error of predictions often long before decisions are."""
     column, epochs = _validated(history), {}
-    columns = [] if column is None else [(column, SHARES[column][1]), ("valid_mse", f"the {ERROR}")]
+    columns = [] if column is None else [(column, SHARES[column]), ("valid_mse", f"the {ERROR}")]
     for name, what in columns:
         places, numbers = history.curve(name)
         known = [(number, place) for place, number in zip(places, numbers) if math.isfinite(number)]

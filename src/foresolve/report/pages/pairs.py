@@ -1,25 +1,12 @@
-"""Paired comparisons on pages: marks of a forest plot, cells of a table."""
+"""Paired comparisons in the tables of pages."""
 
 from __future__ import annotations
 
 from foresolve._base.numbers import signed
 from foresolve.learning.paired import PairedComparison, interval_words
-from foresolve.report.pages.document import Entry, Role
-from foresolve.report.pages.forest import Difference
+from foresolve.report.pages.document import Entry
 
 LEAST_P = 1e-4  # smaller ones are called so
-
-
-def of_pair(pair: PairedComparison, role: Role | None, *, tested: bool | None = None, context: str = "") -> Difference:
-    """A mark of a forest plot, with the p-value beside it.
-
-    Parameters
-    ----------
-    tested: False where too few units allow no claim.
-    """
-    low, high = pair.interval or (None, None)
-    note = "" if pair.p_value is None else p_words(pair)
-    return Difference(pair.name, pair.reference, pair.gained, low, high, role, context, note, tested)
 
 
 def gained_entry(pair: PairedComparison) -> Entry:

@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from itertools import count
 from typing import Any
 
+from foresolve._base.drawing.palette import VARIABLES
+from foresolve._base.drawing.rendering import for_page
 from foresolve._base.extras import need
-from foresolve.report.pages.document import Block, Folded, Page
-from foresolve.report.pages.picker import Picker
+from foresolve.report.pages.document import Page
 
 # Characters that HTML has no place for, and those that turn the text behind them around.
 UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 # From right to left: Hebrew, Arabic and their neighbors, with the spaces and signs between two such letters.
 LEFTWARD = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
 LEFTWARD_RUN = re.compile(f"{LEFTWARD}(?:[^\\w<>&]*{LEFTWARD})*")
-JSON_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def render(page: Page) -> str:
     """The page as one document of HTML."""
     templates = _environment()
-    pickers = [block for block in _blocks(page) if isinstance(block, Picker)]
-    numbers = {id(block): number for number, block in enumerate(pickers)}
     prose = _Prose(page.terms, need("markupsafe", "a page", "report").Markup)
-    documents = json_for_script([picker.document() for picker in pickers])
+    pictures = count(1)
     text = templates.get_template("page.html").render(
-        page=page, prose=prose, data=prose.markup(documents), number=lambda block: numbers[id(block)],
-        style=prose.markup(_asset("page.css")), script=prose.markup(_asset("page.js")), safe=prose.markup,
-        theme=prose.markup(_asset("theme.js")),
+        page=page, prose=prose, style=prose.markup(_colors() + _asset("page.css")),
+        script=prose.markup(_asset("page.js")), theme=prose.markup(_asset("theme.js")),
+        embedded=lambda svg: prose.markup(for_page(svg, f"p{next(pictures)}-")),
     )  # fmt: skip
     return UNSEEN.sub("\ufffd", re.sub(r"\n\s*\n+", "\n", text))
 
 
-def json_for_script(document: Any) -> str:
-    """JSON that no text can end the script element of."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return re.sub("[<>&\u2028\u2029]", lambda match: JSON_ESCAPES[match[0]], text)
+def _colors() -> str:
+    """The colors of figures as variables; those of text and background depend on the theme."""
+    return f":root {{ {' '.join(f'{name}: {color};' for color, name in VARIABLES.items())} }}\n"
 
 
 @cache
@@ -64,17 +61,6 @@ def _folder() -> Any:
 
 def _asset(name: str) -> str:
     return (_folder() / name).read_text(encoding="utf-8")
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    def inside(blocks: tuple[Block, ...]) -> Iterator[Block]:
-        for block in blocks:
-            yield block
-            if isinstance(block, Folded):
-                yield from inside(block.blocks)
-
-    for section in page.sections:
-        yield from inside(section.blocks)
 
 
 class _Prose:

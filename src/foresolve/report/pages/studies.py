@@ -10,12 +10,12 @@ from foresolve._base.numbers import significant
 from foresolve._base.progress import duration
 from foresolve.learning.history import History
 from foresolve.learning.paired import LEAST_UNITS
+from foresolve.learning.pictures.differences import pair_rows
 from foresolve.learning.study.contrast import Contrast
 from foresolve.learning.study.methods import Family
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.study_pictures import study_roles
 from foresolve.projects.run import Run
-from foresolve.report.pages.curves import Curve, Curves, panel
 from foresolve.report.pages.document import (
     Block,
     Bullets,
@@ -33,11 +33,11 @@ from foresolve.report.pages.document import (
     line,
     today,
 )
-from foresolve.report.pages.forest import Forest, percent
+from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.glossary import of_blocks, settings_words
 from foresolve.report.pages.learning import histories_curves
-from foresolve.report.pages.pairs import gained_entry, of_pair, p_entry
-from foresolve.report.pages.picker import picker_of
+from foresolve.report.pages.pairs import gained_entry, p_entry
+from foresolve.report.pages.pictures import forest, percent
 
 TONES: Mapping[str, Tone] = {"pays": "good", "does not pay": "bad", "too little data": "open"}
 SMALL = 50  # independent units, below which a card says how few there are
@@ -88,8 +88,8 @@ def _page(study: Mapping[str, Any], examples: Mapping[str, Any], title: str, dat
     told = ", ".join(f"{sizes[part]:,} {name}" for part, name in
                      (("train", "training"), ("valid", "validation"), ("test", "test")))  # fmt: skip
     sections = [Section("By how much", (_forest(comparison, study["units"]), _grid(study, comparison)))]
-    shown = picker_of(examples, roles, unit=study["units"])
-    sections += [Section("One instance to look at", (shown,), "One instance")] if shown is not None else []
+    shown = example_blocks(examples, roles, unit=study["units"])
+    sections += [Section("One instance to look at", shown, "One instance")] if shown else []
     curves = _curves(study, roles)
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     sections += [Section("Warnings", (Bullets(_warnings(study)),))] if _warnings(study) else []
@@ -135,17 +135,16 @@ def _level(comparison: Contrast) -> str:
     return f"In brackets: {level} intervals that hold for all decision-focused methods at once."
 
 
-def _forest(comparison: Contrast, units: str) -> Forest:
-    roles = study_roles(comparison.rows)
-    drawn = tuple(of_pair(row, roles[row.name]) for row in comparison if not row.is_reference)
+def _forest(comparison: Contrast, units: str) -> Block:
+    rows = pair_rows(comparison, study_roles(comparison.rows))
     counted = f" in {comparison.blocks}" if comparison.blocks else ""
     caption = (
         f"Gained over {comparison.reference}, the best two-stage model on validation data, paired on "
         f"{comparison.instances:,} test instances{counted}. Intervals and p-values of decision-focused methods hold "
         f"for all of them at once. {small(comparison)}"
     )
-    unit = f"{units or 'regret'} gained per instance"
-    return Forest("Paired differences", drawn, unit, caption=caption.strip(), level=percent(comparison.confidence))
+    label = f"{units or 'regret'} gained per instance over {comparison.reference}"
+    return forest("Paired differences", rows, label, caption=caption.strip(), level=percent(comparison.confidence))
 
 
 def _grid(study: Mapping[str, Any], comparison: Contrast) -> Grid:
@@ -176,20 +175,13 @@ def _grid(study: Mapping[str, Any], comparison: Contrast) -> Grid:
     return Grid("Every method on test data", headers, bolded(lines, [2], [2]), caption.strip())
 
 
-def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Curves | None:
-    """Of the best trial of each method that is a network."""
-    histories, losses = {}, []
-    for name, role in roles.items():
-        trial = _best(study, name)
-        if trial is None or not trial.get("history"):
-            continue
-        history = histories[name] = History.from_dict(trial["history"])
-        if history.train_loss and history.train_loss[0]:
-            losses.append(Curve(name, tuple(v / history.train_loss[0] for v in history.train_loss), 1, role))
-    caption = "The best trial of each network. A decision-focused one starts from the two-stage network (epoch 0). "
-    caption += "Every method minimizes a loss of its own; only regret compares."
-    more = panel("Training loss, as a share of that of the first epoch", losses)
-    return histories_curves(histories, roles, caption, more, "How networks learned")
+def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Block | None:
+    """The best trial of each method that is a network."""
+    trials = {name: _best(study, name) for name in roles}
+    histories = {name: History.from_dict(trial["history"]) for name, trial in trials.items()
+                 if trial is not None and trial.get("history")}  # fmt: skip
+    caption = "The best trial of each network. A decision-focused one starts from the two-stage network (epoch 0)."
+    return histories_curves(histories, roles, caption, "How networks learned")
 
 
 def _best(study: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:

@@ -13,9 +13,9 @@ from foresolve.learning.examples import examples
 from foresolve.learning.history import History
 from foresolve.learning.report import Report
 from foresolve.report.pages.document import Card, Entry, Folded, Grid, Page, Section, Tone, line, today
+from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.glossary import of_blocks
 from foresolve.report.pages.learning import history_curves
-from foresolve.report.pages.picker import picker_of
 
 FEW = 50  # instances, below which a card says how few there are
 
@@ -53,8 +53,8 @@ def training_page(
     if report is not None:
         sections.append(Section("What decisions are worth", (report_grid(report),)))
     if model is not None and data is not None:
-        shown = picker_of(examples({"model": model}, data), {})
-        sections += [Section("One instance to look at", (shown,), "One instance")] if shown is not None else []
+        shown = example_blocks(examples({"model": model}, data), {})
+        sections += [Section("One instance to look at", shown, "One instance")] if shown else []
     curves = history_curves(history)
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     sections.append(_settings(history))
