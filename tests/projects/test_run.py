@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from foresolve.errors import ForesolveError, ForesolveWarning, InvalidInputError
+from foresolve.errors import FileError, ForesolveError, ForesolveWarning
 from foresolve.projects import Project, Run
 from foresolve.projects.run import slug
+from foresolve.projects.schema import Missing
+from mistakes import mistake
 from projects.runs import change, quick_project
 
 
@@ -32,7 +35,7 @@ def test_scores_are_those_of_the_study(run: Run) -> None:
         assert scores["value"].mean() == pytest.approx(row["value"])
         assert (scores["value"] >= scores["optimum"] - 1e-9).all()  # minutes
     assert run.scores()["method"].unique().tolist() == [run.method]
-    with pytest.raises(InvalidInputError, match="`method`"):
+    with mistake("method"):
         run.scores("spo")
 
 
@@ -49,7 +52,10 @@ def test_instances_that_are_left_out_are_told(run: Run, tmp_path: Path, monkeypa
     table = pd.read_csv(truth)
     table.iloc[:3, -1] = None
     table.to_csv(tmp_path / "gaps.csv", index=False)
-    monkeypatch.setitem(run.settings.values["data"]["missing"], "parameters", "drop")
+    values = run.settings.values
+    data = values.data.model_copy(update={"missing": Missing(parameters="drop")})
+    dropping = replace(run.settings, values=values.model_copy(update={"data": data}))
+    monkeypatch.setattr(run, "settings", dropping)
     with pytest.warns(ForesolveWarning, match="^3 instances without their whole truth are left out$"):
         report = run.evaluate(features, tmp_path / "gaps.csv")
     assert len(report) == len(table) - 3
@@ -64,7 +70,7 @@ def test_policies_that_were_kept(tmp_path: Path) -> None:
     assert run.policy("spo+").record["method"] == "spo+"
     assert run.policy().record["method"] == run.method
     missing = next(name for name in ("mean", "ridge") if name != run.method)
-    with pytest.raises(InvalidInputError, match=f"foresolve train --keep '{missing}'"):
+    with mistake("method", f"foresolve train --keep '{missing}'"):
         run.policy(missing)
 
 
@@ -77,17 +83,19 @@ def test_a_method_without_a_policy_is_named(tmp_path: Path) -> None:
 
 
 def test_a_run_that_has_not_finished(tmp_path: Path) -> None:
-    with pytest.raises(ForesolveError, match=r"holds no run\. `foresolve train` makes one"):
+    with pytest.raises(ForesolveError) as caught:
         Run.open(tmp_path)
+    assert str(caught.value) == f"{tmp_path} holds no run. `foresolve train` makes one"
     (tmp_path / "training").mkdir()
-    with pytest.raises(ForesolveError, match=r"has not finished\. Continue it: `foresolve train --resume`"):
+    with pytest.raises(ForesolveError) as caught:
         Run.open(tmp_path)
+    assert "`foresolve train --resume`" in str(caught.value)
 
 
-@pytest.mark.parametrize(("change", "message"), [({"kind": "x"}, "is not a run of"), ({"schema": 9}, "the schema 9")])
-def test_other_folders(change: dict[str, object], message: str, run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", [{"kind": "x"}, {"schema": 9}])
+def test_other_folders(change: dict[str, object], run: Run, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(run.record | change))
-    with pytest.raises(ForesolveError, match=message):
+    with mistake("", str(tmp_path / "run.json"), kind=FileError):
         Run.open(tmp_path)
 
 

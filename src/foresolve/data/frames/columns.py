@@ -16,6 +16,7 @@ from foresolve.data.frames.leaks import check_dates_agree
 from foresolve.data.frames.numbers import as_numbers
 from foresolve.data.frames.pivot import Axes, constant_in, pivot
 from foresolve.data.frames.reader import FrameReader, RawTable
+from foresolve.errors import Phrase, Setting
 from foresolve.problems.base import Problem
 
 
@@ -38,7 +39,8 @@ def parameter_table(name: str, frame: Any, form: Form, axes: Axes, *, alone: boo
     absent = [title for title in names if title not in frame.columns]
     if absent:
         remedy = checks.did_you_mean(absent[0], [title for title in frame.columns if title not in names])
-        long = f"It has {frames.listed(frame.columns, 5)}; a long table needs `variable=` and `value=`"
+        has = f"It has {frames.listed(frame.columns, 5)}"
+        long = Phrase(f"{has}; a long table needs ", Setting("variable"), " and ", Setting("value"))
         got = f"one without {frames.listed(absent, 5)}"
         raise checks.fail(name, f"a frame with a column for each of the {len(names)} parameters", got, remedy or long)
     others = [title for title in frame.columns if title not in {*names, *form.key}] if alone else []
