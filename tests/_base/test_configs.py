@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from foresolve._base.configs import MOST, describe, exported, limited, restore, size, tensor
+from foresolve._base.configs import describe, exported, restore, size, tensor, whole
 from foresolve.errors import ForesolveError
+from mistakes import mistake
 
 
 class Shape:
@@ -43,22 +44,22 @@ def test_comes_back() -> None:
 def test_only_what_is_exactly_on_the_list_is_written() -> None:
     namesake = type("Square", (Square,), {})
     for stranger in (Tilted(3), namesake(3), Shape()):
-        with pytest.raises(ForesolveError, match="cannot be written to a file: it is none of foresolve's own classes"):
+        with mistake("", type(stranger).__name__, kind=ForesolveError):
             describe(stranger, ALLOWED)
 
 
 @pytest.mark.parametrize("config", [None, 3, [], {}, {"class": "Tilted"}, {"class": ["Square"]}, {"class": None}])
 def test_only_what_is_on_the_list_is_read(config: Any) -> None:
-    with pytest.raises(ForesolveError, match=r"is none of the shapes that a file may name \(Square\)"):
+    with mistake("", "shapes", "Square", kind=ForesolveError):
         restore(config, ALLOWED, "shapes")
 
 
-@pytest.mark.parametrize("side", [-1, MOST + 1, 10**30, 2.0, True, "3", None])
-def test_sizes_are_small_integers(side: Any) -> None:
-    with pytest.raises(ForesolveError, match="do not make a Square: ValueError: `side` must be an integer from 0 to"):
+@pytest.mark.parametrize("side", [-1, 2.0, True, "3", None])
+def test_sizes_are_whole_numbers(side: Any) -> None:
+    with mistake("", "Square", "`side`", kind=ForesolveError):
         restore({"class": "Square", "side": side}, ALLOWED, "shapes")
     with pytest.raises(ValueError, match="`side`"):
-        limited("side", side)
+        whole("side", side)
 
 
 def test_tensors_are_tensors() -> None:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 import pickle
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,22 +181,6 @@ def test_baselines_come_back(make: Callable[[], Baseline], tmp_path: Path) -> No
     again = Policy.load(tmp_path)
     assert torch.equal(again(data.features).x, policy(data.features).x)
     assert torch.equal(again.model(data.features), policy.model(data.features))
-
-
-def test_archives_of_skops_that_python_unpacks_without_a_limit(tmp_path: Path) -> None:
-    pytest.importorskip("skops")
-    linear, data = pytest.importorskip("sklearn.linear_model"), top_k_data()
-    Policy(ScikitLearn(linear.Ridge()).fit(data), data.problem).save(tmp_path)
-    content = io.BytesIO()
-    with (
-        zipfile.ZipFile(next(tmp_path.glob("*.skops"))) as source,
-        zipfile.ZipFile(content, "w", zipfile.ZIP_BZIP2) as target,
-    ):
-        for name in source.namelist():
-            target.writestr(name, source.read(name))
-    swap_file(tmp_path, "estimator", content.getvalue())
-    with pytest.raises(ForesolveError, match=r"skops is damaged: .* it is compressed by another method"):
-        Policy.load(tmp_path)
 
 
 def test_scikit_learn_through_skops_or_a_refusal(tmp_path: Path) -> None:
@@ -597,16 +579,6 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
     return change
 
 
-def nested(levels: int) -> dict[str, Any]:
-    """Corrections within each other, each of which copies what it wraps: a small file of many networks."""
-    inner: dict[str, Any] = {"class": "MLP", "config": MLP(3, 6).config()}
-    outer = inner
-    for _ in range(levels):
-        config = {"head": "free", "fitted": [], "forecaster": inner, "network": outer}
-        outer = {"class": "Correction", "config": config}
-    return outer | {"state": {}, "reference": True}
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -632,7 +604,6 @@ def nested(levels: int) -> dict[str, Any]:
         (put("problem", "class", value="subprocess.Popen"), "none of the problems"),
         (put("problem", "class", value=["TopK"]), "none of the problems"),
         (put("problem", "n", value="six"), "do not make a TopK"),
-        (put("problem", "n", value=10**15), "do not make a TopK"),
         (put("problem", "k", value=True), "do not make a TopK"),
         (put("problem", value={"class": "TopK"}), "do not make a TopK: KeyError"),
         (put("problem", value={"class": "LinearProgram", "n": 3, "sense": "up"}), "do not make a LinearProgram"),
@@ -643,15 +614,6 @@ def nested(levels: int) -> dict[str, Any]:
         (put("problem", value={"class": "TopK", "n": 1e12, "k": 1, "names": None}), "do not make a TopK"),
         (put("problem", value={"class": "TopK", "n": 6, "k": 2, "names": 6}), "do not make a TopK"),
         (put("problem", value={"class": "TopK", "n": 6, "k": 2, "constraints": None}), "do not make a TopK: TypeError"),
-        (put("problem", value={"class": "TravellingSalesman", "cities": 10**6}), "do not make a Travelling"),
-        (put("problem", value={"class": "Assignment", "left": 10**6, "right": 10**6}), "do not make a Assignment"),
-        (
-            put("problem", value={"class": "TopK", "n": 10**8, "k": 1, "names": None}),
-            "from 0 to 4194304; got '100000000'",
-        ),
-        (put("model", "config", "hidden", value=[1] * 100_000), "`hidden` has 100,000 layers; at most 1,000 are read"),
-        (put("model", value=nested(10)), "wraps models too deeply"),
-        (put("model", value=nested(3)), "weights of another model"),
         (put("files", "weights", "bytes", value=3), "is damaged: it is not what"),
         (put("rule", value=None), "`rule` must be str"),
         (put("reader", value=3), "`reader` must be dict or NoneType"),
@@ -735,7 +697,7 @@ def test_nothing_there(tmp_path: Path) -> None:
         ({"index": None}, "`values` must be"),
         ({"values": torch.tensor([1.0, 2.0])}, "`values` must be"),
         ({"values": torch.tensor([torch.nan])}, "`values` must be finite"),
-        ({"matrix_batch": [10**30]}, "`matrix_batch` must be an integer"),
+        ({"matrix_batch": [-1]}, "`matrix_batch` must be an integer"),
         ({"matrix_batch": [3]}, "`values` must be"),
         ({"rhs": torch.tensor(1.0)}, "must have a dimension"),
         ({"rhs": [1.0]}, "`rhs` must be a tensor"),

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from foresolve._base import checks, files, reading
 from foresolve._base.container import Container
 from foresolve.data.frames.reader import FrameReader
-from foresolve.errors import ForesolveError, ForesolveWarning
+from foresolve.errors import FileError, ForesolveError, ForesolveWarning
 from foresolve.learning.deployment.training_statistics import TrainingStatistics
 from foresolve.learning.distributed import original
 from foresolve.learning.estimator_files import estimator_contents, load_estimator, load_scikit_learn
@@ -150,7 +150,7 @@ def read(folder: Path, model: Any, problem: Problem | None) -> Stored:
     """The policy in a folder; `model` and `problem` are the caller's, where the folder does not hold them."""
     path = folder / NAME
     document = POLICY.read(path)
-    with reading.understood(path):
+    with reading.understood(path, given=("problem", "model")):
         tensors, _ = files.read_tensors(_file(document, "weights", folder, path))
         if problem is None:
             problem = _load_problem(document, tensors, path)
@@ -215,8 +215,8 @@ def _file(document: Any, name: str, folder: Path, path: Path) -> Path:
         with reading.opened(source) as file:  # its size first: that is known at once
             sized = "bytes" not in entry or os.fstat(file.fileno()).st_size == entry["bytes"]
         sound = sized and files.sha256(source) == digest
-    except ForesolveError as error:
-        raise ForesolveError(f"{error} ({path} names it)") from error
+    except FileError as error:
+        raise FileError(source, f"{error.reason}, and {path} names it") from error
     if not sound:
         raise ForesolveError(f"{source} is damaged: it is not what {path} says")
     return source

@@ -40,7 +40,7 @@ class Settings:
         if not path.exists():
             raise SettingsError(path, "there is no such file", remedy="`foresolve init` writes one")
         try:
-            text = reading.read_text(path, reading.MOST_DOCUMENT).removeprefix("\ufeff").replace("\r\n", "\n")
+            text = reading.read_text(path).removeprefix("\ufeff").replace("\r\n", "\n")
         except FileError as error:
             raise SettingsError(path, error.reason, remedy=error.remedy) from error
         return cls.parse(text, path, files=files)
