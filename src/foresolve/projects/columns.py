@@ -1,4 +1,4 @@
-"""Whether the columns that a project names are in its files: errors have their line, before any work is done."""
+"""Columns that a project names, looked for in its files before any work is done."""
 
 from __future__ import annotations
 

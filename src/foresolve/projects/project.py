@@ -46,7 +46,7 @@ class Project:
 
     @classmethod
     def load(cls, path: str | Path = "foresolve.toml") -> Self:
-        """The project of a file, or of the folder that it is in; errors have its line."""
+        """The project of a file, or of the folder that it is in; errors name the table and the key."""
         settings = Settings.read(path)
         check_columns(settings)
         return cls(settings)
