@@ -64,7 +64,7 @@ BROKEN = [
     ('key = "date"', 'key = "date"\nvalue = "v"', "[data] value needs `variable` too, in a long file"),
     ('parameters = "times.csv"', "",
      "[data] parameters is missing: a file; or `variable` and `value` of one long file"),
-    ('source = "A"', "source = A", "is no TOML: Invalid value (at line 4, column 10)"),
+    ('source = "A"', "source = A", "not valid TOML: Invalid value (at line 4, column 10)"),
 ]  # fmt: skip
 REFUSED: list[tuple[str, str, list[Any]]] = [
     ("data", "value", [1, "", ["a"], True]),

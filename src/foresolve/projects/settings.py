@@ -95,4 +95,4 @@ def _document(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError, OverflowError) as error:  # also numbers of thousands of digits, deep nesting
-        raise SettingsError(path, f"is no TOML: {str(error) or type(error).__name__}") from error
+        raise SettingsError(path, f"not valid TOML: {str(error) or type(error).__name__}") from error
