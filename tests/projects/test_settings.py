@@ -198,7 +198,7 @@ def test_files_are_sought_beside_the_settings(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:
-    with mistake("", "there is no such file. `foresolve init` writes one", kind=SettingsError):
+    with mistake("", "`foresolve init`", kind=SettingsError):
         Settings.read(tmp_path)
     (tmp_path / "foresolve.toml").write_bytes(b"\xff\xfe")
     with mistake("", "UTF-8", kind=SettingsError):

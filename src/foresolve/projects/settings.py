@@ -38,7 +38,7 @@ class Settings:
         if path.is_dir():
             path = path / NAME
         if not path.exists():
-            raise SettingsError(path, "there is no such file", remedy="`foresolve init` writes one")
+            raise SettingsError(path, "no such file", remedy="Create one with `foresolve init`")
         try:
             text = reading.read_text(path).removeprefix("\ufeff").replace("\r\n", "\n")
         except FileError as error:
