@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
-BLOCKED = ("sklearn", "pandas", "safetensors", "skops", "rich", "typer", "networkx", "matplotlib", "pyarrow", "cvxpy")
+BLOCKED = (
+    *("sklearn", "pandas", "pydantic", "safetensors", "skops"),
+    *("rich", "typer", "networkx", "matplotlib", "pyarrow", "cvxpy"),
+)
 ABSENT = f"""
 import sys
 sys.modules.update(dict.fromkeys({BLOCKED}))
@@ -21,7 +24,7 @@ def run(script: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("module", ["foresolve", "foresolve.learning", "foresolve.models"])
+@pytest.mark.parametrize("module", ["foresolve", "foresolve.learning", "foresolve.models", "foresolve.projects"])
 def test_everything_can_be_imported(module: str) -> None:
     script = f"from {module} import *\nimport {module}\nassert set({module}.__all__) <= set(globals())\nprint('here')"
     assert run(ABSENT + script) == "here\n"
@@ -66,6 +69,26 @@ foresolve.fit(model, foresolve.SPOPlus(), data, data, epochs=1)
 print(foresolve.evaluate(model, data).feasible, foresolve.Policy(model, data.problem)(features).x.sum().item())
 """
     assert run(ABSENT + script) == "None 16.0\n"
+
+
+def test_samples_are_written_and_reading_settings_and_tensors_names_the_extra() -> None:
+    script = """
+import tempfile
+from pathlib import Path
+from foresolve._base import files
+from foresolve.errors import MissingExtraError
+from foresolve.projects import Project, init
+with tempfile.TemporaryDirectory() as folder:
+    print(len(init("knapsack", folder).names()))
+    for read in (lambda: Project.load(folder), lambda: files.read_tensors(Path(folder, "items.csv"))):
+        try:
+            read()
+        except MissingExtraError as error:
+            print(error)
+"""
+    said = 'needs {}. Install it with: pip install "foresolve[learn]"\n'
+    expected = f"6\nforesolve.toml {said.format('pydantic')}loading {said.format('safetensors')}"
+    assert run(ABSENT + script) == expected
 
 
 def test_importing_brings_none_of_the_extras() -> None:

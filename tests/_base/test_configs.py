@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from foresolve._base.configs import MOST, describe, exported, limited, restore, size, tensor
+from foresolve._base.configs import describe, exported, restore, size, tensor, whole
 from foresolve.errors import ForesolveError
 from mistakes import mistake
 
@@ -50,16 +50,16 @@ def test_only_what_is_exactly_on_the_list_is_written() -> None:
 
 @pytest.mark.parametrize("config", [None, 3, [], {}, {"class": "Tilted"}, {"class": ["Square"]}, {"class": None}])
 def test_only_what_is_on_the_list_is_read(config: Any) -> None:
-    with mistake("", "shapes", "(Square)", kind=ForesolveError):
+    with mistake("", "shapes", "Square", kind=ForesolveError):
         restore(config, ALLOWED, "shapes")
 
 
-@pytest.mark.parametrize("side", [-1, MOST + 1, 10**30, 2.0, True, "3", None])
-def test_sizes_are_small_integers(side: Any) -> None:
+@pytest.mark.parametrize("side", [-1, 2.0, True, "3", None])
+def test_sizes_are_whole_numbers(side: Any) -> None:
     with mistake("", "Square", "`side`", kind=ForesolveError):
         restore({"class": "Square", "side": side}, ALLOWED, "shapes")
     with pytest.raises(ValueError, match="`side`"):
-        limited("side", side)
+        whole("side", side)
 
 
 def test_tensors_are_tensors() -> None:

@@ -17,10 +17,10 @@ import torch
 from foresolve import Policy, TopK
 from foresolve._base import files
 from foresolve.data import DecisionDataset
-from foresolve.errors import ForesolveError, StorageError
+from foresolve.errors import FileError, ForesolveError, StorageError
 from foresolve.models import MLP
 from foresolve.report.pages.reproduction import write_report
-from mistakes import file_mistake, mistake
+from mistakes import mistake
 
 
 @pytest.fixture(params=[0o022, 0o077, 0o002], ids=oct)
@@ -134,18 +134,49 @@ def test_tensors_in_what_is_packed_come_back(tmp_path: Path) -> None:
 
 def test_damaged_documents_are_named(tmp_path: Path) -> None:
     path = files.write_text(tmp_path / "file.json", "{")
-    with file_mistake(path, "JSON"):
+    with mistake("", str(path), "JSON", kind=FileError):
         files.read_json(path)
-    with file_mistake(tmp_path / "nothing.json"):
+    with mistake("", "is not there", kind=FileError):
         files.read_json(tmp_path / "nothing.json")
-    with file_mistake(path, "safetensors"):
-        files.read_tensors(path)
-    with file_mistake(path, "`a`", "int or str", "float"):
+    with mistake("", str(path), "`a`", "float", kind=FileError):
         files.field({"a": 0.5}, "a", (int, str), path)
-    with file_mistake(path, "'b'"):
+    with mistake("", str(path), "'b'", kind=FileError):
         files.unpack({"__tensor__": "b"}, {}, path)
-    with file_mistake(path, "'b'"):
+    with mistake("", str(path), "'b'", kind=FileError):
         files.unpack([{"__tensor__": "b"}] * 2, {"b": torch.ones(1)}, path)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int64, torch.bool, torch.uint8])
+def test_tensors_come_back(dtype: torch.dtype, tmp_path: Path) -> None:
+    tensors = {"a": torch.tensor([[0, 1, 1], [1, 0, 1]]).to(dtype), "empty": torch.zeros(0, 4), "one": torch.tensor(3)}
+    path = files.write_bytes(tmp_path / "file", files.tensor_bytes(tensors, [1]))
+    stored, document = files.read_tensors(path)
+    files.write_bytes(path, files.tensor_bytes({}))  # what was read does not look at the file any more
+    path.write_bytes(bytes(300))
+    assert document == [1]
+    assert set(stored) == set(tensors)
+    assert all(
+        stored[name].dtype == tensor.dtype and torch.equal(stored[name], tensor) for name, tensor in tensors.items()
+    )
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[:-1],
+        lambda content: content[:9],
+        lambda content: b"\xff" * 8 + content[8:],
+        lambda content: content.replace(b"F32", b"F7x"),
+        lambda content: content.replace(b"[2]", b"[9]"),
+    ],
+)
+def test_damaged_tensors_are_errors(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    sound = files.tensor_bytes({"a": torch.zeros(2)})
+    assert damage(sound) != sound
+    path = files.write_bytes(tmp_path / "file", damage(sound))
+    with mistake("", str(path), kind=FileError):
+        files.read_tensors(path)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to a device", "folder"])
@@ -160,7 +191,7 @@ def test_nothing_but_a_file_is_replaced_by_one(tmp_path: Path, kind: str) -> Non
     else:
         path.symlink_to(os.devnull)
     before = path.lstat()
-    with file_mistake(path, kind.split()[-1]):
+    with mistake("", str(path), kind.split()[-1], kind=FileError):
         files.write_text(path, "x")
     assert path.lstat() == before
     assert os.listdir(tmp_path) == ["file"]

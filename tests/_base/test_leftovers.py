@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from foresolve._base import files, leftovers, locks
+from foresolve._base import files, leftovers
 
 WRITE = """
 import sys, time
@@ -56,7 +56,7 @@ def test_two_writers_in_one_process_both_end(tmp_path: Path) -> None:
 def test_a_file_that_is_swept_before_it_is_locked_is_begun_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken, swept = locks.taken, []
+    taken, swept = leftovers._taken, []
 
     def late(file: int) -> bool:
         if not swept:
@@ -64,7 +64,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_begun_again(
             swept[0].unlink()
         return taken(file)
 
-    monkeypatch.setattr(leftovers, "taken", late)
+    monkeypatch.setattr(leftovers, "_taken", late)
     files.write_text(tmp_path / "file", "whole")
     assert (tmp_path / "file").read_text() == "whole"
     assert parts(tmp_path) == []
@@ -77,7 +77,7 @@ def test_where_there_are_no_locks_nothing_is_removed(tmp_path: Path, monkeypatch
 
     left = tmp_path / f".file.{'0' * 16}.part"
     left.touch()
-    monkeypatch.setattr(leftovers, "taken", refuse)
+    monkeypatch.setattr(leftovers, "_taken", refuse)
     files.write_text(tmp_path / "file", "whole")
     assert parts(tmp_path) == [left]
     assert (tmp_path / "file").read_text() == "whole"

@@ -10,8 +10,8 @@ import pytest
 
 from foresolve._base import locks
 from foresolve._base.locks import WriterLock, folder_lock, writing_to
-from foresolve.errors import StorageError
-from mistakes import file_mistake
+from foresolve.errors import ForesolveError, StorageError
+from mistakes import mistake
 
 HOLD = """
 import sys, time
@@ -25,7 +25,7 @@ time.sleep(60)
 
 def test_one_writer_at_a_time_and_no_file_is_left(tmp_path: Path) -> None:
     lock = folder_lock(tmp_path, "choose another folder")
-    with file_mistake(tmp_path, "choose another folder"):
+    with mistake("", str(tmp_path), "choose another folder", kind=ForesolveError):
         folder_lock(tmp_path, "choose another folder")
     lock.release()
     folder_lock(tmp_path, "").release()
@@ -37,7 +37,7 @@ def test_a_lock_ends_with_its_process_even_if_that_is_killed(tmp_path: Path) -> 
     with holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with file_mistake(tmp_path):
+        with mistake("", str(tmp_path), kind=ForesolveError):
             folder_lock(tmp_path, "")
         holder.kill()
         holder.wait()
@@ -49,28 +49,8 @@ def test_a_lock_ends_with_its_process_even_if_that_is_killed(tmp_path: Path) -> 
 def test_folders_do_not_share_a_lock(tmp_path: Path) -> None:
     first, second = folder_lock(tmp_path / "a", ""), folder_lock(tmp_path / "b", "")
     first.release()
-    with file_mistake(tmp_path / "b"):  # releasing one leaves the other held
+    with mistake("", str(tmp_path / "b"), kind=ForesolveError):  # releasing one leaves the other held
         folder_lock(tmp_path / "b", "")
-    second.release()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="what is open cannot be removed there")
-def test_nobody_holds_a_lock_that_was_removed_while_it_was_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Opened, then the holder removes the file and lets go: what was opened has no name any more."""
-    first, taken = folder_lock(tmp_path, ""), locks.taken
-
-    def late(file: int) -> bool:
-        monkeypatch.setattr(locks, "taken", taken)
-        first.release()
-        return taken(file)
-
-    monkeypatch.setattr(locks, "taken", late)
-    second = folder_lock(tmp_path, "")
-    assert (tmp_path / locks.NAME).exists()
-    with file_mistake(tmp_path):
-        folder_lock(tmp_path, "")
     second.release()
 
 
@@ -88,12 +68,11 @@ def test_the_block_lets_go_whatever_ends_it(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_locked_is_named(
     code: int, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> int:
+    def refuse(*_: object, **__: object) -> int:
         raise OSError(code, os.strerror(code), "somewhere inside")
 
-    target = (locks, "taken") if code == errno.ENOLCK else (os, "open")
-    monkeypatch.setattr(*target, refuse)
-    with pytest.raises(StorageError) as caught:
+    monkeypatch.setattr(locks.FileLock, "acquire", refuse)
+    with pytest.raises(StorageError, match=remedy) as caught:
         WriterLock(tmp_path / "x.lock", tmp_path / "x", "")
     assert remedy in str(caught.value)
     assert caught.value.filename == str(tmp_path / "x")

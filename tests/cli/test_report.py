@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from cli.calls import document, done, refused
 from foresolve._base.container import ENTRIES
 from foresolve.cli import build
-from foresolve.projects import Project, Run
+from foresolve.projects import Project, Run, Settings
 from foresolve.projects.run import STUDY_RESULT
 
 
@@ -22,8 +22,8 @@ def other(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with another policy on the same data."""
     folder = tmp_path_factory.mktemp("other") / "run"
     settings = Project.load(sample).settings
-    settings.values["methods"]["references"] = ["mean"]
-    return Project(settings).study(folder, progress=False).folder
+    text = settings.text.replace('references = ["mean", "ridge"]', 'references = ["mean"]')
+    return Project(Settings.parse(text, settings.path)).study(folder, progress=False).folder
 
 
 def test_report(run: Path) -> None:

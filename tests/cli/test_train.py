@@ -54,22 +54,23 @@ def test_a_folder_that_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("table", "key", "value", "told"),
     [
-        ("source", '"J1"', "`source`"),
-        ("key", '"dat"', "has no column `dat`. Did you mean `date`?"),
-        ("features", '"featurs.csv"', "the file 'featurs.csv' is not there. Did you mean `features.csv`?"),
-        ("trials", "0", "`trials` must be a whole number >= 1; got 0"),
-        ("references", '["rigde"]', "ridge"),
+        ("problem", "source", '"J1"', "'J01'"),
+        ("data", "key", '"dat"', "`date`"),
+        ("data", "features", '"featurs.csv"', "`features.csv`"),
+        ("training", "trials", "0", "got 0"),
+        ("methods", "references", '["rigde"]', "'ridge'"),
     ],
 )
-def test_settings_that_are_wrong_are_told_with_their_line(key: str, value: str, told: str, tmp_path: Path) -> None:
+def test_settings_that_are_wrong_are_told_with_table_and_key(
+    table: str, key: str, value: str, told: str, tmp_path: Path
+) -> None:
     quick_project(tmp_path)
     change(tmp_path, {key: value})
     path = tmp_path / "foresolve.toml"
-    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if text.startswith(f"{key} ="))
     message = refused(2, "train", path)
-    assert message.startswith(f"{path}, line {line}: ")
+    assert message.startswith(f"{path}: [{table}] {key} ")
     assert told in message
     assert not (tmp_path / "run" / "run.json").exists()
 
@@ -78,14 +79,14 @@ def test_a_key_that_there_is_not(tmp_path: Path) -> None:
     quick_project(tmp_path)
     path = tmp_path / "foresolve.toml"
     path.write_text(path.read_text().replace("trials =", "trails ="))
-    assert "unknown key `trails` in [training]. Did you mean `trials`?" in refused(2, "train", path)
+    assert "[training] trails is not a key of this table. Did you mean `trials`?" in refused(2, "train", path)
 
 
 def test_options_that_make_no_sense(tmp_path: Path) -> None:
     quick_project(tmp_path, "top-k")
     message = refused(2, "train", tmp_path, "--budget", "soon")
     assert message == "Invalid value for '--budget': 'soon' is no time such as \"10 min\" or 600"
-    assert "is not there. `foresolve init` writes one" in invoke("train", tmp_path / "nowhere").stderr
+    assert "Create one with `foresolve init`" in invoke("train", tmp_path / "nowhere").stderr
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-SPARSE = 40 * 2**30  # bytes that a file without content says it has
 WORDS = ("nan", "inf", "-inf", "1e400", "-1e308", "1" * 400, "99999999999999999999", "-1", "0", "", "x", "\x00",
          "\ufeff", '"', "'", ",", "\t", "é", "RANGES", "BOUNDS", "ROWS", "[", "{", "#", "0x10", "1_000", "true",
          "null", "1.5D+03")  # fmt: skip
@@ -67,19 +66,14 @@ def _link(target: str) -> Callable[[Path], None]:
     return place
 
 
-def _sparse(path: Path) -> None:
-    with path.open("wb") as file:
-        file.truncate(SPARSE)
-
-
 NO_FILES: tuple[Callable[[Path], object], ...] = (
     _link("/dev/zero"), _link("/dev/urandom"), _link("/dev/null"), _link("nowhere"), _link("/proc/self/mem"),
-    lambda path: path.symlink_to(path.name), os.mkfifo, _sparse, Path.mkdir, Path.touch, lambda path: None,
+    lambda path: path.symlink_to(path.name), os.mkfifo, Path.mkdir, Path.touch, lambda path: None,
 )  # fmt: skip
 
 
 def no_file(path: Path, rng: np.random.Generator) -> None:
-    """A device, a pipe, a folder, a link to itself, a file of 40 GB without content, or nothing in the file's place."""
+    """A device, a pipe, a folder, a link to itself, or nothing in the file's place."""
     path.unlink()
     NO_FILES[int(rng.integers(0, len(NO_FILES)))](path)
 

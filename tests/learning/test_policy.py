@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 import pickle
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -196,22 +194,6 @@ def test_baselines_come_back(make: Callable[[], Baseline], tmp_path: Path) -> No
     again = Policy.load(tmp_path)
     assert torch.equal(again(data.features).x, policy(data.features).x)
     assert torch.equal(again.model(data.features), policy.model(data.features))
-
-
-def test_archives_of_skops_that_python_unpacks_without_a_limit(tmp_path: Path) -> None:
-    pytest.importorskip("skops")
-    linear, data = pytest.importorskip("sklearn.linear_model"), top_k_data()
-    Policy(ScikitLearn(linear.Ridge()).fit(data), data.problem).save(tmp_path)
-    content = io.BytesIO()
-    with (
-        zipfile.ZipFile(next(tmp_path.glob("*.skops"))) as source,
-        zipfile.ZipFile(content, "w", zipfile.ZIP_BZIP2) as target,
-    ):
-        for name in source.namelist():
-            target.writestr(name, source.read(name))
-    swap_file(tmp_path, "estimator", content.getvalue())
-    with file_mistake(".skops", "deflate"):
-        Policy.load(tmp_path)
 
 
 def test_scikit_learn_through_skops_or_a_refusal(tmp_path: Path) -> None:
@@ -609,16 +591,6 @@ def put(*path: str, value: Any) -> Callable[[Any], None]:
     return change
 
 
-def nested(levels: int) -> dict[str, Any]:
-    """Corrections within each other, each of which copies what it wraps: a small file of many networks."""
-    inner: dict[str, Any] = {"class": "MLP", "config": MLP(3, 6).config()}
-    outer = inner
-    for _ in range(levels):
-        config = {"head": "free", "fitted": [], "forecaster": inner, "network": outer}
-        outer = {"class": "Correction", "config": config}
-    return outer | {"state": {}, "reference": True}
-
-
 @pytest.mark.parametrize(
     ("change", "fact"),
     [
@@ -641,7 +613,6 @@ def nested(levels: int) -> dict[str, Any]:
         (put("problem", "class", value="subprocess.Popen"), "problems"),
         (put("problem", "class", value=["TopK"]), "problems"),
         (put("problem", "n", value="six"), "TopK"),
-        (put("problem", "n", value=10**15), "TopK"),
         (put("problem", "k", value=True), "TopK"),
         (put("problem", value={"class": "TopK"}), "TopK: KeyError"),
         (put("problem", value={"class": "LinearProgram", "n": 3, "sense": "up"}), "LinearProgram"),
@@ -652,12 +623,6 @@ def nested(levels: int) -> dict[str, Any]:
         (put("problem", value={"class": "TopK", "n": 1e12, "k": 1, "names": None}), "TopK"),
         (put("problem", value={"class": "TopK", "n": 6, "k": 2, "names": 6}), "TopK"),
         (put("problem", value={"class": "TopK", "n": 6, "k": 2, "constraints": None}), "TopK: TypeError"),
-        (put("problem", value={"class": "TravellingSalesman", "cities": 10**6}), "TravellingSalesman"),
-        (put("problem", value={"class": "Assignment", "left": 10**6, "right": 10**6}), "Assignment"),
-        (put("problem", value={"class": "TopK", "n": 10**8, "k": 1, "names": None}), "'100000000'"),
-        (put("model", "config", "hidden", value=[1] * 100_000), "100,000 layers"),
-        (put("model", value=nested(10)), ""),
-        (put("model", value=nested(3)), "(Correction)"),
         (put("files", "weights", "bytes", value=3), ".safetensors"),
         (put("rule", value=None), "`rule`"),
         (put("reader", value=3), "`reader`"),
@@ -744,7 +709,7 @@ def test_nothing_there(tmp_path: Path) -> None:
         ({"index": None}, "`values`"),
         ({"values": torch.tensor([1.0, 2.0])}, "`values`"),
         ({"values": torch.tensor([torch.nan])}, "`values`"),
-        ({"matrix_batch": [10**30]}, "`matrix_batch`"),
+        ({"matrix_batch": [-1]}, "`matrix_batch`"),
         ({"matrix_batch": [3]}, "`values`"),
         ({"rhs": torch.tensor(1.0)}, "dimension"),
         ({"rhs": [1.0]}, "`rhs`"),

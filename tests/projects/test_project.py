@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
 from foresolve.learning import StudyInterrupted, StudyProgress
 from foresolve.projects import Project, SettingsError
 from foresolve.projects.samples.registry import SAMPLES
+from mistakes import mistake
 from projects.runs import change, quick_project
 
 
@@ -56,19 +54,17 @@ def test_missing_values_by_the_rule_of_the_settings(tmp_path: Path) -> None:
     table = pd.read_csv(folder / "features.csv")
     table.loc[[5, 9], "rain"] = None
     table.to_csv(folder / "features.csv", index=False)
-    with pytest.raises(SettingsError, match=r"foresolve.toml, line \d+: `features` must be complete; .*'rain'"):
+    with mistake("features", "'rain'", kind=SettingsError):
         Project.load(folder).data()
     change(folder, {"missing": '"drop"'})
     assert len(Project.load(folder).data()) == 718
 
 
-def test_errors_of_the_library_have_the_line_of_their_key(tmp_path: Path) -> None:
+def test_errors_of_the_library_name_the_key(tmp_path: Path) -> None:
     folder = quick_project(tmp_path)
     times = pd.read_csv(folder / "times.csv")
     times.rename(columns={times.columns[3]: "road from nowhere"}).to_csv(folder / "times.csv", index=False)
-    lines = (folder / "foresolve.toml").read_text().splitlines()
-    line = next(n for n, text in enumerate(lines, 1) if text.startswith("parameters ="))
-    with pytest.raises(SettingsError, match=f"foresolve.toml, line {line}: `parameters` must be a frame with a column"):
+    with mistake("parameters", f"{folder / 'foresolve.toml'}: [data] parameters must be", kind=SettingsError):
         Project.load(folder).data()
 
 
@@ -76,40 +72,35 @@ def test_errors_of_the_library_say_what_to_write_into_the_file(tmp_path: Path) -
     """A feature that is the truth: `encode` is a table here, and no argument."""
     folder = quick_project(tmp_path)
     pd.read_csv(folder / "times.csv").to_csv(folder / "features.csv", index=False)
-    with pytest.raises(SettingsError, match=r"Leave it out, `'R001' = \"ignore\"` in \[data.encode\]") as told:
+    with mistake("features", '`R001 = "ignore"` in [data.encode]', kind=SettingsError):
         Project.load(folder).data()
-    line = re.search(r"`('R001' = \"ignore\")`", str(told.value))
-    assert line is not None
-    assert tomllib.loads(line[1]) == {"R001": "ignore"}
     change(folder, {"source": '"J0"'})
-    with pytest.raises(SettingsError, match="`source` must be one of the 9 nodes of `file`; got 'J0'"):
+    with mistake("source", "one of the 9 nodes of `file`; got 'J0'", kind=SettingsError):
         Project.load(folder).problem()
 
 
-def test_a_method_that_there_is_not_has_a_line_too(tmp_path: Path) -> None:
+def test_a_method_that_there_is_not(tmp_path: Path) -> None:
     folder = quick_project(tmp_path, "top-k")
     change(folder, {"decision": '["spo-"]'})
-    lines = (folder / "foresolve.toml").read_text().splitlines()
-    line = next(n for n, text in enumerate(lines, 1) if text.startswith("decision ="))
-    with pytest.raises(SettingsError, match=rf"foresolve.toml, line {line}: `decision` .*'spo-'"):
+    with mistake("decision", "[methods] decision must be one of", "'spo-'", kind=SettingsError):
         Project.load(folder).study(tmp_path / "run", progress=False)
 
 
 def test_a_call_that_is_wrong_leaves_the_folder_for_the_next(tmp_path: Path) -> None:
     folder = quick_project(tmp_path, "top-k")
-    with pytest.raises(InvalidInputError, match=r"`keep` must be one of .*'spo\+', .*got 'spo'"):
+    with mistake("keep", "'spo+'", "got 'spo'"):
         Project.load(folder).study(tmp_path / "run", keep=["spo"], progress=False)
     change(folder, {"references": '["maen"]'})
-    with pytest.raises(SettingsError, match="Did you mean 'mean'"):
+    with mistake("references", "'maen'", "'mean'", kind=SettingsError):
         Project.load(folder).study(tmp_path / "run", progress=False)
     assert not (tmp_path / "run").exists() or not any((tmp_path / "run").iterdir())
 
 
 def test_a_folder_that_is_taken(tmp_path: Path) -> None:
     project = Project.load(quick_project(tmp_path, "top-k"))
-    with pytest.raises(InvalidInputError, match="`folder` must be new or empty"):
+    with mistake("folder", repr(str(tmp_path))):
         project.study(tmp_path, progress=False)
-    with pytest.raises(InvalidInputError, match="`folder` must be a folder"):
+    with mistake("folder", "the file"):
         project.study(tmp_path / "foresolve.toml", progress=False)
 
 
@@ -132,10 +123,9 @@ def test_a_run_that_goes_on_with_other_files_says_which(tmp_path: Path) -> None:
         column = table.select_dtypes("float").columns[0]
         table[column] *= 2
         table.to_csv(folder / name, index=False)
-        with pytest.raises(InvalidInputError) as error:
+        with mistake(None, expected):
             Project.load(folder).study(tmp_path / "run", resume=True)
-        assert str(error.value).endswith(f"pass what it was begun with. {expected}")
         (folder / name).write_bytes(before)
     change(folder, {"seed": "5"})
-    with pytest.raises(InvalidInputError, match=r"of a study with the same seed \(5\); got .* has 0"):
+    with mistake(None, "seed (5)", "has 0"):
         Project.load(folder).study(tmp_path / "run", resume=True)

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from foresolve.errors import ForesolveError, ForesolveWarning
+from foresolve.errors import FileError, ForesolveError, ForesolveWarning
 from foresolve.projects import Project, Run
 from foresolve.projects.run import slug
+from foresolve.projects.schema import Missing
 from mistakes import mistake
 from projects.runs import change, quick_project
 
@@ -49,7 +51,10 @@ def test_instances_that_are_left_out_are_told(run: Run, tmp_path: Path, monkeypa
     table = pd.read_csv(truth)
     table.iloc[:3, -1] = None
     table.to_csv(tmp_path / "gaps.csv", index=False)
-    monkeypatch.setitem(run.settings.values["data"]["missing"], "parameters", "drop")
+    values = run.settings.values
+    data = values.data.model_copy(update={"missing": Missing(parameters="drop")})
+    dropping = replace(run.settings, values=values.model_copy(update={"data": data}))
+    monkeypatch.setattr(run, "settings", dropping)
     with pytest.warns(ForesolveWarning, match="^3 instances"):
         report = run.evaluate(features, tmp_path / "gaps.csv")
     assert len(report) == len(table) - 3
@@ -81,17 +86,17 @@ def test_a_method_without_a_policy_is_named(tmp_path: Path) -> None:
 
 
 def test_a_run_that_has_not_finished(tmp_path: Path) -> None:
-    with mistake("", str(tmp_path), "`foresolve train`", kind=ForesolveError):
+    with mistake("", str(tmp_path), "`foresolve train`", kind=FileError):
         Run.open(tmp_path)
     (tmp_path / "training").mkdir()
-    with mistake("", str(tmp_path), "`foresolve train --resume`", kind=ForesolveError):
+    with mistake("", str(tmp_path), "`foresolve train --resume`", kind=FileError):
         Run.open(tmp_path)
 
 
-@pytest.mark.parametrize(("change", "message"), [({"kind": "x"}, "is not a run of"), ({"schema": 9}, "the schema 9")])
-def test_other_folders(change: dict[str, object], message: str, run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", [{"kind": "x"}, {"schema": 9}])
+def test_other_folders(change: dict[str, object], run: Run, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(run.record | change))
-    with pytest.raises(ForesolveError, match=message):
+    with mistake("", str(tmp_path / "run.json"), kind=FileError):
         Run.open(tmp_path)
 
 

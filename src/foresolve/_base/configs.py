@@ -15,9 +15,6 @@ from torch import Tensor
 
 from foresolve.errors import ForesolveError
 
-MOST = 2**22  # variables that a file may ask for by a number alone
-MOST_ROWS = 10**15  # that it may say it was made from
-
 Config = dict[str, Any]
 
 
@@ -65,15 +62,15 @@ def on_cpu(value: Any) -> Any:
     return [on_cpu(part) for part in value] if isinstance(value, list) else value
 
 
-def size(config: Mapping[str, Any], name: str, most: int = MOST) -> int:
-    """An entry that is an integer from 0 to `most`."""
-    return limited(name, config[name], most)
+def size(config: Mapping[str, Any], name: str) -> int:
+    """An entry that is an integer >= 0."""
+    return whole(name, config[name])
 
 
-def limited(name: str, value: Any, most: int = MOST) -> int:
-    """`value`, if it is an integer from 0 to `most`: a file must not ask for absurd memory."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise ValueError(f"`{name}` must be an integer from 0 to {most}; got {str(value)[:40]!r}")
+def whole(name: str, value: Any) -> int:
+    """`value`, if it is an integer >= 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"`{name}` must be an integer >= 0; got {str(value)[:40]!r}")
     return value
 
 

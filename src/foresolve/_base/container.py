@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import files
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError
 
 ENTRIES = ("kind", "schema", "writer", "sha256")
 OLD = "before 0.1.0"  # versions that did not write their number
@@ -61,23 +61,25 @@ class Container:
     def checked(self, document: Any, path: Path, tensors: Mapping[str, Tensor] | None = None) -> Document:
         """A document that was read, if it is of this kind, of a format that is known, and as it was written."""
         if not isinstance(document, dict) or document.get("kind") != self.kind:
-            raise ForesolveError(f"{path} is not {self.name} of foresolve")
+            raise FileError(path, f"is not {self.name} of foresolve")
         schema = document.get("schema")
         if isinstance(schema, bool) or schema not in (self.schema, *self.older):
             known = " and ".join(map(str, (*self.older, self.schema)))
             writer = document.get("writer", OLD)
-            raise ForesolveError(
-                f"{path} has the schema {str(schema)[:20]}, written by a version of foresolve ({str(writer)[:20]}); "
-                f"this one, {version()}, reads {known}. {self.remedy}"
+            raise FileError(
+                path,
+                f"has the schema {str(schema)[:20]}, written by a version of foresolve ({str(writer)[:20]}); "
+                f"this one, {version()}, reads {known}",
+                self.remedy,
             )
         if schema in self.older:
             return document
         try:
             sound = document.get("sha256") == checksum(document, tensors or {})
         except RecursionError as error:
-            raise ForesolveError(f"{path} is damaged: it is nested too deeply") from error
+            raise FileError(path, "is damaged: it is nested too deeply") from error
         if not sound:
-            raise ForesolveError(f"{path} is damaged: it is not what was written (its checksum differs)")
+            raise FileError(path, "is damaged: it is not what was written (its checksum differs)")
         return document
 
     def write(self, path: Path, content: Mapping[str, Any]) -> None:

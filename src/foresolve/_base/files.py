@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from foresolve._base import leftovers, reading, safetensors
+from foresolve._base import leftovers, reading
 from foresolve._base.disk import storage_error, storage_errors
 from foresolve._base.extras import need
-from foresolve.errors import ForesolveError
+from foresolve.errors import FileError, ForesolveError
 
 _TENSOR, _TUPLE, _PAIRS, _COUNTER = "__tensor__", "__tuple__", "__pairs__", "__counter__"
 
@@ -79,13 +79,20 @@ def tensor_bytes(tensors: Mapping[str, Tensor], document: Any = None) -> bytes:
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
     """The tensors of a safetensors file on the CPU, and the document in its header."""
-    tensors, text = safetensors.read(path)
+    library = need("safetensors", "loading", "learn")
+    reading.check_file(path)
+    try:
+        with library.safe_open(path, "pt") as file:  # which maps the file into memory: hence copies
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+            text = (file.metadata() or {}).get("json")
+    except (library.SafetensorError, OSError, RuntimeError, ValueError, MemoryError) as error:
+        raise FileError(path, f"is damaged or no safetensors file: {reading.one_line(error)}") from error
     return tensors, None if text is None else parse_json(text, path)
 
 
 def read_json(path: Path) -> Any:
     """The document in a JSON file."""
-    return parse_json(reading.read_text(path, reading.MOST_DOCUMENT), path)
+    return parse_json(reading.read_text(path), path)
 
 
 def parse_json(text: str, path: Path) -> Any:
@@ -93,7 +100,7 @@ def parse_json(text: str, path: Path) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ForesolveError(f"{path} is damaged: it holds no sound JSON ({error})") from error
+        raise FileError(path, f"is damaged: it holds no sound JSON ({error})") from error
 
 
 def field(document: Any, name: str, kind: type | tuple[type, ...], path: Path) -> Any:
@@ -101,7 +108,7 @@ def field(document: Any, name: str, kind: type | tuple[type, ...], path: Path) -
     if not isinstance(document, dict) or name not in document or not isinstance(document[name], kind):
         kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
         actual = type(document[name]).__name__ if isinstance(document, dict) and name in document else "nothing"
-        raise ForesolveError(f"{path} is damaged: `{name}` must be {kinds}; got {actual}")
+        raise FileError(path, f"is damaged: `{name}` must be {kinds}; got {actual}")
     return document[name]
 
 
@@ -142,18 +149,18 @@ def _unpack(value: Any, tensors: dict[str, Tensor], path: Path) -> Any:
     inner = value.get(mark)
     if mark == _TENSOR:
         if not isinstance(inner, str) or inner not in tensors:
-            raise ForesolveError(f"{path} is damaged: it names a tensor {inner!r:.80} that is not there, or twice")
+            raise FileError(path, f"is damaged: it names a tensor {inner!r:.80} that is not there, or twice")
         return tensors.pop(inner)
     if mark in (_TUPLE, _PAIRS, _COUNTER):
         if not isinstance(inner, list) or (
             mark != _TUPLE and not all(isinstance(pair, list) and len(pair) == 2 for pair in inner)
         ):
-            raise ForesolveError(f"{path} is damaged: {mark} must hold a list")
+            raise FileError(path, f"is damaged: {mark} must hold a list")
         if mark == _TUPLE:
             return tuple(_unpack(item, tensors, path) for item in inner)
         try:
             entries = {_unpack(key, tensors, path): _unpack(item, tensors, path) for key, item in inner}
         except TypeError as error:
-            raise ForesolveError(f"{path} is damaged: {error}") from error
+            raise FileError(path, f"is damaged: {error}") from error
         return Counter(entries) if mark == _COUNTER else entries
     return {key: _unpack(item, tensors, path) for key, item in value.items()}

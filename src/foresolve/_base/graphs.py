@@ -14,7 +14,7 @@ import torch
 
 from foresolve._base import checks, configs, frames
 from foresolve._base.arc_lists import SHAPE, as_pairs, read_arcs
-from foresolve.errors import ForesolveError
+from foresolve.errors import ForesolveError, Phrase, Setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,8 @@ class Graph:
         if self.nodes is None or n_nodes == self.n_nodes:
             return replace(self, n_nodes=n_nodes)
         if not all(isinstance(node, Integral) and 0 <= int(node) < n_nodes for node in self.nodes):
-            raise checks.fail("supply", f"a number for each of the {self.n_nodes} nodes of `graph`", str(n_nodes))
+            expected = Phrase(f"a number for each of the {self.n_nodes} nodes of ", Setting("graph"))
+            raise checks.fail("supply", expected, str(n_nodes))
         number = np.array(self.nodes)
         return replace(self, tails=number[self.tails], heads=number[self.heads], n_nodes=n_nodes, nodes=None)
 
@@ -105,7 +106,8 @@ class Graph:
             return as_node(name, node, self.n_nodes)
         if not isinstance(node, Hashable) or node not in self._numbers:
             guess = checks.did_you_mean(node, self.nodes)
-            raise checks.fail(name, f"one of the {self.n_nodes} nodes of `graph`", repr(node), guess)
+            expected = Phrase(f"one of the {self.n_nodes} nodes of ", Setting("graph"))
+            raise checks.fail(name, expected, repr(node), guess)
         return self._numbers[node]
 
     @property

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from foresolve._base.locks import still_at, taken
 from foresolve._base.log import log
 
 
@@ -27,8 +26,8 @@ def begin(path: Path) -> tuple[Path, IO[bytes]]:
         if sys.platform == "win32":
             return temporary, file  # nobody can remove an open file there
         with contextlib.suppress(OSError):  # without locks, nobody removes what may be in use
-            taken(file.fileno())
-        if still_at(file.fileno(), temporary):
+            _taken(file.fileno())
+        if _still_at(file.fileno(), temporary):
             return temporary, file
         file.close()  # swept before it was locked
 
@@ -49,8 +48,30 @@ def _remove(leftover: Path) -> None:
         return
     file = os.open(leftover, os.O_RDWR)
     try:
-        if taken(file):
+        if _taken(file):
             leftover.unlink()
             log.info("removed %s, which a writer that was killed had left", leftover)
     finally:
         os.close(file)
+
+
+def _taken(file: int) -> bool:
+    """Lock an open file; False if another process, or another open file of this one, holds it.
+
+    An `OSError` where the file system has no locks.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _still_at(file: int, path: Path) -> bool:
+    """Whether an open file is the one that has the name now."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from foresolve._base.disk import storage_errors
 from foresolve.errors import ForesolveError
 
 NAME = ".lock"
-_BUSY = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EWOULDBLOCK}
-
-
-def taken(file: int) -> bool:
-    """Lock an open file; False where another process, or another open file of this one, holds it.
-
-    An `OSError` where the file system has no locks.
-    """
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in _BUSY:
-            return False
-        raise
-    return True
-
-
-def still_at(file: int, path: Path) -> bool:
-    """Whether an open file is the one that has the name now."""
-    try:
-        return os.path.samestat(os.fstat(file), os.stat(path))
-    except FileNotFoundError:
-        return False
 
 
 class WriterLock:
@@ -59,36 +29,21 @@ class WriterLock:
 
     def __init__(self, path: Path, what: Path, remedy: str) -> None:
         self.path = path
-        message = f"another process is writing to {what}. Wait for it, or {remedy}"
         with storage_errors(what):
             path.parent.mkdir(parents=True, exist_ok=True)
-            while True:
-                self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-                try:
-                    free = taken(self._file)
-                except OSError:
-                    os.close(self._file)
-                    raise
-                if not free:
-                    os.close(self._file)
-                    raise ForesolveError(message)
-                if still_at(self._file, path):
-                    return
-                os.close(self._file)  # whoever held it removed it meanwhile: this is a lock on nothing
+            self._lock = FileLock(path, thread_local=False)
+            try:
+                self._lock.acquire(blocking=False)
+            except Timeout:
+                told = f"another process is writing to {what}"
+                raise ForesolveError(told, remedy=f"Wait for it, or {remedy}") from None
 
     def release(self) -> None:
         """Let others write; no file is left."""
-        if sys.platform == "win32":  # what is open cannot be removed there
-            os.close(self._file)
+        if sys.platform != "win32":  # where the library removes it
             with contextlib.suppress(OSError):
-                self.path.unlink()
-            return
-        import fcntl
-
-        with contextlib.suppress(OSError):
-            self.path.unlink()
-        fcntl.flock(self._file, fcntl.LOCK_UN)  # also for processes that were forked meanwhile
-        os.close(self._file)
+                self.path.unlink()  # while it is held: whoever opened it meanwhile notices, and begins again
+        self._lock.release()
 
 
 def folder_lock(folder: Path, remedy: str) -> WriterLock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,11 @@ Progress = Callable[[int, int], Any]
 Unit = Literal["%", "bytes", "jobs"]
 # Seconds: a bar that would be gone at once is not shown.
 PATIENCE = 1.0
+_UNITS = {
+    name: size
+    for size, names in ((1, "s sec second seconds"), (60, "min minute minutes"), (3600, "h hour hours"))
+    for name in names.split()
+}
 
 
 @contextmanager
@@ -92,3 +98,17 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def seconds(text: Any) -> Any:
+    """Seconds of a text such as "10 min"; anything but text is given back.
+
+    >>> seconds("1.5 h")
+    5400.0
+    """
+    if not isinstance(text, str):
+        return text
+    parts = re.fullmatch(r"([0-9.]+)\s*([a-z]+)", text.strip().lower())
+    if parts is None or parts[2] not in _UNITS:
+        raise ValueError(f"{text!r} is no time")
+    return float(parts[1]) * _UNITS[parts[2]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import os
 import re
 import warnings
 from collections import Counter
@@ -75,7 +74,7 @@ def check_table(path: Path) -> None:
     """Refuse what is no regular file; where nothing is there, with what is near."""
     if not path.exists():
         raise ForesolveError(_absent(path))
-    reading.check_file(path, reading.MOST_TABLE)
+    reading.check_file(path, None)
 
 
 def suffix_of(path: Path) -> str:
@@ -198,7 +197,7 @@ def mended_text(frame: Any, path: Path, separator: str) -> Any:
 
 def _read_arrow(path: Path) -> Any:
     library = need("pyarrow.feather", "reading Arrow files", "parquet")
-    with reading.opened(path, reading.MOST_TABLE) as stream:
+    with reading.opened(path, None) as stream:
         try:
             table = library.read_table(stream)
         except Exception:  # a stream, which has another beginning than a file
@@ -214,16 +213,10 @@ def _read_arrow(path: Path) -> Any:
 def opened_parquet(path: Path) -> Iterator[Any]:
     """A Parquet file, if what it says that it holds is plausible for its size."""
     library = need("pyarrow.parquet", "reading Parquet files", "parquet")
-    with reading.opened(path, reading.MOST_TABLE) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        with library.ParquetFile(stream) as file:
-            _check_columns(path, file.metadata.num_columns)
-            _check_names(path, file.schema_arrow.names)
-            numbers = file.metadata.num_rows * max(1, file.metadata.num_columns)
-            most = (reading.UNPACKED + 10 * reading.GROWTH * size) // 8
-            if not 0 <= numbers <= most:
-                raise ForesolveError(f"{path} says that it holds {numbers:,} entries; of its size, {most:,} are read")
-            yield file
+    with reading.opened(path, None) as stream, library.ParquetFile(stream) as file:
+        _check_columns(path, file.metadata.num_columns)
+        _check_names(path, file.schema_arrow.names)
+        yield file
 
 
 def _read_parquet(path: Path) -> Any:

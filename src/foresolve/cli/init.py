@@ -33,15 +33,15 @@ def add_init(app: "Typer") -> None:
 
         Train on the sample at once, then put your own files in its place.
         """
-        from foresolve.errors import InvalidInputError
+        from foresolve.errors import InvalidInputError, Voice
 
         try:
             sample = init(problem, folder, force=force)
         except InvalidInputError as error:
-            raise typer.BadParameter(f"{error}. Use --force to replace them, or another folder") from error
+            raise typer.BadParameter(error.said_as(voice=Voice({"force": "--force"}))) from error
         out = console()
         out.print(sample.story)
-        for name in sample.documents():
+        for name in sample.names():
             out.print(f"  {folder / name}", markup=False)
         where = "" if folder == Path(".") else f"cd {quoted(folder)} && "
         print_next(f"{where}foresolve train", "foresolve decide run --data tomorrow.csv --out decisions.csv")

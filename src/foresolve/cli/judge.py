@@ -51,7 +51,7 @@ def add_evaluate(app: "Typer") -> None:
             report = kept.evaluate(data, actuals, method=method, missing=missing)
         except InvalidInputError as error:
             raise usage(error, method="'--method'") from error
-        units = kept.settings.values["data"]["units"]
+        units = kept.settings.values.data.units
         if as_json:
             print_json(_numbers(report, units))
             return

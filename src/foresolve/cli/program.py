@@ -15,7 +15,7 @@ from typing import Any
 
 from foresolve._base.log import log
 from foresolve.errors import ForesolveError
-from foresolve.projects.settings import SettingsError
+from foresolve.projects.toml import SettingsError
 
 FAILED, WRONG, STOPPED = 1, 2, 130
 _VERBOSE = {"-v": 1, "--verbose": 1, "-vv": 2}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from foresolve._base.progress import duration, reporting
+from foresolve._base.progress import duration, reporting, seconds
 from foresolve.cli.options import json_option, usage
 from foresolve.cli.output import console, print_json, print_next, print_table, print_text, quoted
 from foresolve.cli.program import STOPPED, complain
@@ -27,8 +27,7 @@ def add_train(app: "Typer") -> None:
     """Add the command."""
     import typer
 
-    from foresolve.projects.kinds import duration as seconds
-    from foresolve.projects.settings import NAME
+    from foresolve.projects.toml import NAME
 
     @app.command()
     def train(

@@ -100,7 +100,7 @@ def loss_by_name(name: str, problem: Problem) -> Loss:
     key = known_name(name)
     if key not in NAMES:
         remedy = checks.did_you_mean(key, [*NAMES, *_ALIASES])
-        raise checks.fail("loss", f"a Loss or one of {', '.join(map(repr, NAMES))}", repr(name), remedy)
+        raise checks.fail("loss", f"one of {', '.join(map(repr, NAMES))}", repr(name), remedy)
     return NAMES[key](problem)
 
 

@@ -153,7 +153,7 @@ def read(folder: Path, model: Any, problem: Problem | None) -> Stored:
     """The policy in a folder; `model` and `problem` are the caller's, where the folder does not hold them."""
     path = folder / NAME
     document = POLICY.read(path)
-    with reading.understood(path):
+    with reading.understood(path, given=("problem", "model")):
         tensors, _ = files.read_tensors(_file(document, "weights", folder, path))
         if problem is None:
             problem = _load_problem(document, tensors, path)
@@ -218,8 +218,8 @@ def _file(document: Any, name: str, folder: Path, path: Path) -> Path:
         with reading.opened(source) as file:  # its size first: that is known at once
             sized = "bytes" not in entry or os.fstat(file.fileno()).st_size == entry["bytes"]
         sound = sized and files.sha256(source) == digest
-    except ForesolveError as error:
-        raise ForesolveError(f"{error} ({path} names it)") from error
+    except FileError as error:
+        raise FileError(source, f"{error.reason}, and {path} names it") from error
     if not sound:
         raise FileError(source, f"is damaged: it is not what {path} says")
     return source

@@ -24,8 +24,6 @@ from foresolve.models.similarity import CosinePairs
 from foresolve.models.standardized import Standardized
 from foresolve.problems.base import Problem
 
-MOST_LAYERS = 1_000  # that a file may ask for, copies included
-
 REFERENCE: dict[str, type[Reference]] = {
     kind.__name__: kind
     for kind in (
@@ -84,7 +82,6 @@ def build(
     """
     if not isinstance(name, str) or name not in REFERENCE:
         raise ForesolveError(f"{str(name)[:60]!r} is none of the reference models ({', '.join(REFERENCE)})")
-    _check_layers(name, config)
     try:
         with contextlib.nullcontext() if device is None else torch.device(device):
             parts = {part: _part(config[part], estimator) for part in REFERENCE[name].wraps}
@@ -93,25 +90,6 @@ def build(
         KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, OverflowError, MemoryError,
     ) as error:  # fmt: skip
         raise ForesolveError(f"the settings of {name} do not make a model: {error}") from error
-
-
-def _check_layers(name: str, config: Any, most: int = MOST_LAYERS) -> None:
-    """Refuse what would take long to build even without numbers.
-
-    Models that wrap others may copy them, so that what is nested doubles with each level: parts share half of the rest.
-    """
-    if not isinstance(config, dict) or name not in REFERENCE:
-        return  # refused where it is built
-    hidden = config.get("hidden")
-    layers = len(hidden) if isinstance(hidden, list) else 0
-    if layers > most or not most:
-        what = f"`hidden` has {layers:,} layers; at most {most:,} are read" if most else "it wraps models too deeply"
-        raise ForesolveError(f"the settings of {name} do not make a model: {what}")
-    wraps = REFERENCE[name].wraps
-    for part in wraps:
-        section = config.get(part)
-        if isinstance(section, dict) and isinstance(section.get("class"), str):
-            _check_layers(section["class"], section.get("config"), most // (2 * len(wraps)))
 
 
 def _part(section: Any, estimator: Callable[[Any], ScikitLearn] | None) -> Reference:

@@ -209,7 +209,7 @@ class Affine:
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """What `config()` describes, checked entry by entry."""
-        n, p = (configs.limited("shape", size) for size in config["shape"])
+        n, p = (configs.whole("shape", size) for size in config["shape"])
         index, value = configs.tensor(config, "index").long(), configs.tensor(config, "value").double()
         limits = torch.tensor([[n], [p]])
         if index.ndim != 2 or index.shape != (2, len(value)) or bool(((index < 0) | (index >= limits)).any()):

@@ -228,7 +228,7 @@ class Constraints:
         if any(part.ndim == 0 for part in parts.values()):
             raise ValueError("every tensor must have a dimension")
         m, n = rhs.shape[-1], bounds[0].shape[-1]
-        batch = torch.Size([configs.limited("matrix_batch", size) for size in config["matrix_batch"]])
+        batch = torch.Size([configs.whole("matrix_batch", size) for size in config["matrix_batch"]])
         values = configs.tensor(config, "values").double()
         index = None if config["index"] is None else configs.tensor(config, "index").long()
         if index is not None:

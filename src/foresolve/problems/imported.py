@@ -271,7 +271,7 @@ class ImportedProgram(PredictedProgram):
             program.nominal = configs.tensor(config, "nominal").double()
             checks.last_dims("nominal", program.nominal, program.theta_shape)
         sizes = {
-            str(name): tuple(configs.limited("shapes", k) for k in shape) for name, shape in config.get("shapes", ())
+            str(name): tuple(configs.whole("shapes", k) for k in shape) for name, shape in config.get("shapes", ())
         }
         program.shapes = sizes
         if sum(map(math.prod, sizes.values())) > program.n:

@@ -139,8 +139,7 @@ class _Pairs(PairDrawing, LinearProgram):
 
     @staticmethod
     def _stored_sides(settings: Mapping[str, Any]) -> Any:
-        configs.limited("left * right", configs.size(settings, "left") * configs.size(settings, "right"))
-        return [settings.get(f"{side}_names") or settings[side] for side in ("left", "right")]
+        return [settings.get(f"{side}_names") or configs.size(settings, side) for side in ("left", "right")]
 
     def _pick(self, weights: Tensor) -> Tensor:
         """A best assignment of the smaller side for each of `(B, n)` weights."""

@@ -248,7 +248,7 @@ class ShortestPath(PathDrawing, PathProgram):
         problem = cls(graph, source, target, costs=settings.get("costs", "arcs"), names=settings["names"])
         shape = settings.get("shape")
         if shape is not None:
-            height, width = (configs.limited("shape", size) for size in shape)
+            height, width = (configs.whole("shape", size) for size in shape)
             if height * width != problem.n_nodes:
                 raise ValueError(f"`shape` must be of {problem.n_nodes} cells; it is {height} x {width}")
             problem.shape = height, width

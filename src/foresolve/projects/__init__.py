@@ -6,7 +6,8 @@ from foresolve.projects.ray_deciding import decide_on_ray
 from foresolve.projects.run import Run
 from foresolve.projects.samples.registry import init
 from foresolve.projects.scores import RunComparison, compare_scores
-from foresolve.projects.settings import Settings, SettingsError
+from foresolve.projects.settings import Settings
+from foresolve.projects.toml import SettingsError
 
 __all__ = [
     "Decided",

@@ -1,18 +1,13 @@
-"""Whether the columns that a project names are in its files: errors have their line, before any work is done."""
+"""Columns that a project names, looked for in its files before any work is done."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foresolve._base import frames
+from foresolve._base import checks, frames
 from foresolve.data.frames.streams import table_chunks
-from foresolve.projects.kinds import COLUMNS, TEXT, nearest
-from foresolve.projects.schema import settings_of
 from foresolve.projects.settings import Settings
-
-# Which file of [problem] has the columns that a key names; all others are columns of `file`.
-_ELSEWHERE = {"node": "nodes", "supply": "nodes", "target": "targets", "worth": "targets"}
-_COLUMN_KINDS = (TEXT, COLUMNS)
+from foresolve.projects.toml import SettingsError
 
 
 def check_columns(settings: Settings) -> None:
@@ -22,10 +17,11 @@ def check_columns(settings: Settings) -> None:
     }
     for section, key, title, file in _named(settings):
         if title not in known[section, file]:
-            name = settings.values[section][file]
-            hint = nearest(title, known[section, file]) or f" It has {frames.listed(known[section, file])}"
-            place = (section, key, title) if key == "encode" else (section, key)
-            raise settings.error(f"`{key}`: {name} has no column `{title}`.{hint}", *place)
+            expected, columns = f"a column of {settings.name(section, file)}", known[section, file]
+            remedy = checks.did_you_mean(title, columns, code=True) or f"It has {frames.listed(columns)}"
+            raise SettingsError(
+                settings.path, table=section, key=key, expected=expected, got=f"{title!r}", remedy=remedy
+            )
 
 
 def titles(settings: Settings, section: str, key: str) -> list[str]:
@@ -35,21 +31,17 @@ def titles(settings: Settings, section: str, key: str) -> list[str]:
 
 def _named(settings: Settings) -> Iterator[tuple[str, str, str, str]]:
     """Section, key, column, and the key of the file that should have it."""
-    data = settings.values["data"]
+    data = settings.values.data
     if settings.problem != "mps":
-        for key, setting in settings_of("problem", settings.problem).items():
-            value = settings.values["problem"][key]
-            if setting.kind not in _COLUMN_KINDS or value is None:
-                continue
-            for title in (value,) if isinstance(value, str) else value:
-                yield "problem", key, title, _ELSEWHERE.get(key, "file")
-    truth = "features" if data["parameters"] is None else "parameters"
+        for key, title, file in settings.values.problem.column_keys():
+            yield "problem", key, title, file
+    truth = "features" if data.parameters is None else "parameters"
     homes = {
         "key": {"features", truth}, "variable": {truth}, "value": {truth}, "columns": {"features"},
         "weights": {"features"}, "dates": {"features"}, "encode": {"features"},
     }  # fmt: skip
     for key, files in homes.items():
-        value = data[key]
+        value = getattr(data, key)
         for title in () if value is None or value is False else (value,) if isinstance(value, str) else value:
             for file in sorted(files):
                 yield "data", key, title, file

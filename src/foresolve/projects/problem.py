@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from foresolve._base import frames
 from foresolve._base.table_files import read_table
@@ -19,63 +19,64 @@ from foresolve.projects.settings import Settings
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.matroids.laminar import UniformMatroid
 
-Values = dict[str, Any]
+if TYPE_CHECKING:
+    from foresolve.projects import schema
 
 
 def problem_of(settings: Settings) -> Problem:
     """The problem of a project, with the names of its files."""
-    values = settings.values["problem"]
-    if settings.problem == "mps":
+    values = settings.values.problem
+    if values.kind == "mps":
         path = settings.file("problem", "file")
-        return LinearProgram.from_mps(path, predict=values["predict"], sense=values["sense"])
+        return LinearProgram.from_mps(path, predict=values.predict, sense=values.sense)
     return _BUILDERS[settings.problem](settings, read_table(settings.file("problem", "file")), values)
 
 
-def _arcs(values: Values) -> dict[str, Any]:
-    return {name: values[name] for name in ("tail", "head", "name")}
+def _arcs(values: schema.ShortestPath | schema.MaxFlow | schema.MinCostFlow) -> dict[str, Any]:
+    return {"tail": values.tail, "head": values.head, "name": values.name}
 
 
-def _shortest_path(_: Settings, arcs: Any, values: Values) -> Problem:
-    return ShortestPath.from_frame(arcs, values["source"], values["target"], **_arcs(values))
+def _shortest_path(_: Settings, arcs: Any, values: schema.ShortestPath) -> Problem:
+    return ShortestPath.from_frame(arcs, values.source, values.target, **_arcs(values))
 
 
-def _max_flow(_: Settings, arcs: Any, values: Values) -> Problem:
-    return MaxFlow.from_frame(arcs, values["source"], values["target"], capacity=values["capacity"], **_arcs(values))
+def _max_flow(_: Settings, arcs: Any, values: schema.MaxFlow) -> Problem:
+    return MaxFlow.from_frame(arcs, values.source, values.target, capacity=values.capacity, **_arcs(values))
 
 
-def _min_cost_flow(settings: Settings, arcs: Any, values: Values) -> Problem:
+def _min_cost_flow(settings: Settings, arcs: Any, values: schema.MinCostFlow) -> Problem:
     nodes = read_table(settings.file("problem", "nodes"))
-    names = frames.complete("nodes", nodes, values["node"], "node").to_list()
-    supply = dict(zip(names, frames.numbers("nodes", nodes, values["supply"], "supply").tolist()))
-    return MinCostFlow.from_frame(arcs, supply, capacity=values["capacity"], **_arcs(values))
+    names = frames.complete("nodes", nodes, values.node, "node").to_list()
+    supply = dict(zip(names, frames.numbers("nodes", nodes, values.supply, "supply").tolist()))
+    return MinCostFlow.from_frame(arcs, supply, capacity=values.capacity, **_arcs(values))
 
 
-def _matching(_: Settings, pairs: Any, values: Values) -> Problem:
-    return BipartiteMatching.from_frame(pairs, left=values["left"], right=values["right"])
+def _matching(_: Settings, pairs: Any, values: schema.Matching) -> Problem:
+    return BipartiteMatching.from_frame(pairs, left=values.left, right=values.right)
 
 
-def _assignment(_: Settings, pairs: Any, values: Values) -> Problem:
-    return Assignment.from_frame(pairs, left=values["left"], right=values["right"], sense=values["sense"])
+def _assignment(_: Settings, pairs: Any, values: schema.Assignment) -> Problem:
+    return Assignment.from_frame(pairs, left=values.left, right=values.right, sense=values.sense)
 
 
-def _knapsack(_: Settings, items: Any, values: Values) -> Problem:
-    return Knapsack.from_frame(items, values["capacity"], weight=values["weight"], name=values["name"])
+def _knapsack(_: Settings, items: Any, values: schema.Knapsack) -> Problem:
+    return Knapsack.from_frame(items, values.capacity, weight=values.weight, name=values.name)
 
 
-def _top_k(_: Settings, items: Any, values: Values) -> Problem:
-    return TopK.from_frame(items, values["k"], name=values["name"], sense=values["sense"])
+def _top_k(_: Settings, items: Any, values: schema.TopK) -> Problem:
+    return TopK.from_frame(items, values.k, name=values.name, sense=values.sense)
 
 
-def _coverage(settings: Settings, items: Any, values: Values) -> Problem:
+def _coverage(settings: Settings, items: Any, values: schema.Coverage) -> Problem:
     targets = read_table(settings.file("problem", "targets"))
-    names = frames.texts("file", items, values["name"], "name")
-    worth = None if values["worth"] is None else frames.numbers("targets", targets, values["worth"], "worth")
-    matroid = UniformMatroid(len(names), values["k"])
-    reached = frames.texts("targets", targets, values["target"], "target")
+    names = frames.texts("file", items, values.name, "name")
+    worth = None if values.worth is None else frames.numbers("targets", targets, values.worth, "worth")
+    matroid = UniformMatroid(len(names), values.k)
+    reached = frames.texts("targets", targets, values.target, "target")
     return SubmodularProblem(ProbabilisticCoverage(worth), matroid, names=names, targets=reached)
 
 
-_BUILDERS: dict[str, Callable[[Settings, Any, Values], Problem]] = {
+_BUILDERS: dict[str, Callable[[Settings, Any, Any], Problem]] = {
     "shortest-path": _shortest_path,
     "max-flow": _max_flow,
     "min-cost-flow": _min_cost_flow,

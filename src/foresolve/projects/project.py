@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,17 +19,8 @@ from foresolve.problems.base import Problem
 from foresolve.projects.columns import check_columns
 from foresolve.projects.problem import problem_of
 from foresolve.projects.run import TRAINING, Run
-from foresolve.projects.schema import settings_of
-from foresolve.projects.settings import Settings, SettingsError
-
-# What an argument of the library is called in the file.
-_KEYS = {"path": "file", "theta": "parameters", "methods": "decision", "loss": "decision"}
-# What an error says in Python, and how the file says it.
-_WORDS = (
-    (r"`encode=\{(.+?): (\"\w+\")\}`", r"`\1 = \2` in [data.encode]"),
-    ("nodes of `graph`", "nodes of `file`"),
-    ("a Loss or one of", "one of"),
-)
+from foresolve.projects.settings import Settings
+from foresolve.projects.toml import KEYS, SettingsError
 
 
 class Project:
@@ -56,7 +46,7 @@ class Project:
 
     @classmethod
     def load(cls, path: str | Path = "foresolve.toml") -> Self:
-        """The project of a file, or of the folder that it is in; errors have its line."""
+        """The project of a file, or of the folder that it is in; errors name the table and the key."""
         settings = Settings.read(path)
         check_columns(settings)
         return cls(settings)
@@ -68,17 +58,15 @@ class Project:
 
     def data(self, features: Any = None, parameters: Any = None) -> DecisionDataset:
         """Features and true parameters: of the project's files, or of others with the same columns."""
-        values = self.settings.values["data"]
+        own, problem = self.settings.values.data, self.problem()
         if features is None:
             features = self.settings.file("data", "features")
-            parameters = None if values["parameters"] is None else self.settings.file("data", "parameters")
-        problem = self.problem()
-        missing = {"features": values["missing"]["features"], "theta": values["missing"]["parameters"]}
+            parameters = None if own.parameters is None else self.settings.file("data", "parameters")
+        missing = {"features": own.missing.features, "theta": own.missing.parameters}
         with self._told("data"):
             return DecisionDataset.from_frames(
-                features, parameters, problem, key=values["key"], variable=values["variable"], value=values["value"],
-                columns=values["columns"], encode=values["encode"], missing=missing, weights=values["weights"],
-                dates=values["dates"],
+                features, parameters, problem, key=own.key, variable=own.variable, value=own.value,
+                columns=own.columns, encode=own.encode, missing=missing, weights=own.weights, dates=own.dates,
             )  # fmt: skip
 
     def study(
@@ -111,18 +99,17 @@ class Project:
 
     def _study(self, folder: Path, resume: bool, budget: float | None, keep: Sequence[str], progress: Any) -> Run:
         values = self.settings.values
-        known = candidates(values["methods"]["references"], values["methods"]["decision"], self.problem())
+        methods, training = values.methods, values.training
+        known = candidates(methods.references, methods.decision, self.problem())
         for name in keep:
             checks.one_of("keep", name, [*known, "all"])
         data = self.data()
-        training = values["training"]
         with self._changed(), self._told("training", "methods", "model", "data"):
             result = study(
-                data, methods=values["methods"]["decision"], references=values["methods"]["references"],
-                split=training["split"], trials=training["trials"], epochs=training["epochs"],
-                budget=training["budget"] if budget is None else budget, hidden=values["model"]["hidden"],
-                head=values["model"]["head"], units=values["data"]["units"], block=training["block"],
-                confidence=training["confidence"], worthwhile=training["worthwhile"], seed=training["seed"],
+                data, methods=methods.decision, references=methods.references, split=training.split,
+                trials=training.trials, epochs=training.epochs, budget=training.budget if budget is None else budget,
+                hidden=values.model.hidden, head=values.model.head, units=values.data.units, block=training.block,
+                confidence=training.confidence, worthwhile=training.worthwhile, seed=training.seed,
                 folder=folder / TRAINING, resume=resume, progress=progress,
             )  # fmt: skip
         return Run.write(folder, self.settings, result, keep, budget)
@@ -138,30 +125,30 @@ class Project:
 
     def _origin(self, part: str) -> str:
         """The files and settings that features, parameters, weights, dates or the problem come from."""
-        section, data = "problem" if part == "problem" else "data", self.settings.values["data"]
-        wanted = "parameters" if part == "parameters" and data["parameters"] is not None else "features"
+        table = "problem" if part == "problem" else "data"
+        wanted = (
+            "parameters" if part == "parameters" and self.settings.values.data.parameters is not None else "features"
+        )
         files = [
-            str(self.settings.values[section][key])
+            self.settings.name(place, key)
             for place, key in self.settings.files()
-            if place == section and (section == "problem" or key == wanted)
+            if place == table and (table == "problem" or key == wanted)
         ]
-        return f"{part} by {' and '.join([*files, f'the settings in [{section}]'])}"
+        return f"{part} by {' and '.join([*files, f'the settings in [{table}]'])}"
 
     @contextmanager
-    def _told(self, *sections: str) -> Iterator[None]:
-        """An error about an argument, as one about the key that set it, with its line."""
+    def _told(self, *tables: str) -> Iterator[None]:
+        """An error about an argument, as one about the key that set it."""
         try:
             yield
         except SettingsError:
             raise
         except InvalidInputError as error:
-            name = re.match(r"`(\w+)` ", str(error))
-            if name is None:
-                raise
-            key, message = _KEYS.get(name[1], name[1]), str(error)[name.end() :]
-            for python, toml in _WORDS:
-                message = re.sub(python, toml, message)
-            for section in sections:
-                if key in settings_of(section, self.settings.problem):
-                    raise self.settings.error(f"`{key}` {message}", section, key) from error
+            key = KEYS.get(error.argument, error.argument)
+            for table in tables:
+                if self.settings.has(table, key):
+                    raise SettingsError(
+                        self.settings.path, error.reason, table=table, key=key, expected=error.expected,
+                        got=error.got, remedy=error.remedy,
+                    ) from error  # fmt: skip
             raise

@@ -17,7 +17,8 @@ from foresolve.learning.policy import Policy
 from foresolve.learning.study.contrast import Contrast
 from foresolve.projects.deciding import CHUNK, POLICY, RECORD, Decided, Form, decide_file
 from foresolve.projects.scores import scores_of
-from foresolve.projects.settings import NAME, Settings
+from foresolve.projects.settings import Settings
+from foresolve.projects.toml import NAME
 
 if TYPE_CHECKING:
     from foresolve.learning.deployment.monitoring import Monitoring
@@ -191,11 +192,11 @@ class Run:
         return self._monitoring(self.policy(method), data, actuals, missing)
 
     def _monitoring(self, policy: Policy, data: Any, actuals: Any, missing: str | None) -> Monitoring:
-        values = self.settings.values["data"]
+        own = self.settings.values.data
         actuals = data if actuals is None else actuals
         if missing is None:
-            missing = "refuse" if values["missing"]["parameters"] == "refuse" else "drop"
-        return policy.monitor(data, actuals, variable=values["variable"], value=values["value"], missing=missing)
+            missing = "refuse" if own.missing.parameters == "refuse" else "drop"
+        return policy.monitor(data, actuals, variable=own.variable, value=own.value, missing=missing)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, {self.settings.problem}, policy of {self.method})"

@@ -27,10 +27,11 @@ from foresolve.sets.matroids.laminar import UniformMatroid
 from foresolve.testing.gradient import check_gradient
 from foresolve.testing.report import ConformanceReport, Finding
 
-REQUIRED = ("torch", "numpy", "scipy", "highspy", "threadpoolctl")
+REQUIRED = ("torch", "numpy", "scipy", "highspy", "threadpoolctl", "filelock")
 # What is optional, and the extra that brings it.
 OPTIONAL = {
-    "pandas": "learn", "scikit-learn": "learn", "safetensors": "learn", "skops": "learn", "pyarrow": "parquet",
+    "pandas": "learn", "scikit-learn": "learn", "pydantic": "learn", "safetensors": "learn", "skops": "learn",
+    "pyarrow": "parquet",
     "typer": "cli", "rich": "cli", "jinja2": "report", "networkx": "graph", "matplotlib": "plot", "cvxpy": "cvxpy",
     "pymetis": "reproduce", "ray": "ray",
 }  # fmt: skip

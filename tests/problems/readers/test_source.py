@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from foresolve.problems.readers import source
 from foresolve.problems.readers.source import Source, read_source
 from mistakes import mistake
 
@@ -59,14 +58,6 @@ def test_a_damaged_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.gz"
     path.write_bytes(content)
     with mistake("path", str(path)):
-        read_source(path)
-
-
-def test_a_small_file_with_endless_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MOST_BYTES", 1000)
-    path = tmp_path / "model.gz"
-    path.write_bytes(gzip.compress(bytes(5000)))
-    with mistake("path", str(path), "1,000 bytes"):
         read_source(path)
 
 

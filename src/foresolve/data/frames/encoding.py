@@ -15,7 +15,7 @@ from foresolve._base.lookalikes import HOW, first_alike, spelled_out
 from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates
 from foresolve.data.frames.foreign_dates import warn_of_foreign_categories
 from foresolve.data.frames.numbers import as_numbers
-from foresolve.errors import ForesolveWarning
+from foresolve.errors import ForesolveWarning, Phrase, Setting
 
 Kind = Literal["number", "category", "date", "trend", "ignore"]
 MOST_CATEGORIES = 50
@@ -238,7 +238,8 @@ def _natural(title: str, series: Any) -> Kind:
         as_numbers("features", series)  # numbers, but for some entries, which are named
         return "number"
     if len(entries) and entries.str.fullmatch(WRITTEN_OTHERWISE).all():
-        remedy = f'Numbers are written 1234.5. Mend them, or, where they are names: `encode={{{title!r}: "category"}}`'
+        names = Setting("encode", {title: "category"})
+        remedy = Phrase("Numbers are written 1234.5. Mend them, or, where they are names: ", names)
         raise checks.fail("features", f"numbers in the column {title!r}", repr(entries.iloc[0]), remedy)
     return "category"
 
@@ -250,14 +251,14 @@ def _learned(title: str, kind: Kind, series: Any) -> Column:
         categories = tuple(sorted(set(frames.as_texts(known.to_list()))))
         if len(categories) > MOST_CATEGORIES:
             got = f"{len(categories)} in {title!r}, such as {frames.listed(categories, 3)}"
-            remedy = f'Leave it out, `encode={{{title!r}: "ignore"}}`, or group its categories first'
+            remedy = Phrase("Leave it out, ", Setting("encode", {title: "ignore"}), ", or group its categories first")
             raise checks.fail("features", f"columns of at most {MOST_CATEGORIES} categories", got, remedy)
         alike = first_alike(categories)
         if alike is not None:
             told = f"{title!r} has categories that look the same, {spelled_out(*alike)}"
             checks.warn(f"the column {told}. {HOW}, and count as different ones", ForesolveWarning)
         if not categories:
-            remedy = f'Leave it out, `encode={{{title!r}: "ignore"}}`'
+            remedy = Phrase("Leave it out, ", Setting("encode", {title: "ignore"}))
             raise checks.fail("features", "columns with some entries", f"{title!r}, which has none", remedy)
         return Column(title, kind, categories)
     if kind == "number":

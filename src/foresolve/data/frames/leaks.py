@@ -9,7 +9,7 @@ import numpy as np
 from foresolve._base import checks
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.keys import Keys
-from foresolve.errors import ForesolveWarning
+from foresolve.errors import ForesolveWarning, Phrase, Setting
 
 LEAST_ROWS = 5  # fewer may be equal by chance
 LEAST_VALUES = 10  # of columns that agree in other units: of two values each, any two agree
@@ -41,7 +41,8 @@ def check_leaks(features: np.ndarray, theta: np.ndarray, encoding: Encoding, nam
             continue
         name, same = names[found[0]], found[1]
         if same and name == column.title:
-            remedy = f'Leave it out, `encode={{{name!r}: "ignore"}}`; if it is known when decisions are made, rename it'
+            out = Setting("encode", {name: "ignore"})
+            remedy = Phrase("Leave it out, ", out, "; if it is known when decisions are made, rename it")
             raise checks.fail("features", "without the parameters themselves", f"{name!r}, the truth", remedy)
         units = "" if same else ", in other units,"
         checks.warn(

@@ -16,10 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from foresolve._base import reading
-from foresolve.errors import FileError, ForesolveError
+from foresolve.errors import ForesolveError
 
 CHUNK = 2**18
-LARGEST = 2**30  # bytes of an archive or of a file in it; the data sets that are known are far below
 PATIENCE = 30.0  # seconds without an answer
 
 # What Python's readers stumble over in a damaged archive; a position outside of the file is an OSError or ValueError.
@@ -41,7 +40,7 @@ def download(url: str, path: Path, progress: Progress | None, by_hand: str) -> N
             length = answer.headers.get("Content-Length")
             total = int(length) if length is not None and length.isdecimal() else None
             with path.open("wb") as out:
-                came = _copy(answer, out, url, lambda done: progress(done, total) if progress is not None else None)
+                came = _copy(answer, out, lambda done: progress(done, total) if progress is not None else None)
     except (OSError, ValueError, http.client.HTTPException) as error:  # URLError is an OSError
         reason = getattr(error, "reason", None) or error
         raise ForesolveError(
@@ -68,7 +67,7 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
                 stream = members[min(paths, key=len)]()
                 if stream is not None:
                     with stream, (folder / name).open("wb") as out:
-                        _copy(stream, out, f"{name} in {origin}")
+                        _copy(stream, out)
                     extracted.add(name)
     except _DAMAGE as error:
         raise ForesolveError(
@@ -99,30 +98,17 @@ def _opened(archive: Path) -> Iterator[dict[str, Callable[[], IO[bytes] | None]]
     """The regular files of a zip or tar archive: how to open each, by its path in the archive."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
-            entries = packed.infolist()
-            reading.check_compression(entries)
-            yield {entry.filename: partial(packed.open, entry) for entry in entries if not entry.is_dir()}
+            yield {entry.filename: partial(packed.open, entry) for entry in packed.infolist() if not entry.is_dir()}
     else:
         with tarfile.open(archive) as tar:
-            yield {entry.name: partial(tar.extractfile, entry) for entry in _plausible(tar, archive) if entry.isfile()}
+            yield {entry.name: partial(tar.extractfile, entry) for entry in tar if entry.isfile()}
 
 
-def _plausible(tar: tarfile.TarFile, archive: Path) -> Iterator[tarfile.TarInfo]:
-    """The entries, each before what it holds is unpacked to find the next one."""
-    most = reading.UNPACKED + reading.GROWTH * archive.stat().st_size
-    for entry in tar:
-        if entry.offset_data + entry.size > most:
-            raise tarfile.ReadError(f"unpacked, it has more than {most:,} bytes")
-        yield entry
-
-
-def _copy(stream: IO[bytes], out: IO[bytes], origin: str, tell: Callable[[int], None] = lambda done: None) -> int:
-    """Everything from one stream to another, up to a limit that no sound file reaches; returns the bytes."""
+def _copy(stream: IO[bytes], out: IO[bytes], tell: Callable[[int], None] = lambda done: None) -> int:
+    """Everything from one stream to another; returns the bytes."""
     came = 0
     while block := stream.read(CHUNK):
         came += len(block)
-        if came > LARGEST:
-            raise FileError(origin, f"has more than {LARGEST:,} bytes: it is not what is expected")
         _write(out, block)
         tell(came)
     return came

@@ -85,7 +85,7 @@ class Spread:
             shape = (width,) if name in _TABLES[:5] else (LEVELS, width)
             if table.shape != shape:
                 raise ValueError(f"`{name}` must be {shape}; got {tuple(table.shape)}")
-        return cls(names, configs.size(config, "count", configs.MOST_ROWS), **tables)
+        return cls(names, configs.size(config, "count"), **tables)
 
 
 def numbered(width: int) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ class Moments:
         mean, *others = (configs.tensor(config, name).double() for name in ("mean", "deviation", "persistence"))
         if mean.ndim != 1 or any(table.shape != mean.shape for table in others):
             raise ValueError("`mean`, `deviation` and `persistence` must have one dimension, and the same size")
-        return cls(mean, others[0], others[1], configs.size(config, "count", configs.MOST_ROWS))
+        return cls(mean, others[0], others[1], configs.size(config, "count"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class TrainingStatistics:
         regret = None if config["regret"] is None else Moments.from_config(config["regret"])
         share = config["normalized_regret"]
         normalized = None if share is None else float(share)
-        return cls(features, predicted, errors, regret, normalized, configs.size(config, "held_out", configs.MOST_ROWS))
+        return cls(features, predicted, errors, regret, normalized, configs.size(config, "held_out"))
 
 
 def predictions(policy: Policy, data: DecisionDataset) -> Tensor:

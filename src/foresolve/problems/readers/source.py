@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import re
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from typing import Any
 from foresolve._base import checks, reading
 from foresolve.errors import ForesolveError, InvalidInputError
 
-MOST_BYTES = 2**31  # of text
 GZIP = b"\x1f\x8b"
 # Fortran writes 1.5D+03.
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?", re.ASCII)
@@ -64,10 +64,6 @@ def read_source(path: Any) -> Source:
 
 
 def _content(path: Path) -> bytes:
-    with reading.opened(path, MOST_BYTES) as stream:
-        compressed = stream.read(2) == GZIP
-        stream.seek(0)
-        if not compressed:
-            return stream.read()
-        with reading.unpacked(stream, path, MOST_BYTES) as content:
-            return content.read()
+    with reading.opened(path) as stream:
+        content = stream.read()
+        return gzip.decompress(content) if content.startswith(GZIP) else content
