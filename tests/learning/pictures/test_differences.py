@@ -37,7 +37,7 @@ def test_what_saves_regret_is_to_the_right(reports: dict[str, foresolve.learning
     assert best.get_color() == COLORS["decision-focused"]
     assert axes.get_xlabel() == "regret saved against noisy, mean over instances"
     assert {"better →", "← worse"} <= {text.get_text() for text in axes.texts}
-    assert labels(axes.get_legend())[:2] == ["trained on decisions", "heuristic, nothing learned"]
+    assert labels(axes.get_figure().legends[0])[:2] == ["trained on decisions", "heuristic, nothing learned"]
 
 
 def test_values_are_not_turned_around(reports: dict[str, foresolve.learning.Report]) -> None:

@@ -50,7 +50,7 @@ def draw_forest(
 ) -> Axes:
     """Differences from a reference; `known` is whether more is better."""
     lines = max(1, sum(1 + 0.4 * bool(row.context) for row in rows))
-    ax = as_axes(ax, (8.0, 1.2 + (ROW + 0.06) * lines))
+    ours, ax = ax is None, as_axes(ax, (8.0, 1.3 + (ROW + 0.06) * lines))
     if not rows:
         bare(ax)
         ax.text(0.5, 0.5, "nothing to compare with", ha="center", transform=ax.transAxes)
@@ -58,7 +58,11 @@ def draw_forest(
     draw_differences(ax, rows, label=label, number=number)
     if known:
         point_to_better(ax)
-    legends.under(ax, difference_marks(rows, level))
+    marks, figure = difference_marks(rows, level), ax.get_figure(root=True)
+    if ours and figure is not None:
+        legends.below(figure, marks)  # names and numbers beside the axes leave too little room under them
+    else:
+        legends.under(ax, marks)
     return ax
 
 
