@@ -87,7 +87,7 @@ BROKEN = r"""(() => {
 
 
 def reproduce() -> Page:
-    return reproduction_page([fake_run("budget", splits=3), fake_run("matching", splits=3, quick=True)])
+    return reproduction_page([fake_run("recommendation", splits=3), fake_run("matching", splits=3, quick=True)])
 
 
 def study() -> Page:

@@ -54,9 +54,9 @@ def test_colors_of_the_palette_are_variables_of_a_page() -> None:
 def test_a_figure_brings_no_style_sheet_and_no_font_of_its_own() -> None:
     root = element()
     assert not [node for node in root.iter() if node.tag in ("style", "metadata")]
-    assert {part for part in declarations(root) if "sans" in part} == {"font-family: system-ui, sans-serif"}
+    assert not [part for part in declarations(root) if "sans" in part.lower()]
     older = "<svg width='72pt' height='36pt'><text style=\"font: italic 10px 'DejaVu Sans', Arial\">a</text></svg>"
-    assert '<text style="font: italic 10px system-ui, sans-serif">a</text>' in for_page(older, "a-")
+    assert '<text style="font-size: 10px">a</text>' in for_page(older, "a-")
 
 
 def test_names_are_its_own_and_lead_somewhere() -> None:

@@ -39,7 +39,7 @@ def test_what_is_better_is_to_the_right(reports: dict[str, foresolve.learning.Re
     assert best.get_color() == COLORS["decision-focused"]
     assert axes.get_xlabel() == "regret gained over noisy, mean over instances"
     assert {"better →", "← worse"} <= {text.get_text() for text in axes.texts}
-    assert labels(axes.get_legend())[:2] == ["trained on decisions", "heuristic, nothing learned"]
+    assert labels(axes.get_figure().legends[0])[:2] == ["trained on decisions", "heuristic, nothing learned"]
 
 
 def test_gains_are_above_zero_by_every_measure(reports: dict[str, foresolve.learning.Report]) -> None:

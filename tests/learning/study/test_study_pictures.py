@@ -30,7 +30,7 @@ def test_what_each_method_gains(study: Study) -> None:
     assert markers == [study.comparison[name].gained for name in names]
     assert study.reference in axes.get_xlabel()
     assert "<euros>" in axes.get_xlabel()
-    assert "95% interval" in labels(axes.get_legend())
+    assert "95% interval" in labels(axes.get_figure().legends[0])
     assert overlaps(axes.get_figure()) == []
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 160
-FONT = "system-ui, sans-serif"  # of a page
 REM, LEAST = 7.2, 5.0  # the width of an inch in a page, and the least: letters of 8 points have 13 pixels, or 9
 
 
@@ -44,7 +43,7 @@ def to_svg(figure: Figure) -> str:
 
 
 def for_page(svg: str, prefix: str) -> str:
-    """A file of `to_svg` as an element of a page, whose style sheet gives the colors of the palette and the font.
+    """A file of `to_svg` as an element of a page, which gives the colors of the palette and the font.
 
     A color of the palette becomes a variable with itself in reserve: `stroke: var(--blue, #1f7fc4)`. Text without a
     color becomes ink. Names within the picture begin with `prefix`: those of two pictures on a page must differ.
@@ -60,8 +59,11 @@ def for_page(svg: str, prefix: str) -> str:
         node.tag, node.tail = _name(node.tag), None
         if node.text and not node.text.strip():
             node.text = None
-        known = {_name(name): value for name, value in node.attrib.items() if name != "id" or value in used}
-        node.attrib = {name: _attribute(name, value, prefix) for name, value in known.items()}
+        known = {name: value for name, value in node.attrib.items() if name != "id" or value in used}
+        node.attrib = {_name(name): _attribute(_name(name), value, prefix) for name, value in known.items()
+                       if not value.startswith("rotate(-0 ")}  # fmt: skip
+    for node in reversed(list(root.iter())):  # groups that say nothing go, the innermost first
+        node[:] = [part for child in node for part in (child if child.tag == "g" and not child.attrib else [child])]
     width = float(root.attrib.pop("width").removesuffix("pt")) / 72
     del root.attrib["height"]
     size = f"width: {REM * width:.4g}rem; min-width: {LEAST * width:.4g}rem"
@@ -80,14 +82,16 @@ def _attribute(name: str, value: str, prefix: str) -> str:
     if name == "href":
         return f"#{prefix}{value[1:]}" if value.startswith("#") else "".join(value.split())
     if name == "style":
-        return "; ".join(_declaration(part, prefix) for part in value.split(";") if part.strip())
+        return "; ".join(filter(None, (_declaration(part, prefix) for part in value.split(";") if part.strip())))
     return " ".join(value.replace("url(#", f"url(#{prefix}").split())
 
 
 def _declaration(text: str, prefix: str) -> str:
     name, value = (part.strip() for part in text.split(":", 1))
-    if name in ("font", "font-family"):  # the families stand behind the size, or alone
-        value = "".join([*value.rpartition("px ")[:2], FONT])
+    if name == "font-family":
+        return ""
+    if name == "font":  # of older versions: "italic 10px 'DejaVu Sans', ..."
+        return f"font-size: {value.partition('px')[0].split()[-1]}px"
     if name in ("fill", "stroke"):
         value = _variable(value).replace("url(#", f"url(#{prefix}")
     return f"{name}: {value}"

@@ -47,12 +47,22 @@ def pair_rows(pairs: Iterable[PairedComparison], roles: Mapping[str, Role], *, t
 def draw_forest(rows: Sequence[Row], label: str, level: str, ax: Any, number: Number | None = None) -> Axes:
     """Gains over a reference; better is to the right."""
     lines = max(1, sum(1 + 0.4 * bool(row.context) for row in rows))
-    ax = as_axes(ax, (8.0, 1.2 + (ROW + 0.06) * lines))
+    ours, ax = ax is None, as_axes(ax, (8.0, 1.3 + (ROW + 0.06) * lines))
     if not rows:
         bare(ax)
         ax.text(0.5, 0.5, "nothing to compare with", ha="center", transform=ax.transAxes)
         return ax
     draw_differences(ax, rows, label=label, number=number)
+<<<<<<< HEAD
     point_to_better(ax)
     legends.under(ax, difference_marks(rows, level))
+=======
+    if known:
+        point_to_better(ax)
+    marks, figure = difference_marks(rows, level), ax.get_figure(root=True)
+    if ours and figure is not None:
+        legends.below(figure, marks)  # names and numbers beside the axes leave too little room under them
+    else:
+        legends.under(ax, marks)
+>>>>>>> pictures
     return ax

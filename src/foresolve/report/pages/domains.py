@@ -46,6 +46,7 @@ from foresolve.report.summary import CHOSEN, OPT, RANDOM, Estimate
 from foresolve.report.view import RunView
 
 APART = (CHOSEN, RANDOM, OPT)
+SHOWN = 4  # instances on the page
 Picture = Mapping[str, np.ndarray]
 
 
@@ -139,7 +140,7 @@ def instances(run: RunView) -> dict[str, Any]:
     main = [name for name in run.info.figure_methods if name in pictures]
     names = [*main, *(name for name in pictures if name not in main)]
     first = pictures[names[0]]
-    count = len(first["decision"])
+    count = min(len(first["decision"]), SHOWN)
     k = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
     summed = run.info.columns and len(first["item_truth"][0]) != _pairs(run)
     picked = f"The first {count} test instances of the first split{k}, regardless of results. Decision-focused "
