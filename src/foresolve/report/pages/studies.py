@@ -75,7 +75,7 @@ def run_page(run: Run, *, title: str = "") -> Page:
 
 
 def _command(run: Run) -> str:
-    """What trains the same again."""
+    """The command that trains the same again."""
     budget, kept = run.record.get("budget"), run.record.get("policies", ())
     options = [f"--budget {budget:g}"] if budget is not None else []
     options += [f"--keep {shlex.quote(name)}" for name in kept]
@@ -124,7 +124,7 @@ def _cards(study: Mapping[str, Any], comparison: Contrast) -> tuple[Card, ...]:
 
 
 def small(comparison: Contrast) -> str:
-    """How few test instances there are, where they are few."""
+    """A caution if test instances are few."""
     if comparison.units < LEAST_UNITS:
         return f"Small sample: {comparison.counted}. At least {LEAST_UNITS} are needed for any claim."
     return f"Small sample: {comparison.counted}. Intervals are wide." if comparison.units < SMALL else ""
@@ -177,7 +177,7 @@ def _grid(study: Mapping[str, Any], comparison: Contrast) -> Grid:
 
 
 def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Curves | None:
-    """Of the best trial of each method that is a network."""
+    """The curves of the best trial of each method that is a network."""
     histories, losses = {}, []
     for name, role in roles.items():
         trial = _best(study, name)
