@@ -1,4 +1,4 @@
-"""What is resampled as one: instances in a row, or those of a group."""
+"""Blocks of instances that are resampled as one: instances in a row, or of a group."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def labels_in_order(block: Any, data: DecisionDataset) -> Any:
 
 
 def same_block(first: Block, second: Block) -> bool:
-    """Whether the same instances are resampled as one."""
+    """True if the same instances are resampled as one."""
     return type(first) is type(second) and np.array_equal(np.asarray(first), np.asarray(second))
 
 
 def counted(block: Block, size: int) -> int:
-    """How many blocks, groups or instances count as independent.
+    """The number of blocks, groups or instances that count as independent.
 
     >>> counted(7, 30), counted(None, 30)
     (4, 30)

@@ -49,7 +49,7 @@ class Comparison(Tabular):
     reference: the name of the report that the others are compared to.
     measure: the column that is compared.
     more_is_better: its direction.
-    confidence: of the intervals, each by itself.
+    confidence: of the intervals: of each by itself, and of all in what `together()` gives.
     blocks: what was resampled, and whose means were tested: "12 blocks of 7", "9 groups"; nothing for instances.
     instances: how many were compared.
     units: how many of them count as independent: instances, blocks or groups.

@@ -143,14 +143,14 @@ class _Student:
         return t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
 
     def above(self, delta: float) -> float:
-        """How likely so large a mean is, were `delta` the true one."""
+        """The probability of so large a mean, if `delta` is the true one."""
         return float(_stats().t.sf(self._corrected(delta), self.freedom))
 
     def below(self, delta: float) -> float:
         return float(_stats().t.cdf(self._corrected(delta), self.freedom))
 
     def ends(self, tail: float) -> Interval:
-        """Where `above` and `below` are `tail`."""
+        """The means at which `above` and `below` are `tail`."""
         quantile = float(_stats().t.isf(tail, self.freedom))
         return tuple(self.mean - self.error * self._inverse(q) for q in (quantile, -quantile))  # type: ignore[return-value]
 
@@ -183,7 +183,7 @@ def _draws(size: int) -> int:
 
 
 def _share(extreme: np.ndarray) -> float:
-    """Of draws, the observed one counted too: a p-value that is never too small."""
+    """The share of extreme draws, the observed one counted too: a p-value that is never too small."""
     return (1 + int(extreme.sum())) / (1 + len(extreme))
 
 

@@ -84,7 +84,7 @@ class PairedComparison:
 
     @property
     def is_reference(self) -> bool:
-        """Whether this is the row of the reference itself."""
+        """True for the row of the reference itself."""
         return self.name == self.reference
 
     @property
@@ -108,7 +108,7 @@ class PairedComparison:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
+        """The inverse of `to_dict`."""
         ends, p = document["interval"], document["p_value"]
         known = {
             "gained": float(document["gained"]), "p_value": None if p is None else float(p),

@@ -127,12 +127,12 @@ class Report(Tabular):
 
     @property
     def loses_to_mean(self) -> bool:
-        """Whether decisions are worse than the one for the mean of the parameters, beyond noise."""
+        """True if decisions are worse than the one for the mean of the parameters, beyond noise."""
         table = self.instances
         return "mean_regret" in table and loses(table["regret"], table["mean_regret"], table.get("weight"), self.block)
 
     def plot(self, ax: Any = None, *, measure: str | None = None) -> Any:
-        """How a column of `instances` is spread, "regret" by default; gives the matplotlib axes back."""
+        """A histogram of a column of `instances`, "regret" by default, on matplotlib axes, which are given back."""
         return draw_report(self, measure, ax)
 
     def __repr__(self) -> str:
@@ -220,7 +220,7 @@ def _block_name(report: Report) -> str:
 
 
 def _shares(report: Report) -> np.ndarray:
-    """What part of a mean each instance is; ratios of weights are all that matters."""
+    """The part of a mean that each instance is; ratios of weights are all that matters."""
     weight = report.instances.get("weight", np.ones(len(report)))
     return weight / weight.sum()
 
@@ -234,7 +234,7 @@ def _same_instances(first: Report, second: Report) -> bool:
 
 
 def _pairs(table: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """What means and their intervals are made of, by name."""
+    """The terms of means and their intervals, by name."""
     pairs: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
     if "regret" in table:
         pairs["normalized_regret"] = table["regret"], np.abs(table["optimum"])
@@ -250,7 +250,7 @@ def weighted(
 
 
 def mean(above: np.ndarray, below: np.ndarray | None) -> float:
-    """Of numbers, or a ratio of sums; what is NaN takes no part."""
+    """The mean of numbers, or a ratio of sums; a number that is NaN takes no part."""
     known = ~np.isnan(above.astype(float))
     if below is not None:
         return float(ratio(above[known], below[known]))

@@ -1,4 +1,4 @@
-"""Is a model worse than the decision for the mean of the parameters, which takes no model at all?"""
+"""Weak references: models that decide worse than the mean of the parameters, which takes no model at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def mean_decision(problem: Problem, theta: Tensor, weights: Tensor | None = None
 
 
 def loses(regret: np.ndarray, of_mean: np.ndarray, weights: np.ndarray | None = None, block: Block = None) -> bool:
-    """Whether regret is above that of the mean's decision by more than three standard errors of the mean difference.
+    """True if the regret exceeds that of the mean's decision by more than three standard errors of the difference.
 
     Instances (or blocks, or groups) count as independent.
 
@@ -79,7 +79,7 @@ def warn_if_weak(model: nn.Module, train: DecisionDataset, valid: DecisionDatase
 
 
 def _regrets(model: nn.Module, data: DecisionDataset, x: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Of the model's decisions, and of the decision `x` for all."""
+    """The regrets of the model's decisions, and of the decision `x` for all."""
     parameter = next(model.parameters(), None)
     data = data if parameter is None else data.to(parameter.device)
     columns: list[Any] = []

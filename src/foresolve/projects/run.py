@@ -144,7 +144,7 @@ class Run:
         return Policy.load(self.policy_folder(method))
 
     def policy_folder(self, method: str | None = None) -> Path:
-        """Where a policy is kept."""
+        """The folder of a policy."""
         if method is None or method == self.method:
             return self.folder / POLICY
         kept = [self.method, *self.record["policies"]]
@@ -226,7 +226,7 @@ def _deployed(study: Study) -> tuple[str, str]:
 
 
 def _why_not(study: Study, name: str) -> str:
-    """Why a method has no policy to keep."""
+    """The reason why a method has no policy to keep."""
     if any(row.name == name for row in study.comparison):
         return "it needs the truth of an earlier instance, which is no feature"
     return study.failures.get(name, "it was not trained")

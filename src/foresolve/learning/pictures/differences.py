@@ -53,16 +53,10 @@ def draw_forest(rows: Sequence[Row], label: str, level: str, ax: Any, number: Nu
         ax.text(0.5, 0.5, "nothing to compare with", ha="center", transform=ax.transAxes)
         return ax
     draw_differences(ax, rows, label=label, number=number)
-<<<<<<< HEAD
     point_to_better(ax)
-    legends.under(ax, difference_marks(rows, level))
-=======
-    if known:
-        point_to_better(ax)
     marks, figure = difference_marks(rows, level), ax.get_figure(root=True)
     if ours and figure is not None:
         legends.below(figure, marks)  # names and numbers beside the axes leave too little room under them
     else:
         legends.under(ax, marks)
->>>>>>> pictures
     return ax

@@ -1,4 +1,4 @@
-"""How a score is spread over instances."""
+"""Histograms of a score over instances."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Does training on decisions pay? References and methods, trained with the same care and compared once."""
+"""Studies: references and decision-focused methods, trained with the same care and compared once."""

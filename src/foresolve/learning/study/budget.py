@@ -1,4 +1,4 @@
-"""How much can be tried in the time that there is: a first round of all methods that grows longer while time allows."""
+"""The time budget of a study: a first round of all methods, which grows longer while time allows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRAINING = 0.9  # of the budget; the rest is for the comparison
 
 @dataclass(frozen=True)
 class Plan:
-    """How long is trained, and how often.
+    """The length and the number of trainings.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, document: Any, path: Path = Path("plan")) -> Plan:
-        """What `to_dict` gave; an error that names the file where it did not."""
+        """The inverse of `to_dict`; an error that names the file if the document is not sound."""
         epochs, trees, trials = (files.field(document, name, int, path) for name in ("epochs", "trees", "trials"))
         seconds, notes = files.field(document, "seconds", dict, path), files.field(document, "notes", list, path)
         settled = files.field(document, "settled", bool, path)

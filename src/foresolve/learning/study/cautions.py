@@ -52,7 +52,7 @@ def _of_the_reference(comparison: Contrast, parts: Parts, reports: Mapping[str, 
 
 
 def _of_what_pays(comparison: Contrast, verdict: Verdict, reports: Mapping[str, Report]) -> list[str]:
-    """Where training on decisions pays: other two-stage models, and the same model, that it may not beat."""
+    """Reasons to doubt that training on decisions pays: other two-stage models, and the same model."""
     if verdict.answer != "pays":
         return []
     others = [row.name for row in comparison.references if not row.is_reference]

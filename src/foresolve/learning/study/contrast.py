@@ -80,12 +80,12 @@ class Contrast(Tabular):
 
     @property
     def costs(self) -> bool:
-        """Whether values are costs."""
+        """True if values are costs."""
         return self.sense == "min"
 
     @property
     def counted(self) -> str:
-        """How many independent units there are, in words."""
+        """The number of independent units, in words."""
         return self.blocks or f"{self.units} test instance{'s' * (self.units != 1)}"
 
     @property
@@ -117,7 +117,7 @@ class Contrast(Tabular):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
+        """The inverse of `to_dict`."""
         return cls(**{**document, "rows": tuple(map(MethodRow.from_dict, document["rows"]))})
 
     def table(self, *, first: str = "", units: str = "", bold: str = "") -> Table:

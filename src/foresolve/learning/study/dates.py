@@ -74,7 +74,7 @@ def spacing(times: np.ndarray) -> float:
 
 
 def study_block(block: Any, data: DecisionDataset, differences: Iterable[np.ndarray] = ()) -> Block:
-    r"""What is resampled as one; "auto" is each instance alone, or, for dated rows, times in a row.
+    r"""The instances that are resampled as one; "auto" is each instance alone, or, for dated rows, times in a row.
 
     With `T` different times, a block has :math:`\lceil T^{1/3} \rceil` of them, at least 7 where rows are about a day
     apart, at least 24 where they are about an hour apart, and at least as many as any of the `differences` `(N,)` need
@@ -95,7 +95,7 @@ def study_block(block: Any, data: DecisionDataset, differences: Iterable[np.ndar
 
 
 def neighbors(block: Block, data: DecisionDataset) -> str:
-    """What the blocks of `study_block` are: "13 groups of at least 7 neighboring days"; nothing without dates."""
+    """The blocks of `study_block` in words: "13 groups of at least 7 neighboring days"; nothing without dates."""
     if data.times is None or not isinstance(block, np.ndarray):
         return ""
     moments, first = np.unique(data.times, return_index=True)
@@ -107,7 +107,7 @@ def neighbors(block: Block, data: DecisionDataset) -> str:
 
 
 def block_length(moments: int, step: float) -> int:
-    """How many different times make a block; `step` is their distance in days.
+    """The number of different times that make a block; `step` is their distance in days.
 
     >>> block_length(400, 1.0), block_length(1000, 30.0), block_length(500, 1 / 24)
     (8, 10, 24)

@@ -1,4 +1,4 @@
-r"""How long a block must be for blocks to be nearly independent.
+r"""The length of blocks that are nearly independent.
 
 The variance of a mean over `T` times, estimated from blocks in a row, is nearest to the truth for blocks of
 

@@ -1,4 +1,4 @@
-"""What of the data decides which models suit it."""
+"""Facts about the data that decide which models suit it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDTH = 64  # of the hidden layer that is tried
 
 @dataclass(frozen=True)
 class Facts:
-    """What the training data says; test data is not used.
+    """Facts about the training data; test data is not used.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Facts:
 
 
 def is_skewed(theta: Tensor) -> bool:
-    """Whether all numbers `(N, p)` are positive, and columns skewed to the right, more than their logarithms are."""
+    """True if all numbers `(N, p)` are positive, and columns skewed to the right, more than their logarithms are."""
     if not bool((theta > 0).all()):
         return False
     skewness, of_logarithms = _skewness(theta), _skewness(theta.double().log())

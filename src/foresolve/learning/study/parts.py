@@ -38,7 +38,7 @@ class Parts:
 
     @property
     def incomplete(self) -> int:
-        """How many instances were dropped when the tables were read; parts of the same tables share their count."""
+        """The number of instances that were dropped when tables were read; parts of one table share their count."""
         origins = [part.origin for part in (self.train, self.valid, self.test)]
         counts = [None if origin is None else origin.missing for origin in origins]
         return sum({id(count): count.dropped for count in counts if count is not None}.values())

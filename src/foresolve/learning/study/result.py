@@ -101,7 +101,7 @@ class Study(Tabular):
         return examples({name: self.model(name) for name in self.deployable}, self.parts.test, count=count)
 
     def record(self, name: str | None = None) -> dict[str, Any]:
-        """How a method's model was trained and what it is worth, fit for JSON."""
+        """The training of a method's model and its value on test data, fit for JSON."""
         trial = self.trial(name)
         row = self.comparison[trial.method]
         sizes = {part: len(getattr(self.parts, part)) for part in ("train", "valid", "test")}

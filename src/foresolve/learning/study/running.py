@@ -178,7 +178,7 @@ class Rounds:
         self._drop_superseded()
 
     def _check_time(self, more: float = 0.0) -> None:
-        """Where a shorter result is there already, what would end too late ends now."""
+        """Stop a training that would end too late, if a shorter result is there already."""
         if self.hurry and self._late(more):
             self.stopped = True
             raise KeyboardInterrupt  # the one thing that ends a training without an error

@@ -150,7 +150,7 @@ class _Question:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What identifies a study, by name: settings first, for with another seed or split all data are others."""
+        """The facts that identify a study, by name: settings first, since another seed or split gives other data."""
         named = {"training": self.parts.train, "validation": self.parts.valid, "test": self.parts.test}
         return {
             "seed": self.seed,
@@ -162,7 +162,7 @@ class _Question:
         }
 
     def _settings(self, method: Method) -> dict[str, Any]:
-        """What a method tries, and with which loss."""
+        """The settings that a method tries, and its loss."""
         return settings_of(method) | {"tries": [dict(settings) for settings in method.settings(self.facts)]}
 
     def context(self, epochs: int, told: Callable[[StudyProgress], Any]) -> Context:
@@ -174,7 +174,7 @@ class _Question:
 
 
 def _digests(part: DecisionDataset) -> dict[str, str]:
-    """Of what data consist of, by name."""
+    """Digests of the parts of a data set, by name."""
     contents = {
         "features": part.features, "parameters": part.theta, "problem": part.problem, "weights": part.weights,
         "dates": _nanoseconds(part),
@@ -183,7 +183,7 @@ def _digests(part: DecisionDataset) -> dict[str, str]:
 
 
 def _nanoseconds(part: DecisionDataset) -> Any:
-    """When instances are from, as numbers: the last value depends on it."""
+    """The times of instances, as numbers: the last value depends on them."""
     return None if part.times is None else part.times.astype("int64")
 
 
@@ -239,7 +239,7 @@ def _answered(
 
 
 def _hurried(epochs: int, asked: int, trials: Iterable[Trial]) -> str:
-    """What time allowed and who would have needed more of it; nothing where all was done, or enough."""
+    """The epochs that time allowed and the methods that needed more; nothing if all was done, or enough."""
     improving = [trial.method for trial in trials if trial.improving]
     if epochs >= asked or not improving:
         return ""
@@ -249,7 +249,7 @@ def _hurried(epochs: int, asked: int, trials: Iterable[Trial]) -> str:
 
 @contextmanager
 def _telling(progress: Any) -> Any:
-    """What to call with a `StudyProgress`: the caller's function, a bar, or nothing."""
+    """A function to call with a `StudyProgress`: the caller's, a bar's, or none."""
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise checks.fail("progress", "True, False, None or a function of StudyProgress", repr(progress))
     if callable(progress):

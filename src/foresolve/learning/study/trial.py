@@ -46,7 +46,7 @@ class Trial:
 
     @classmethod
     def from_dict(cls, document: Any) -> Trial:
-        """What `to_dict` gave; an error where it did not."""
+        """The inverse of `to_dict`; an error if the document is not sound."""
         if not isinstance(document, dict) or set(document) | {"history", "improving"} != {
             item.name for item in fields(cls)
         }:

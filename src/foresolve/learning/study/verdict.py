@@ -189,7 +189,7 @@ def _ends(low: float, high: float, better: str, worse: str) -> str:
 
 
 def _to_find(confidence: float, methods: int) -> float:
-    """How many half-widths of an interval an improvement must be, for it to end above 0 with a probability of 0.8.
+    """The half-widths of an interval that a gain must have, for the interval to lie above 0 with a probability of 0.8.
 
     >>> round(_to_find(0.95, 1), 2)
     1.43

@@ -108,14 +108,14 @@ class _Contest:
 
     @property
     def caution(self) -> str:
-        """How few instances there are, where they are few."""
+        """A caution if instances are few."""
         what = self.comparison.blocks or instances(self.units)
         if not self.enough:
             return f"Small sample: {what}. At least {LEAST_UNITS} are needed for any claim."
         return f"Small sample: {what}." if self.units < FEW else ""
 
     def stands(self, row: ReportRow, side: Standing) -> bool:
-        """Whether enough instances put a model on this side of the reference."""
+        """True if enough instances put a model on this side of the reference."""
         return self.enough and row.standing is side
 
     def cards(self) -> tuple[Card, ...]:
@@ -127,7 +127,7 @@ class _Contest:
         return replace(first, more=" ".join(filter(None, told))), *others
 
     def overall(self) -> Card:
-        """Which models are better, and which worse."""
+        """A card on all models: those that are better, and those that are worse."""
         better = [row.name for row in self.rows if self.stands(row, Standing.AHEAD)]
         worse = [row.name for row in self.rows if self.stands(row, Standing.BEHIND)]
         question, count = f"Which models are better than {self.reference}?", len(self.rows)
@@ -138,7 +138,7 @@ class _Contest:
         return Card(question, answer, "good" if better else "bad" if len(worse) == count else "open", self.caution)
 
     def card(self, row: ReportRow) -> Card:
-        """Of one model."""
+        """The card of one model."""
         interval = "" if row.interval is None else f" {interval_words(row.interval)}"
         answer = f"{self.measure} {significant(row.mean)} against {significant(self.base)}; "
         answer += f"gained {signed(row.gained)}{interval}, {p_words(row)}."

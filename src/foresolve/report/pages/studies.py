@@ -75,7 +75,7 @@ def run_page(run: Run, *, title: str = "") -> Page:
 
 
 def _command(run: Run) -> str:
-    """What trains the same again."""
+    """The command that trains the same again."""
     budget, kept = run.record.get("budget"), run.record.get("policies", ())
     options = [f"--budget {budget:g}"] if budget is not None else []
     options += [f"--keep {shlex.quote(name)}" for name in kept]
@@ -124,7 +124,7 @@ def _cards(study: Mapping[str, Any], comparison: Contrast) -> tuple[Card, ...]:
 
 
 def small(comparison: Contrast) -> str:
-    """How few test instances there are, where they are few."""
+    """A caution if test instances are few."""
     if comparison.units < LEAST_UNITS:
         return f"Small sample: {comparison.counted}. At least {LEAST_UNITS} are needed for any claim."
     return f"Small sample: {comparison.counted}. Intervals are wide." if comparison.units < SMALL else ""
