@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import foresolve
-from foresolve.errors import InfeasibleError, InvalidInputError
+from foresolve.errors import InfeasibleError
 from foresolve.layers import QuadraticRelaxation
 from foresolve.losses import SPOPlus
 from foresolve.problems import LinearProgram
@@ -116,16 +116,13 @@ class TestFiles:
         assert problem.nominal is not None
         assert problem.solve(problem.nominal).tolist() == [1.0, -1.0]
 
-    @pytest.mark.parametrize(("predict", "message"), [
-        (["Cake"], "`predict` must be names of its variables; got 'Cake'. Did you mean 'cake'?"),
-        ("pie", "got 'pie'. They are 'bread', 'cake'"),
-        ([], "`predict` must be at least one of its variables, none twice; got none"),
-        (["cake", "cake"], "none twice; got 'cake' twice"),
+    @pytest.mark.parametrize(("predict", "facts"), [
+        (["Cake"], ("'Cake'", "'cake'?")), ("pie", ("'pie'", "'bread', 'cake'")),
+        ([], ("got none",)), (["cake", "cake"], ("'cake' twice",)),
     ])  # fmt: skip
-    def test_names_that_are_not_there(self, plan: Path, predict: list[str], message: str) -> None:
-        with pytest.raises(InvalidInputError) as caught:
+    def test_names_that_are_not_there(self, plan: Path, predict: list[str], facts: tuple[str, ...]) -> None:
+        with mistake("predict", *facts):
             LinearProgram.from_mps(plan, predict=predict)
-        assert message in str(caught.value)
 
     def test_sense(self, plan: Path, tmp_path: Path) -> None:
         assert LinearProgram.from_mps(plan, sense="max").sense == "max"

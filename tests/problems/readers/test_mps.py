@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foresolve.errors import InvalidInputError
 from foresolve.problems.readers.model import Model
 from foresolve.problems.readers.mps import read_mps
 from foresolve.problems.readers.source import Source
@@ -192,10 +191,8 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_broken_is_refused_with_its_line(name: str) -> None:
     old, new, line, message = BROKEN[name]
-    with pytest.raises(InvalidInputError) as caught:
+    with mistake("path", f"'model.mps', line {line}: ", message):
         read(changed(old, new))
-    assert f"`path` must be a sound model file; got 'model.mps', line {line}: " in str(caught.value)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(("old", "new", "meant"), [
