@@ -56,8 +56,6 @@ def program_of_model(
     try:
         program = _program(arguments, model.quadratic)
     except InvalidInputError as error:
-        if model.quadratic is None:
-            raise
         name, value = origin
         raise checks.fail(name, "a linear or convex quadratic program", f"{value}: {error}") from error
     if predict is None and predict_rows is None:

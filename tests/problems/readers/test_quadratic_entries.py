@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from foresolve.problems.readers.quadratic_entries import kept, mirrored, uneven
+from foresolve.problems.readers.quadratic_entries import kept, mirrored, sparse, uneven
+
+
+def test_entries_by_place() -> None:
+    matrix = sparse({(1, 0): 2.0, (0, 2): 0.5, (1, 1): 0.0}, 2, 3)
+    assert matrix.toarray().tolist() == [[0.0, 0.0, 0.5], [2.0, 0.0, 0.0]]
+    assert matrix.nnz == 2
+    assert sparse({}, 0, 3).shape == (0, 3)
 
 
 def test_one_triangle_makes_both() -> None:

@@ -31,6 +31,12 @@ class ExpressionReader:
     def word(self) -> Token:
         return self.words[self.place]
 
+    def _took(self, text: str) -> bool:
+        """Whether this word comes next, which is then behind."""
+        taken = self.word.text == text
+        self.place += taken
+        return taken
+
     def _next(self, kind: str, expected: str) -> Token:
         word = self.word
         if word.kind == "stop" and kind == "section":
@@ -42,9 +48,6 @@ class ExpressionReader:
 
     def _broken(self, what: str, word: Token | None = None) -> InvalidInputError:
         return self.source.broken((word or self.word).line, what)
-
-    def _column(self, name: str) -> int:
-        return self.columns.setdefault(name, len(self.columns))
 
     def _signs(self) -> tuple[float, bool]:
         """The sign of what follows, and whether there was one."""
@@ -81,13 +84,12 @@ class ExpressionReader:
                     raise self._broken(AMBIGUOUS)
                 break
             sign, signed = self._signs()
-            opens = self.word.text == "["
-            if self.word.kind == "square" and not (opens and quadratic):
+            if self.word.kind == "square" and not (quadratic and self.word.text == "["):
                 raise self._misplaced()
             if started and not signed:
                 raise self._broken(f"no + or - stands before {word.text!r}")
             started = True
-            if opens:
+            if self._took("["):
                 self._quadratic_part(sign)
             else:
                 constant += self._term(sign, terms, one_line=one_line)
@@ -120,15 +122,14 @@ class ExpressionReader:
         name = self._next("name", "a variable")
         if name.text.lower() in NOT_NAMES:
             raise self._broken(f"{name.text!r} is not a finite number", name)
-        return self._column(name.text)
+        return self.columns.setdefault(name.text, len(self.columns))
 
     # -- the quadratic part ------------------------------------------------------------------------------------------
 
     def _quadratic_part(self, sign: float) -> None:
-        """`[ x^2 + 4 x * y ] / 2`, whose products are summed as other terms are."""
-        self._mark("[")
+        """`x^2 + 4 x * y ] / 2` behind a `[`; its products are summed as other terms are."""
         started = False
-        while self.word.text != "]":
+        while not self._took("]"):
             inner, signed = self._signs()
             if self.word.kind in {"section", "stop"}:
                 raise self._broken("the bracket of the quadratic part is not closed")
@@ -140,25 +141,18 @@ class ExpressionReader:
             place = first, self._second(first)
             place = min(place), max(place)
             self.products[place] = self.products.get(place, 0.0) + factor
-        self._mark("]")
-        if self.word.text != "/":
+        if not self._took("/"):
             raise self._broken("the quadratic part of an objective ends with `] / 2`")
-        self._mark("/")
         self._two("the quadratic part of an objective ends with `] / 2`")
 
     def _second(self, first: int) -> int:
         """The other factor of a product, or the same for a square."""
-        if self.word.text == "^":
-            self._mark("^")
+        if self._took("^"):
             self._two("a square is `x ^ 2`")
             return first
-        if self.word.text != "*":
+        if not self._took("*"):
             raise self._broken("a term in brackets is a square, `x ^ 2`, or a product, `x * y`")
-        self._mark("*")
         return self._variable()
-
-    def _mark(self, text: str) -> None:
-        self._next("square", f"`{text}`")
 
     def _two(self, expected: str) -> None:
         if self.word.kind != "number" or float(self.word.text) != 2.0:

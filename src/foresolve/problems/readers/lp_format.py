@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse
 
 from foresolve._base import checks
 from foresolve.errors import ForesolveWarning, InvalidInputError
 from foresolve.problems.readers.lp_expressions import ExpressionReader, Terms
 from foresolve.problems.readers.lp_tokens import COMPARISONS, INFINITY, Token
 from foresolve.problems.readers.model import INFINITE, Model
+from foresolve.problems.readers.quadratic_entries import sparse
 from foresolve.problems.readers.source import Source
+from foresolve.problems.readers.stated_bounds import StatedBounds
 
 FLIPPED = {"<=": ">=", ">=": "<=", "=": "="}
 
@@ -36,9 +37,7 @@ class LpReader(ExpressionReader):
         self.offset = 0.0
         self.rows: list[tuple[Terms, float, float]] = []
         self.labels: dict[str, int] = {}  # the place of each row that has a label
-        self.lower: dict[int, float] = {}
-        self.upper: dict[int, float] = {}
-        self.upper_at: dict[int, int] = {}
+        self.bounds = StatedBounds(source)
         self.integer: set[int] = set()
         self.binary: set[int] = set()
         self.mentioned: dict[int, Token] = {}  # outside of the objective and the rows, where first
@@ -46,7 +45,9 @@ class LpReader(ExpressionReader):
     def model(self) -> Model:
         """What the file holds."""
         maximize = self._objective()
-        takers = {"rows": self._row, "bounds": self._bound, "integer": self._integer, "binary": self._binary}
+        takers = {"rows": self._row, "bounds": self._bound,
+                  "integer": lambda: self.integer.add(self._mentioned()),
+                  "binary": lambda: self.binary.add(self._mentioned())}  # fmt: skip
         while self.word.text != "end":
             section = self._next("section", "a section, such as `st`, or `end`")
             while self.word.kind not in {"section", "stop"}:
@@ -91,7 +92,8 @@ class LpReader(ExpressionReader):
             lower, upper = _interval(comparison, self._number("right-hand side") - constant)
         else:
             lower, upper, terms = self._mirrored(comparison, constant)
-        self._check_side(lower, upper)
+        if lower >= INFINITE or upper <= -INFINITE:
+            raise self._broken("the number is infinite, which nothing satisfies", self.words[self.place - 1])
         self._done("a row")
         self.rows.append((terms, lower, upper))
 
@@ -116,38 +118,27 @@ class LpReader(ExpressionReader):
         if self.word.kind == "name" and self.word.text.lower() not in INFINITY:
             column = self._mentioned()
             if self.word.kind == "name" and self.word.text.lower() == "free":
-                self._set_bounds(column, -math.inf, math.inf, "=")
+                self.bounds.state(self.word.line, column, lower=-math.inf, upper=math.inf)
                 self.place += 1
             else:
-                comparison = self._comparison()
-                self._set_bounds(column, *_interval(comparison, self._number("bound")), comparison)
+                self._compared(column, self._comparison())
         else:
-            number = self._number("bound")
-            comparison = self._comparison()
-            column = self._mentioned()
-            self._set_bounds(column, *_interval(FLIPPED[comparison], number), FLIPPED[comparison])
+            number, comparison, column = self._number("bound"), self._comparison(), self._mentioned()
+            self._compared(column, FLIPPED[comparison], number)
             if self.word.kind == "comparison":
-                second = self._comparison()
-                self._set_bounds(column, *_interval(second, self._number("bound")), second)
+                self._compared(column, self._comparison())
         self._done("a bound")
 
-    def _set_bounds(self, column: int, low: float, high: float, comparison: str) -> None:
-        self._check_side(low, high)
-        for sides, value, said in ((self.lower, low, comparison != "<="), (self.upper, high, comparison != ">=")):
-            if said and column in sides:
-                raise self._broken("a bound of the variable is given twice", self.words[self.place - 1])
-            if said:
-                sides[column] = value
-        self.upper_at[column] = self.words[self.place - 1].line
-
-    def _check_side(self, low: float, high: float) -> None:
-        if low >= INFINITE or high <= -INFINITE:
-            raise self._broken("the number is infinite, which nothing satisfies", self.words[self.place - 1])
+    def _compared(self, column: int, comparison: str, number: float | None = None) -> None:
+        """What stands to the left of `comparison number`."""
+        number = self._number("bound") if number is None else number
+        lower, upper = None if comparison == "<=" else number, None if comparison == ">=" else number
+        self.bounds.state(self.words[self.place - 1].line, column, lower=lower, upper=upper)
 
     def _mentioned(self) -> int:
         """The variable of a bound, or an integer: whether it is one shows when all rows are read."""
         word = self._next("name", "a variable")
-        column = self._column(word.text)
+        column = self.columns.setdefault(word.text, len(self.columns))
         self.mentioned.setdefault(column, word)
         return column
 
@@ -156,12 +147,6 @@ class LpReader(ExpressionReader):
         if not (self.word.first or self.word.kind in {"label", "section", "stop"}):
             raise self._broken(f"{self.word.text!r} follows after the number of {what}")
 
-    def _integer(self) -> None:
-        self.integer.add(self._mentioned())
-
-    def _binary(self) -> None:
-        self.binary.add(self._mentioned())
-
     # -- what the words amount to ------------------------------------------------------------------------------------
 
     def _assembled(self, maximize: bool) -> Model:
@@ -169,23 +154,13 @@ class LpReader(ExpressionReader):
         if n == 0:
             raise self._broken("the file has no variables")
         self._check_mentioned()
-        lower, upper = np.zeros(n), np.full(n, math.inf)
-        for j, value in self.upper.items():
-            upper[j] = value
-            if value < 0 and j not in self.lower:
-                what = "an upper bound below 0 without a lower bound: to some tools that is 0, to others -inf"
-                raise self.source.broken(
-                    self.upper_at[j], what, "Write `-inf <= x <= ...`, or the lower bound that holds"
-                )
-        for j, value in self.lower.items():
-            lower[j] = value
+        lower, upper = self.bounds.arrays(n, "Write `-inf <= x <= ...`, or the lower bound that holds")
         binary = sorted(self.binary)
         lower[binary], upper[binary] = np.maximum(lower[binary], 0.0), np.minimum(upper[binary], 1.0)
         integer[sorted(self.integer | self.binary)] = 1
-        entries = [(i, j, value) for i, (terms, _, _) in enumerate(self.rows) for j, value in terms.items() if value]
-        row, column, values = (np.array(part) for part in zip(*entries)) if entries else (np.zeros(0, int),) * 3
+        entries = {(i, j): value for i, (terms, _, _) in enumerate(self.rows) for j, value in terms.items()}
         return Model(
-            matrix=scipy.sparse.csr_array((values.astype(float), (row, column)), shape=(len(self.rows), n)),
+            matrix=sparse(entries, len(self.rows), n),
             row_lower=np.array([low for _, low, _ in self.rows]), row_upper=np.array([high for *_, high in self.rows]),
             lower=lower, upper=upper, integrality=integer,
             coefficients=np.array([self.costs.get(j, 0.0) for j in range(n)]), offset=self.offset,

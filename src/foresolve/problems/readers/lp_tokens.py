@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foresolve.problems.readers.source import Source
 
@@ -23,14 +23,15 @@ COMPARISONS = {"<": "<=", "<=": "<=", "=<": "<=", ">": ">=", ">=": ">=", "=>": "
 INFINITY = frozenset({"inf", "infinity"})
 NOT_NAMES = INFINITY | {"nan"}
 _WORD = re.compile(
-    r"""(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    r"""\s*(?:
+        (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       | (?P<arrow>->)
       | (?P<comparison><=|=<|>=|=>|<|>|=)
       | (?P<sign>[+-])
       | (?P<colon>:)
       | (?P<square>[\[\]^*/])
       | (?P<name>[^\s\d.,;:+\-*/^<>=\\\[\]][^\s;:+\-*/^<>=\\]*)
-    """,
+    )""",
     re.VERBOSE,
 )
 
@@ -53,25 +54,31 @@ def tokens(source: Source) -> list[Token]:
     """All words of a file, a "stop" at the end; row labels lose their colon, keywords of sections become one word."""
     words: list[Token] = []
     for number, text in enumerate(source.lines, 1):
-        words += _joined(_words(source, number, text.partition("\\")[0]))
+        words += _with_section(_words(source, number, text.partition("\\")[0].rstrip()))
     return [*words, Token("stop", "", len(source.lines), True)]
 
 
 def _words(source: Source, line: int, text: str) -> list[Token]:
-    found, text, place = [], text.rstrip(), 0
+    words: list[Token] = []
+    place = 0
     while place < len(text):
-        match = _WORD.match(text, _skipped(text, place))
+        match = _WORD.match(text, place)
         kind = match.lastgroup if match else None
         if match is None or kind is None:
-            raise source.broken(line, f"{text[_skipped(text, place)]!r} has no meaning in an LP file")
+            raise source.broken(line, f"{text[place:].lstrip()[0]!r} has no meaning in an LP file")
+        word = match[kind]
         if kind == "arrow":
-            raise source.broken(line, f"{match[0]!r} begins an indicator constraint: the model must be linear")
-        word = _balanced(match[0]) if kind == "name" else match[0]
-        if word.startswith("(") or word.count("(") != word.count(")"):
-            raise source.broken(line, f"{word!r} is no name: products with brackets must be written out")
-        found.append(Token(kind, word, line, not found))
-        place = match.start() + len(word)
-    return found
+            raise source.broken(line, f"{word!r} begins an indicator constraint: the model must be linear")
+        if kind == "name":
+            word = _balanced(word)
+            if word.startswith("(") or word.count("(") != word.count(")"):
+                raise source.broken(line, f"{word!r} is no name: products with brackets must be written out")
+        if kind == "colon" and words and words[-1].kind == "name":
+            words[-1] = replace(words[-1], kind="label")
+        else:
+            words.append(Token(kind, word, line, not words))
+        place = match.start(kind) + len(word)
+    return words
 
 
 def _balanced(name: str) -> str:
@@ -84,30 +91,12 @@ def _balanced(name: str) -> str:
     return name
 
 
-def _skipped(text: str, place: int) -> int:
-    """Where the next word begins."""
-    while text[place].isspace():
-        place += 1
-    return place
-
-
-def _joined(words: list[Token]) -> list[Token]:
-    """The words of a line, `name :` as a label, and the keyword of a section that it begins with as one word."""
-    joined: list[Token] = []
-    rest = words
+def _with_section(words: list[Token]) -> list[Token]:
+    """The words of a line, with the keyword of a section that it begins with as one word."""
     for count in (3, 2, 1):
         head, after = words[:count], words[count : count + 1]
         section = SECTIONS.get(" ".join(word.text for word in head).lower())
-        if len(head) == count and section and not (after and after[0].kind in {"colon", "comparison"}):
-            joined, rest = [Token("section", section, head[0].line, True)], words[count:]
-            break
-    skip = False
-    for word, after in zip(rest, [*rest[1:], None]):
-        if skip:
-            skip = False
-        elif word.kind == "name" and after is not None and after.kind == "colon":
-            joined.append(Token("label", word.text, word.line, word.first))
-            skip = True
-        else:
-            joined.append(word)
-    return joined
+        named = any(word.kind == "label" for word in head) or any(word.kind == "comparison" for word in after)
+        if section and not named:
+            return [Token("section", section, head[0].line, True), *words[count:]]
+    return words

@@ -6,39 +6,42 @@ import math
 from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
-import scipy.sparse
 
 from foresolve._base import checks
 from foresolve.errors import InvalidInputError
 from foresolve.problems.readers.model import INFINITE, Model
-from foresolve.problems.readers.mps_lines import QUADRATIC, UNNUMBERED, Line, fixed_line, free_line
+from foresolve.problems.readers.mps_lines import QUADRATIC, UNNUMBERED, fixed_fields, free_fields
 from foresolve.problems.readers.mps_quadratic import CONSTRAINTS, QuadraticSection
+from foresolve.problems.readers.quadratic_entries import sparse
 from foresolve.problems.readers.source import Source
+from foresolve.problems.readers.stated_bounds import StatedBounds
 
 SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "QUADOBJ", "QMATRIX", "ENDATA")
 OTHER = {"SOS", "SETS", "INDICATORS", "CSECTION", "DELAYEDROWS", "MODELCUTS", "GENCONS", "PWLOBJ", "PWLNAM", "PWLCON",
          "LAZYCONS", "USERCUTS", "SOS1", "SOS2"}  # fmt: skip
 SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True, "MIN": False, "MINIMIZE": False, "MINIMISE": False}
+MARKER = "'MARKER'"
 SEMI = {"SC", "SI"}
-LOWER = {"LO", "LI", "FX", "FR", "MI", "BV"}  # types that say something of the lower bound, and of the upper one
-UPPER = {"UP", "UI", "FX", "FR", "PL", "BV"}
+# Types of bounds that say something of the lower bound, and of the upper one; `None` stands for the line's number.
+LOWER = {"LO": None, "LI": None, "FX": None, "FR": -math.inf, "MI": -math.inf, "BV": 0.0}
+UPPER = {"UP": None, "UI": None, "FX": None, "FR": math.inf, "PL": math.inf, "BV": 1.0}
 INTEGER = {"LI", "UI", "BV"}
-Splitter = Callable[[str, str, Container[str]], Line]
+Splitter = Callable[[str, str, Container[str]], list[str] | None]
 
 
 def read_mps(source: Source) -> Model:
     """The model in an MPS file: by words, or, where names hold spaces, by the columns of the fixed format."""
     try:
-        return MpsReader(source, free_line).model()
+        return MpsReader(source, free_fields).model()
     except InvalidInputError as error:
         try:
-            return MpsReader(source, fixed_line).model()
+            return MpsReader(source, fixed_fields).model()
         except InvalidInputError:
             raise error from None
 
 
 class MpsReader:
-    """One pass over the lines; the methods named after sections take their lines."""
+    """One pass over the lines; the methods named after sections take the fields of their lines."""
 
     def __init__(self, source: Source, split: Splitter) -> None:
         self.source, self.split = source, split
@@ -54,133 +57,136 @@ class MpsReader:
         self.sets: dict[str, str] = {}
         self.sides: dict[str, float] = {}
         self.ranges: dict[str, float] = {}
-        self.lower: dict[int, float] = {}
-        self.upper: dict[int, float] = {}
-        self.upper_at: dict[int, int] = {}  # the line of an upper bound
+        self.bounds = StatedBounds(source)
         self.quadratic = QuadraticSection(source, self.columns)
-
-    # -- sections ----------------------------------------------------------------------------------------------------
 
     def model(self) -> Model:
         """What the file holds."""
-        takers = {"OBJSENSE": self._objsense, "ROWS": self._rows, "COLUMNS": self._columns, "RHS": self._rhs,
-                  "RANGES": self._ranges, "BOUNDS": self._bounds,
+        takers = {"OBJSENSE": self._objsense, "ROWS": self._rows, "COLUMNS": self._columns, "RHS": self._sides,
+                  "RANGES": self._sides, "BOUNDS": self._bounds,
                   **dict.fromkeys(QUADRATIC, self._quadratic)}  # fmt: skip
         for section, text in self._data():
-            line = self.split(section, text, self.columns)
-            if line.trouble:
-                raise self._broken(line.trouble)
-            takers[section](line)
+            fields = self.split(section, text, self.columns)
+            if fields is None:
+                raise self._broken("something stands between the fields of the fixed format")
+            takers[section](section, *fields)
         if self.within_marker:
             raise self._broken("the marker 'INTORG' has no 'INTEND'")
         if not self.columns:
             raise self._broken("the file has no columns")
-        objective = self.objective or ""
+        n, objective = len(self.columns), self.objective or ""
+        entries = {(self.places[row], j): value for (row, j), value in self.entries.items() if row in self.places}
+        row_lower, row_upper = self._row_bounds()
+        for j, integer in enumerate(self.integer):  # columns of a marker without any bounds are 0/1, as in HiGHS
+            if integer and j not in self.bounds.lower and j not in self.bounds.upper:
+                self.bounds.upper[j] = 1.0
+        lower, upper = self.bounds.arrays(n, "Add a bound LO or MI")
         return Model(
-            matrix=self._matrix(), **dict(zip(("row_lower", "row_upper"), self._row_bounds())),
-            **dict(zip(("lower", "upper"), self._column_bounds())), integrality=np.array(self.integer, dtype=np.int64),
-            coefficients=np.array([self.entries.get((objective, j), 0.0) for j in range(len(self.columns))]),
-            offset=0.0 - self.sides.get(objective, 0.0),
-            maximize=self.maximize, names=tuple(self.columns), quadratic=self.quadratic.matrix(),
-            rows=self.places,
+            matrix=sparse(entries, len(self.places), n), row_lower=row_lower, row_upper=row_upper,
+            lower=lower, upper=upper, integrality=np.array(self.integer, dtype=np.int64),
+            coefficients=np.array([self.entries.get((objective, j), 0.0) for j in range(n)]),
+            offset=0.0 - self.sides.get(objective, 0.0), maximize=self.maximize, names=tuple(self.columns),
+            quadratic=self.quadratic.matrix(), rows=self.places,
         )  # fmt: skip
+
+    # -- sections ----------------------------------------------------------------------------------------------------
 
     def _data(self) -> Iterator[tuple[str, str]]:
         """The lines with data, each with its section; sections come in order and once."""
         section, seen = "", []
         for number, text in enumerate(self.source.lines, 1):
-            self.at = number
-            words = text.split()
+            self.at, words = number, text.split()
             if not words or text.startswith("*"):
                 continue
             header = self._header(words, text)
             if header is None:
                 if section in {"", "NAME"}:
-                    raise self._unknown(words[0])
+                    remedy = checks.did_you_mean(words[0], SECTIONS)
+                    raise self._broken(f"{words[0]!r} is no section of an MPS file", remedy)
                 yield section, text
                 continue
             section = header
             if section == "ENDATA":
                 return
-            self._check_order(section, seen)
+            if section in seen:
+                raise self._broken(f"the section {section} comes twice")
+            needs = "ROWS" if section == "COLUMNS" else "COLUMNS"
+            if needs not in seen and section not in {"NAME", "OBJSENSE", "ROWS"}:
+                raise self._broken(f"the section {section} comes before {needs}")
             seen.append(section)
             if section in QUADRATIC:
-                self.quadratic.begin(number, text, self.objective)
+                self.quadratic.begin(self.at, text, self.objective)
             if section == "OBJSENSE" and len(words) > 1:
-                self._objsense(Line(code=words[1]))
+                self._objsense(section, words[1])
         raise self._broken("the file ends without ENDATA, as if it were cut off")
 
     def _header(self, words: Sequence[str], text: str) -> str | None:
         """The section that a line begins, or `None` for data: keywords may be names too, in lines with more words."""
         word = words[0].upper()
         indented = text[0].isspace()
-        if word == "QCMATRIX" and not indented:
-            raise self._broken(CONSTRAINTS)
-        if word in OTHER and not indented:
-            raise self._broken(f"the section {word} holds what a linear program with integers cannot")
-        if word == "OBJNAME" and not indented:
-            remedy = "Put the row that it names first among those of type N, and take the section out"
-            raise self._broken(
-                "the section OBJNAME chooses the objective, which is the first row of type N here", remedy
-            )
-        if word in {"NAME", "OBJSENSE", "QSECTION"} and not indented:
-            return word
+        if not indented:
+            if word == "QCMATRIX":
+                raise self._broken(CONSTRAINTS)
+            if word in OTHER:
+                raise self._broken(f"the section {word} holds what a linear program with integers cannot")
+            if word == "OBJNAME":
+                what = "the section OBJNAME chooses the objective, which is the first row of type N here"
+                remedy = "Put the row that it names first among those of type N, and take the section out"
+                raise self._broken(what, remedy)
+            if word in {"NAME", "OBJSENSE", "QSECTION"}:
+                return word
         return word if word in SECTIONS and len(words) == 1 and not (indented and words[0] != word) else None
 
-    def _check_order(self, section: str, seen: list[str]) -> None:
-        if section in seen:
-            raise self._broken(f"the section {section} comes twice")
-        needs = {"COLUMNS": "ROWS", "NAME": "", "OBJSENSE": "", "ROWS": ""}.get(section, "COLUMNS")
-        if needs and needs not in seen:
-            raise self._broken(f"the section {section} comes before {needs}")
+    def _objsense(self, section: str, sense: str, *rest: str) -> None:
+        if any(rest):
+            raise self._broken("a sense is one word")
+        if sense.upper() not in SENSES:
+            raise self._broken(f"the sense {sense!r} is neither MIN nor MAX")
+        self.maximize = SENSES[sense.upper()]
 
-    def _objsense(self, line: Line) -> None:
-        sense = SENSES.get(line.code.upper())
-        if sense is None:
-            raise self._broken(f"the sense {line.code!r} is neither MIN nor MAX")
-        self.maximize = sense
-
-    def _rows(self, line: Line) -> None:
-        if line.code not in {"N", "L", "G", "E"}:
-            raise self._broken(f"{line.code!r} is no type of a row (N, L, G or E)")
-        if line.name in self.kinds:
-            raise self._broken(f"the row {line.name!r} comes twice")
-        self.kinds[line.name] = line.code
-        if line.code != "N":
-            self.places[line.name] = len(self.places)
+    def _rows(self, section: str, kind: str, name: str, *rest: str) -> None:
+        if not name or any(rest):
+            raise self._broken("a row is a type and a name")
+        if kind not in {"N", "L", "G", "E"}:
+            raise self._broken(f"{kind!r} is no type of a row (N, L, G or E)")
+        if name in self.kinds:
+            raise self._broken(f"the row {name!r} comes twice")
+        self.kinds[name] = kind
+        if kind != "N":
+            self.places[name] = len(self.places)
         elif self.objective is None:
-            self.objective = line.name
+            self.objective = name
 
-    def _columns(self, line: Line) -> None:
-        if line.marker:
-            if line.marker not in {"'INTORG'", "'INTEND'"} or self.within_marker == (line.marker == "'INTORG'"):
-                raise self._broken(f"the marker {line.marker} is out of place")
+    def _columns(self, section: str, code: str, name: str, *rest: str) -> None:
+        if rest[0] == MARKER:
+            marker = rest[1] or rest[2]
+            if any(rest[3:]) or marker != rest[1] + rest[2] or not marker:
+                raise self._broken("a marker is three words")
+            if marker not in {"'INTORG'", "'INTEND'"} or self.within_marker == (marker == "'INTORG'"):
+                raise self._broken(f"the marker {marker} is out of place")
             self.within_marker = not self.within_marker
             return
-        if line.name not in self.columns:
-            self.columns[line.name] = len(self.columns)
+        pairs = self._pairs(code, rest)
+        if name not in self.columns:
+            self.columns[name] = len(self.columns)
             self.integer.append(self.within_marker)
-        column = self.columns[line.name]
+        column = self.columns[name]
         if column != len(self.columns) - 1:
-            raise self._broken(f"the column {line.name!r} comes again after others")
-        for row, text in line.pairs:
+            raise self._broken(f"the column {name!r} comes again after others")
+        for row, text in pairs:
             self._check_row(row)
-            value = self.source.number(self.at, text, f"column {line.name!r}, row {row!r}")
+            value = self.source.number(self.at, text, f"column {name!r}, row {row!r}")
             if (row, column) in self.entries:
                 raise self._broken(f"row {row!r} has two entries in this column")
             self.entries[row, column] = value
 
-    def _rhs(self, line: Line) -> None:
-        self._take("RHS", line, self.sides)
-
-    def _ranges(self, line: Line) -> None:
-        self._take("RANGES", line, self.ranges)
-
-    def _take(self, section: str, line: Line, into: dict[str, float]) -> None:
-        for row, _ in line.pairs:
+    def _sides(self, section: str, code: str, name: str, *rest: str) -> None:
+        """Right-hand sides or ranges."""
+        pairs, into = self._pairs(code, rest), self.sides if section == "RHS" else self.ranges
+        for row, _ in pairs:
             self._check_row(row)
-        self._same_set(section, line.name)
-        for row, text in line.pairs:
+        self._same_set(section, name)
+        for row, text in pairs:
             if row in into:
                 raise self._broken(f"row {row!r} has two entries in {section}")
             if section == "RANGES" and self.kinds[row] == "N":
@@ -191,39 +197,38 @@ class MpsReader:
                 raise self._broken(f"row {row!r} has an infinite side, which nothing satisfies")
             into[row] = value
 
-    def _bounds(self, line: Line) -> None:
-        code = line.code
+    def _bounds(self, section: str, code: str, name: str, column: str, text: str, *rest: str) -> None:
+        if not column or any(rest):
+            raise self._broken("a bound is a type, a column and, for most types, a number")
+        if not name and code in UNNUMBERED and text in self.columns:
+            raise self._broken(f"{column!r} may be the set or the column, for {text!r} is a column too")
         if code in SEMI:
-            remedy = "Write it as a continuous variable with a 0/1 switch"
-            raise self._broken(f"{line.column!r} is semi-continuous", remedy)
-        if code not in LOWER | UPPER:
+            raise self._broken(f"{column!r} is semi-continuous", "Write it as a continuous variable with a 0/1 switch")
+        if code not in LOWER and code not in UPPER:
             raise self._broken(f"{code!r} is no type of a bound")
-        self._same_set("BOUNDS", line.name)
-        if line.column not in self.columns:
-            raise self._broken(f"{line.column!r} is not a column", checks.did_you_mean(line.column, self.columns))
-        column, value = self.columns[line.column], math.inf
-        if line.value:
-            value = self.source.number(self.at, line.value, f"bound of {line.column!r}", infinite=True)
-        elif code not in UNNUMBERED:
-            raise self._broken(f"the bound {code} of {line.column!r} has no number")
-        if code in LOWER:
-            self._bound(self.lower, column, {"FR": -math.inf, "MI": -math.inf, "BV": 0.0}.get(code, value))
-        if code in UPPER:
-            self._bound(self.upper, column, {"FR": math.inf, "PL": math.inf, "BV": 1.0}.get(code, value))
-            self.upper_at[column] = self.at
-        self.integer[column] |= code in INTEGER
+        self._same_set(section, name)
+        if column not in self.columns:
+            raise self._broken(f"{column!r} is not a column", checks.did_you_mean(column, self.columns))
+        value = self.source.number(self.at, text, f"bound of {column!r}", infinite=True) if text else None
+        if value is None and code not in UNNUMBERED:
+            raise self._broken(f"the bound {code} of {column!r} has no number")
+        lower, upper = (None if code not in types else value if types[code] is None else types[code]
+                        for types in (LOWER, UPPER))  # fmt: skip
+        self.bounds.state(self.at, self.columns[column], lower=lower, upper=upper)
+        self.integer[self.columns[column]] |= code in INTEGER
 
-    def _bound(self, into: dict[int, float], column: int, value: float) -> None:
-        if value >= INFINITE if into is self.lower else value <= -INFINITE:
-            raise self._broken("the bound is infinite, which nothing satisfies")
-        if column in into:
-            raise self._broken(f"{'a lower' if into is self.lower else 'an upper'} bound of the column is given twice")
-        into[column] = value
-
-    def _quadratic(self, line: Line) -> None:
-        self.quadratic.take(self.at, line)
+    def _quadratic(self, section: str, code: str, name: str, *rest: str) -> None:
+        self.quadratic.take(self.at, name, self._pairs(code, rest, "a column"))
 
     # -- checks ------------------------------------------------------------------------------------------------------
+
+    def _pairs(self, code: str, rest: Sequence[str], of: str = "a row") -> list[tuple[str, str]]:
+        """One or two names, each with a number."""
+        pairs = [pair for pair in zip(rest[::2], rest[1::2]) if any(pair)]
+        if code or len(rest) > 4 or not pairs or not all(all(pair) for pair in pairs):
+            first = "" if of == "a row" else "a column, then "
+            raise self._broken(f"{first}one or two pairs of {of} and a number are expected")
+        return pairs
 
     def _same_set(self, section: str, name: str) -> None:
         if name and self.sets.setdefault(section, name) != name:
@@ -237,18 +242,6 @@ class MpsReader:
     def _broken(self, what: str, remedy: str = "") -> InvalidInputError:
         return self.source.broken(self.at, what, remedy)
 
-    def _unknown(self, word: str) -> InvalidInputError:
-        return self._broken(f"{word!r} is no section of an MPS file", checks.did_you_mean(word, SECTIONS))
-
-    # -- what the lines amount to ------------------------------------------------------------------------------------
-
-    def _matrix(self) -> scipy.sparse.csr_array:
-        places = self.places
-        kept = {(places[row], j): value for (row, j), value in self.entries.items() if value != 0.0 and row in places}
-        index = np.array(list(kept), dtype=np.int64).reshape(-1, 2).T
-        values = np.array(list(kept.values()), dtype=np.float64)
-        return scipy.sparse.csr_array((values, (index[0], index[1])), shape=(len(self.places), len(self.columns)))
-
     def _row_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """A range `R` makes `[b - |R|, b]` of L, `[b, b + |R|]` of G, and of E the one that its sign says."""
         lower, upper = np.empty(len(self.places)), np.empty(len(self.places))
@@ -259,21 +252,4 @@ class MpsReader:
             reach = 0.0 if width is None else -abs(width) if down else abs(width)
             other = free if width is None and kind != "E" else side + reach
             lower[place], upper[place] = (other, side) if down else (side, other)
-        return lower, upper
-
-    def _column_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """`[0, inf)` unless bounds say otherwise; `[0, 1]` for integer columns of a marker without any, as in HiGHS."""
-        n = len(self.columns)
-        lower, upper = np.zeros(n), np.full(n, math.inf)
-        for j, integer in enumerate(self.integer):
-            if integer and j not in self.lower and j not in self.upper:
-                upper[j] = 1.0
-        for j, value in self.upper.items():
-            upper[j] = value
-            if value < 0 and j not in self.lower:
-                self.at = self.upper_at[j]
-                what = "an upper bound below 0 without a lower bound: to some tools that is 0, to others -inf"
-                raise self._broken(what, "Add a bound LO or MI")
-        for j, value in self.lower.items():
-            lower[j] = value
         return lower, upper

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import scipy.sparse
 
 from foresolve._base import checks
-from foresolve.errors import InvalidInputError
-from foresolve.problems.readers.mps_lines import Line
 from foresolve.problems.readers.quadratic_entries import mirrored, uneven
 from foresolve.problems.readers.source import Source
 
@@ -42,41 +40,32 @@ class QuadraticSection:
             raise self.source.broken(at, f"{what}: {CONSTRAINTS}" if row else what)
         self.kind = kind
 
-    def take(self, at: int, line: Line) -> None:
+    def take(self, at: int, first: str, pairs: Sequence[tuple[str, str]]) -> None:
         """A line of data: a column, and one or two others with the number that belongs to both."""
-        for name, text in line.pairs:
-            i, j = place = self._column(at, line.name), self._column(at, name)
-            value = self.source.number(at, text, f"{self.kind}, columns {line.name!r} and {name!r}")
-            if place in self.entries:
-                raise self._twice(at, line.name, name, place)
-            if self.kind != "QMATRIX" and (j, i) in self.entries:
-                raise self._twice(at, line.name, name, (j, i))
+        for second, text in pairs:
+            for name in (first, second):
+                if name not in self.columns:
+                    raise self.source.broken(at, f"{name!r} is not a column", checks.did_you_mean(name, self.columns))
+            i, j = place = self.columns[first], self.columns[second]
+            value = self.source.number(at, text, f"{self.kind}, columns {first!r} and {second!r}")
+            same = [place] if self.kind == "QMATRIX" else [place, (j, i)]
+            before = next((self.lines[known] for known in same if known in self.lines), None)
+            if before is not None:
+                what = f"the entry of {first!r} and {second!r} is in line {before} already"
+                remedy = "" if len(same) == 1 else "One triangle is expected; QMATRIX is the section that has both"
+                raise self.source.broken(at, what, remedy)
             self.entries[place], self.lines[place] = value, at
 
     def matrix(self) -> scipy.sparse.csr_array | None:
         """`Q`, `None` where nothing of it is left."""
-        entries: Mapping[tuple[int, int], float] = self.entries
-        if self.kind == "QMATRIX":
-            place = uneven(entries)
-            if place is not None:
-                raise self._uneven(place)
-            entries = {(i, j): value for (i, j), value in entries.items() if i <= j}
-        return mirrored(entries, len(self.columns))
-
-    def _column(self, at: int, name: str) -> int:
-        if name not in self.columns:
-            raise self.source.broken(at, f"{name!r} is not a column", checks.did_you_mean(name, self.columns))
-        return self.columns[name]
-
-    def _twice(self, at: int, first: str, second: str, before: tuple[int, int]) -> InvalidInputError:
-        remedy = "" if self.kind == "QMATRIX" else "One triangle is expected; QMATRIX is the section that has both"
-        what = f"the entry of {first!r} and {second!r} is in line {self.lines[before]} already"
-        return self.source.broken(at, what, remedy)
-
-    def _uneven(self, place: tuple[int, int]) -> InvalidInputError:
-        names, (i, j) = list(self.columns), place
-        first, second, there = names[i], names[j], self.entries.get((j, i))
-        other = "no entry" if there is None else f"{there}"
-        what = f"QMATRIX has {self.entries[place]} for {first!r} and {second!r}, but {other} the other way round"
-        remedy = "Both triangles are expected; QUADOBJ is the section that has one"
-        return self.source.broken(self.lines[place], what, remedy)
+        if self.kind != "QMATRIX":
+            return mirrored(self.entries, len(self.columns))
+        place = uneven(self.entries)
+        if place is not None:
+            names, (i, j) = list(self.columns), place
+            first, second, there = names[i], names[j], self.entries.get((j, i))
+            other = "no entry" if there is None else f"{there}"
+            what = f"QMATRIX has {self.entries[place]} for {first!r} and {second!r}, but {other} the other way round"
+            remedy = "Both triangles are expected; QUADOBJ is the section that has one"
+            raise self.source.broken(self.lines[place], what, remedy)
+        return mirrored({(i, j): value for (i, j), value in self.entries.items() if i <= j}, len(self.columns))

@@ -1,4 +1,4 @@
-"""The matrix of a quadratic form from what tools write of it."""
+"""Sparse matrices from entries by place, as files and tools write them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ import scipy.sparse
 Entries = Mapping[tuple[int, int], float]
 
 
-def mirrored(entries: Entries, n: int) -> scipy.sparse.csr_array | None:
-    """The symmetric matrix `(n, n)` of one triangle, where no pair of variables comes in both orders."""
+def sparse(entries: Entries, rows: int, columns: int) -> scipy.sparse.csr_array:
+    """The matrix `(rows, columns)`, without entries that are 0."""
     index = np.array(list(entries), dtype=np.int64).reshape(-1, 2).T
     values = np.array(list(entries.values()), dtype=np.float64)
-    triangle = scipy.sparse.csr_array((values, (index[0], index[1])), shape=(n, n))
+    matrix = scipy.sparse.csr_array((values, (index[0], index[1])), shape=(rows, columns))
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def mirrored(entries: Entries, n: int) -> scipy.sparse.csr_array | None:
+    """The symmetric matrix `(n, n)` of one triangle, where no pair of variables comes in both orders."""
+    triangle = sparse(entries, n, n)
     return kept(triangle + triangle.T - scipy.sparse.diags_array(triangle.diagonal()))
 
 

@@ -30,36 +30,39 @@ def refuse(outcomes: Sequence[Outcome], limits: Limits, batch: Sequence[int], *,
         return
     ending = next(ending for ending in ORDER if any(outcome.ending == ending for outcome in outcomes))
     where = [b for b, outcome in enumerate(outcomes) if outcome.ending == ending]
-    kind, message = _message(ending, outcomes[where[0]].reason, limits, boxed)
-    raise kind(message, where, instance_names(where, batch))
+    kind, reason, remedy = _told(ending, outcomes[where[0]].reason, limits, boxed)
+    raise kind(reason, where, instance_names(where, batch), remedy=remedy)
 
 
-def _message(ending: Ending, reason: str, limits: Limits, boxed: bool) -> tuple[type[SolverError], str]:
+def _told(ending: Ending, reason: str, limits: Limits, boxed: bool) -> tuple[type[SolverError], str, str]:
+    """The error, its reason and the remedy."""
     bounds = "Check the constraints" if boxed else "Give finite `bounds` to the variables"
     if ending == Ending.INFEASIBLE:
-        return InfeasibleError, (
-            "no decision satisfies the constraints of {instances}. Relax the right-hand sides or "
-            "bounds that contradict each other; `problem.check(x)` lists what a decision breaks"
+        return (
+            InfeasibleError,
+            "no decision satisfies the constraints of {instances}",
+            (
+                "Relax the right-hand sides or bounds that contradict each other; `problem.check(x)` lists what a decision "
+                "breaks"
+            ),
         )
     if ending == Ending.UNBOUNDED:
-        return UnboundedError, (f"the objective grows without limit for {{instances}}. {bounds}, or the right `sense`")
+        return UnboundedError, "the objective grows without limit for {instances}", f"{bounds}, or the right `sense`"
     if ending == Ending.INFEASIBLE_OR_UNBOUNDED:
-        return SolverError, (
-            "the constraints contradict each other or the objective grows without limit, and a short search could not "
-            f"tell which, for {{instances}}. {bounds}"
-        )
+        unknown = "the constraints contradict each other or the objective grows without limit, and a short search could"
+        return SolverError, f"{unknown} not tell which, for {{instances}}", bounds
     if ending == Ending.FAILED:
-        return SolverError, (
-            f"HiGHS gave no decision that holds for {{instances}}: {reason}. Rescale variables or constraints whose "
-            "entries differ by many orders of magnitude, or leave out rows that nearly repeat each other"
+        return (
+            SolverError,
+            f"HiGHS gave no decision that holds for {{instances}}: {reason}",
+            (
+                "Rescale variables or constraints whose entries differ by many orders of magnitude, or leave out rows that "
+                "nearly repeat each other"
+            ),
         )
     if ending == Ending.WITHIN_GAP:
-        return (
-            StoppedError,
-            f"the search ended at the gap of {limits.gap:g}, not at a proven optimum, for {{instances}}",
-        )
+        gap = f"the search ended at the gap of {limits.gap:g}, not at a proven optimum, for {{instances}}"
+        return StoppedError, gap, ""
     limit, most = ("nodes", f"{limits.nodes}") if ending == Ending.NODE_LIMIT else ("seconds", f"{limits.seconds:g}")
-    return StoppedError, (
-        f"the search met its limit {limit}={most} before the best decision was proven, for {{instances}}. {INCUMBENT}; "
-        f"`problem.limited({limit}=...)` is the same problem with another limit"
-    )
+    stopped = f"the search met its limit {limit}={most} before the best decision was proven, for {{instances}}"
+    return StoppedError, stopped, f"{INCUMBENT}; `problem.limited({limit}=...)` is the same problem with another limit"
