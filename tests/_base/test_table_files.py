@@ -15,7 +15,7 @@ import pytest
 from foresolve import ForesolveError
 from foresolve._base import table_files
 from foresolve.data import read_table
-from foresolve.data.frames.streams import table_chunks
+from foresolve._base.table_files import TableFile
 
 
 def write(folder: Path, text: str, name: str = "table.csv") -> Path:

@@ -14,13 +14,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from foresolve._base import checks
+from foresolve._base.table_files import CHUNK, TableFile, TableWriter, check_writable
 from foresolve.data.frames.keys import Keys
-from foresolve.data.frames.streams import CHUNK, TableWriter, check_writable
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.learning.deployment.decisions import Decisions
 from foresolve.learning.policy import Policy
 from foresolve.problems.naming import taken
-from foresolve.projects.source import Block, Source
+from foresolve.projects.source import Block, Source, key_text
 
 Form = Literal["long", "wide"]
 # Instances that are decided together: as many whatever the chunks are, so that rounding is the same too.
@@ -54,7 +54,7 @@ class Decided:
 
 def decide_file(
     policy: Policy | str | Path,
-    data: str | Path,
+    data: str | Path | TableFile,
     out: str | Path,
     *,
     form: Form = "long",
@@ -67,16 +67,17 @@ def decide_file(
     Parameters
     ----------
     policy: what decides; or the folder of a saved policy, or of a run, whose policy it is.
-    data: features, a CSV or Parquet file; it may be larger than memory. Rows of an instance stand together.
-    out: a CSV or Parquet file.
+    data: features, a CSV or Parquet file; it may be larger than memory. Rows of an instance stand together. Numbers
+        and dates are read as in the file of training, or as a `TableFile` says.
+    out: a CSV or Parquet file. Keys are written as `data` has them.
     form: "long": a row for each variable with a nonzero entry; "wide": a row for each instance.
     certify: whether each decision is proven, with the proof's bound beside it.
     chunk: rows that are read at a time. Decisions do not depend on it.
     progress: is called with the instances done and their total.
     """
     began = time.monotonic()
-    policy, data = as_policy(policy), checks.path("data", data)
-    out = output(out, data)
+    policy = as_policy(policy)
+    out = output(out, checks.path("data", data))
     checks.one_of("form", form, ("long", "wide"))
     source = Source.of(policy, data, checks.positive_int("chunk", chunk))
     blocks = source.blocks(block_size(policy))
@@ -115,17 +116,18 @@ def write_outcomes(
     """Write what became of blocks, in their order, whole or not at all; how many instances and rows there were."""
     failed: list[str] = []
     done, told = 0, Warned()
-    with TableWriter(out, source.scan.kinds) as writer:
+    text = out.suffix.lower() == ".csv"
+    with TableWriter(out) as writer:
         for outcome in outcomes:
             told.add(outcome.warned)
             failed += outcome.lost
             done += outcome.instances
             if not failed:
-                writer.write(outcome.table)
+                writer.write(source.with_text_dates(outcome.table) if text else outcome.table)
             if progress is not None:
-                progress(done, source.scan.instances)
+                progress(done, source.instances)
         told.tell()
-        _refuse(failed, source.path)
+        _refuse(failed, Path(source.file.path))
     return done, writer.rows
 
 
@@ -172,37 +174,36 @@ def _knowing(policy: Policy, fill: tuple[float, ...] | None) -> Policy:
 
 
 def _decided(policy: Policy, frame: Any, form: Form, certify: bool) -> tuple[Any, list[str]]:
+    own = _own_keys(policy, frame)
+    keys = Keys.of_index(frame.index) if own is None else Keys.of("data", own, list(own.columns))
     try:
         decisions = policy(frame)
     except SolverError as error:
         if not error.instances:
             raise
-        keys = _keys(policy, frame)
-        return None, [_text(keys[place]) for place in error.instances]
-    wanted = _keys(policy, frame)
-    lost = [_text(wanted[int(place)]) for place in np.flatnonzero(decisions.keys.places(wanted) < 0)]
-    lost += [_text(decisions.keys[int(place)]) for place in np.flatnonzero(~decisions.feasible.numpy())]
-    return (None if lost else _table(decisions, form, certify)), lost
+        return None, [key_text(keys[place]) for place in error.instances]
+    lost = [key_text(keys[int(place)]) for place in np.flatnonzero(decisions.keys.places(keys) < 0)]
+    lost += [key_text(decisions.keys[int(place)]) for place in np.flatnonzero(~decisions.feasible.numpy())]
+    return (None if lost else _table(decisions, own, form, certify)), lost
 
 
-def _keys(policy: Policy, frame: Any) -> Keys:
-    """What the instances of a block are called, each once, in their order."""
-    reader = policy.reader
-    if reader is None or not all(title in frame.columns for title in reader.key):
-        return Keys.of_index(frame.index)
-    first = frame.drop_duplicates(list(reader.key))
-    return Keys.of("data", first, reader.key)
+def _own_keys(policy: Policy, frame: Any) -> Any:
+    """The key columns of a block, a row for each instance in their order; `None` if it has none."""
+    key = [] if policy.reader is None else list(policy.reader.key)
+    return frame[key].drop_duplicates() if key and all(title in frame.columns for title in key) else None
 
 
-def _table(decisions: Decisions, form: Form, certify: bool) -> Any:
-    """The frame of decisions; with their bounds where they are to be certified."""
+def _table(decisions: Decisions, own: Any, form: Form, certify: bool) -> Any:
+    """The frame of decisions, with keys as the file has them; with their bounds if they are to be certified."""
     frame = decisions.frame(form)
+    rows = slice(None) if form == "wide" else taken(decisions.x).nonzero()[:, 0].cpu().numpy()
+    if own is not None:
+        frame[own.columns] = own.iloc[rows].set_axis(frame.index)
     if not certify:
         return frame
     verified = decisions.verify()
     if not verified:
         raise ForesolveError(f"decisions could not be verified: {'; '.join(verified.failures)}")
-    rows = slice(None) if form == "wide" else taken(decisions.x).nonzero()[:, 0].cpu().numpy()
     certificate = decisions.certificate
     for name, part in (("bound", certificate.bound), ("gap", certificate.gap), ("proven", certificate.proven)):
         title = name if name not in frame.columns else f"{name} of the decision"
@@ -217,10 +218,6 @@ def _refuse(failed: list[str], data: Path) -> None:
         names = ", ".join(failed[:MOST_NAMED]) + rest
         count = "1 instance has" if len(failed) == 1 else f"{len(failed)} instances have"
         raise NoDecisionError(f"{count} no decision in {data}: {names}. Nothing was written")
-
-
-def _text(key: str | tuple[str, ...]) -> str:
-    return repr(key) if isinstance(key, str) else "(" + ", ".join(map(repr, key)) + ")"
 
 
 class Warned:

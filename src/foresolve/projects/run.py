@@ -14,6 +14,7 @@ from foresolve._base.container import Container
 from foresolve._base.table_files import read_table
 from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.learning.policy import Policy
+from foresolve.projects.columns import table
 from foresolve.projects.deciding import CHUNK, POLICY, RECORD, Decided, Form, decide_file
 from foresolve.projects.scores import scores_of
 from foresolve.projects.settings import NAME, Settings
@@ -123,13 +124,13 @@ class Run:
 
     def scores(self, method: str | None = None) -> Any:
         """A frame with the score of a method on each test instance; by default that of the policy's."""
-        table = read_table(self.folder / SCORES)
-        if "method" not in table.columns:
+        scores = read_table(self.folder / SCORES)
+        if "method" not in scores.columns:
             raise ForesolveError(f"{self.folder / SCORES} is damaged: it has no column `method`")
-        if method is None and self.method not in set(table["method"]):
+        if method is None and self.method not in set(scores["method"]):
             raise ForesolveError(f"{self.folder / SCORES} is damaged: it has no scores of {self.method[:60]!r}")
-        method = checks.one_of("method", method or self.method, list(dict.fromkeys(table["method"])))
-        return table[table["method"] == method].reset_index(drop=True)
+        method = checks.one_of("method", method or self.method, list(dict.fromkeys(scores["method"])))
+        return scores[scores["method"] == method].reset_index(drop=True)
 
     def policy(self, method: str | None = None) -> Policy:
         """The policy that the study chose, or another that was kept."""
@@ -186,6 +187,8 @@ class Run:
     def _monitoring(self, policy: Policy, data: Any, actuals: Any, missing: str | None) -> Monitoring:
         values = self.settings.values["data"]
         actuals = data if actuals is None else actuals
+        if isinstance(actuals, str | Path):
+            actuals = table(self.settings, Path(actuals))
         if missing is None:
             missing = "refuse" if values["missing"]["parameters"] == "refuse" else "drop"
         return policy.monitor(data, actuals, variable=values["variable"], value=values["value"], missing=missing)

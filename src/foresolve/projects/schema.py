@@ -118,6 +118,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("data", "columns", TEXTS, "the columns that the model sees; none: all without another role"),
     Setting("data", "weights", TEXT, "the column of the weights of instances"),
     Setting("data", "dates", DATES, "the column of the date, where no key is one; false: a date is only a name"),
+    Setting("data", "decimal", choice(".", ","), "the mark before decimals in text files; none: a point"),
+    Setting("data", "thousands", TEXT, "the mark between thousands in text files; none: there is none"),
+    Setting("data", "date_format", TEXT, 'how text files write dates, as "%d.%m.%Y"; none: as 2024-05-27'),
     Setting("data", "units", TEXT, "of the objective, for sentences", ""),
     Setting("data", "missing", choice(*_RULES), _MISSING, "refuse"),
     Setting(

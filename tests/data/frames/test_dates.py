@@ -15,7 +15,7 @@ import torch
 from foresolve import BipartiteMatching, DecisionDataset, InvalidInputError
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.keys import Keys
-from foresolve.data.frames.streams import TableWriter
+from foresolve._base.table_files import TableWriter
 from tests.data.frames.tables import days, read
 
 HOURS = pd.date_range("2024-10-26", periods=48, freq="h", tz="Europe/Berlin")  # one hour comes twice on the clock
