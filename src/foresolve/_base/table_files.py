@@ -23,6 +23,7 @@ from foresolve._base.extras import need
 from foresolve.errors import FileError, ForesolveError, InvalidInputError, Phrase, Setting
 
 CHUNK = 50_000  # rows
+EXACT = 2**53  # whole numbers up to here are the same as floats
 # What pandas takes for a missing entry, but for "None", which is a word among words: an event, a promotion.
 MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
@@ -35,12 +36,14 @@ WHERE = Setting("foresolve.data.TableFile")  # what has the settings of a file
 _QUOTED = re.compile(r'"[^"]*"')
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 _TRUTHS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
-# Patterns of all entries of a column, each on a line of its own; a quantifier that gives nothing back takes no time.
-_WHOLE = re.compile(r"(?: *[+-]?\d{1,18} *\n)*+")
-_PADDED = re.compile(r"^ *[+-]?0\d", re.MULTILINE)
-_GROUPED = r"[+-]?[1-9]\d{0,2}(?:[.,]\d{3})++"
-_MARKED = re.compile(rf"(?: *(?:{_GROUPED}|[+-]?\d++)(?:[.,]\d++)? *\n)*+")  # 27.05.2024 is no number
-_GROUPS = re.compile(rf"(?: *(?:{_GROUPED}|[+-]?\d++) *\n)*+")
+# Patterns of the entries of a column, each on a line of its own; a quantifier that gives nothing back takes no time.
+_BEGUN = re.compile(r" *[+-]?[.,]?[0-9]")
+_STRANGE = re.compile(r"[^0-9.eE+\- \n]")  # what Python takes for a number, and no table does
+_FRACTION = re.compile(r"[.eE]")
+_PADDED = re.compile(r"^ *[+-]?0[0-9]", re.MULTILINE)
+_GROUPED = "[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})++"
+_MARKED = re.compile(rf"(?: *(?:{_GROUPED}|[+-]?[0-9]++)(?:[.,][0-9]++)? *\n)*+")  # 27.05.2024 is no number
+_GROUPS = re.compile(rf"(?: *(?:{_GROUPED}|[+-]?[0-9]++) *\n)*+")
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class TableFile:
     ----------
     path: Path of a `.csv`, `.tsv`, `.txt` (also `.gz`), `.parquet`, `.arrow`, `.feather` or `.npz` file. Text files
         are in UTF-8; their columns are separated by the one of comma, semicolon and tab that the first line has most.
-    decimal: Mark before decimals, "." or ",". By default ".", and a column that commas make ambiguous is an error.
-    thousands: Mark between thousands. By default there is none.
+    decimal: Mark before decimals, "." or ",". By default ".", and a column that can be read in two ways is an error.
+    thousands: Mark between thousands. By default there is none. With ".", `decimal` is ",".
     date_format: Format of dates as in `datetime.strptime`, such as "%d.%m.%Y". ISO dates (2024-05-27) need none.
 
     Only text files need the settings.
@@ -82,8 +85,10 @@ class TableFile:
         if self.decimal is not None:
             checks.one_of("decimal", self.decimal, (".", ","))
         mark = self.thousands
-        if mark is not None and (len(mark) != 1 or mark.isdigit() or mark == self._decimal):
+        if mark is not None and (len(mark) != 1 or mark.isdigit() or mark == self.decimal):
             raise checks.fail("thousands", "one character, and not the mark before decimals", repr(mark))
+        if mark == ".":
+            object.__setattr__(self, "decimal", ",")
         if self.date_format is not None and "%" not in self.date_format:
             raise checks.fail("date_format", 'a format, such as "%d.%m.%Y"', repr(self.date_format))
 
@@ -173,14 +178,11 @@ class TableFile:
             options: dict[str, Any] = {
                 "sep": separator, "header": 0, "names": titles, "index_col": False, "dtype": object,
                 "keep_default_na": False, "na_values": list(MISSING), "usecols": only and _chosen(titles, only),
+                "low_memory": False,
             }  # fmt: skip
             table = pandas.read_csv(_Begun("".join(begun), lines), **options, chunksize=rows)
             for piece in [table] if rows is None else table:
                 yield self._understood(_without_numbers(path, piece), text, separator)
-
-    @property
-    def _decimal(self) -> str:
-        return self.decimal or "."
 
     def _understood(self, piece: Any, text: Container[str] | None, separator: str) -> Any:
         """Text as numbers, truth values and ISO dates, column by column."""
@@ -188,82 +190,84 @@ class TableFile:
             return piece
         pandas = need("pandas", "reading tables", "learn")
         table, columns = piece.to_numpy(), {}
-        numbers = self._numbers()
+        known = table == table  # NaN is not
         for place, title in enumerate(piece.columns):
-            column = self._dated(table[:, place])
-            columns[title] = column if title in text else self._typed(str(title), column, numbers, separator)
+            column, there = table[:, place], known[:, place]
+            column = column if self.date_format is None else self._dated(column, there)
+            columns[title] = column if title in text else self._typed(title, column, there, separator)
         return pandas.DataFrame(columns, index=piece.index)
 
-    def _dated(self, column: np.ndarray) -> np.ndarray:
+    def _dated(self, column: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Dates in the file's format as ISO dates; any other column as it is."""
-        known = _known(column)
-        if self.date_format is None or not known.any():
-            return column
         pandas = need("pandas", "reading tables", "learn")
-        dates = pandas.to_datetime(pandas.Series(column[known]).str.strip(), format=self.date_format, errors="coerce")
+        texts = pandas.Series(column[known], dtype=object).str.strip()
+        dates = pandas.to_datetime(texts, format=self.date_format, errors="coerce")
         given = dates.notna().to_numpy()
-        if not given.any() or not all(map(_ISO_DATE.fullmatch, column[known][~given])):
+        if not given.any() or not all(map(_ISO_DATE.fullmatch, texts[~given])):
             return column
-        clock = "T%H:%M:%S" if re.search("%[HIMSc]", self.date_format) else ""
+        clock = "T%H:%M:%S" if re.search("%[HIMSc]", self.date_format or "") else ""
         column, places = column.copy(), np.flatnonzero(known)[given]
         column[places] = dates[given].dt.strftime("%Y-%m-%d" + clock)
         return column
 
-    def _numbers(self) -> re.Pattern[str]:
-        """A number on each line."""
-        groups = "" if self.thousands is None else rf"\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})++|"
-        mark = re.escape(self._decimal)
-        return re.compile(rf"(?: *[+-]?(?:(?:{groups}\d++)(?:{mark}\d*+)?|{mark}\d++)(?:[eE][+-]?\d++)? *\n)*+")
-
-    def _typed(self, title: str, column: np.ndarray, numbers: re.Pattern[str], separator: str) -> np.ndarray:
-        """A column as numbers or truth values, where all its known entries are; else as it is.
+    def _typed(self, title: str, column: np.ndarray, known: np.ndarray, separator: str) -> np.ndarray:
+        """A column as numbers or truth values, if all its known entries are; else as it is.
 
         Whole numbers that begin with a zero, such as 00114, are names.
         """
-        known = _known(column)
-        entries = column[known].tolist()
+        every = bool(known.all())
+        entries = column.tolist() if every else column[known].tolist()
         if not entries:
             return column.astype(float)
-        if entries[0] in _TRUTHS and known.all() and _TRUTHS.keys() >= set(entries):
+        if every and entries[0] in _TRUTHS and _TRUTHS.keys() >= set(entries):
             return np.array([_TRUTHS[entry] for entry in entries])
-        if not re.match(r" *[+-]?[.,]?\d", entries[0]):
+        if not _BEGUN.match(entries[0]):
             return column
         lines = "\n".join(entries) + "\n"
-        if not numbers.fullmatch(lines):
+        plain = self._plain(lines)
+        numbers = entries if plain is lines else plain.split("\n")[:-1]
+        try:
+            values = np.array(numbers, dtype=object).astype(float)
+        except ValueError:
+            values = np.array([])
+        if len(values) != len(entries) or _STRANGE.search(plain):
             self._check_marks(title, lines)
             return column
-        whole = _WHOLE.fullmatch(lines)
-        if whole and _PADDED.search(lines):
+        whole = not _FRACTION.search(plain)
+        if whole and _PADDED.search(plain):
             return column
         if separator == ";":  # decimal commas are likely
-            self._check_groups(title, entries, lines)
+            self._check_groups(title, lines)
+        if not every:
+            filled = np.full(len(column), np.nan)
+            filled[known] = values
+            return filled
+        return values.astype(np.int64) if whole and np.abs(values).max() < EXACT else values
+
+    def _plain(self, lines: str) -> str:
+        """Numbers on lines, in the notation 1234.5; text stays text."""
         if self.thousands is not None:
-            entries = [entry.replace(self.thousands, "") for entry in entries]
-        if self._decimal != ".":
-            entries = [entry.replace(self._decimal, ".") for entry in entries]
-        values = np.array(entries, dtype=object).astype(np.int64 if whole and known.all() else np.float64)
-        if known.all():
-            return values
-        filled = np.full(len(column), np.nan)
-        filled[known] = values
-        return filled
+            grouped = rf"^ *[+-]?[0-9]{{1,3}}(?:{re.escape(self.thousands)}[0-9]{{3}})++(?![0-9])"
+            lines = re.sub(grouped, lambda found: re.sub("[^0-9+-]", "", found[0]), lines, flags=re.MULTILINE)
+        return lines if self.decimal != "," else lines.replace(".", "?").replace(",", ".")
 
     def _check_marks(self, title: str, lines: str) -> None:
         """Refuse numbers with another mark than the settings have, if nothing says what the mark is."""
         if _MARKED.fullmatch(lines) and (self.decimal is None or (self.thousands is None and _GROUPS.fullmatch(lines))):
-            wrong = next(line for line in lines.splitlines() if not self._numbers().fullmatch(line + "\n"))
-            raise self._ambiguous("decimal" if self.decimal is None else "thousands", title, wrong.strip())
+            marks = ".," if self.decimal == "," else ",."
+            example = next(line for mark in marks for line in lines.splitlines() if mark in line)
+            raise self._ambiguous("decimal" if self.decimal is None else "thousands", title, example.strip())
 
-    def _check_groups(self, title: str, entries: Sequence[str], lines: str) -> None:
+    def _check_groups(self, title: str, lines: str) -> None:
         """Refuse points that may stand between thousands.
 
         They may if three digits follow each, entries below a thousand have none, and zeros at the end are written out.
         """
-        if self.settings or not _GROUPS.fullmatch(lines):
-            return
-        marked = [entry.strip() for entry in entries if "." in entry]
-        if any(entry.endswith("0") for entry in marked) and len(marked) < len(entries):
-            raise self._ambiguous("decimal", title, marked[0])
+        if not self.settings and _GROUPS.fullmatch(lines):
+            entries = lines.split()
+            marked = [entry for entry in entries if "." in entry]
+            if len(marked) < len(entries) and any(entry.endswith("0") for entry in marked):
+                raise self._ambiguous("decimal", title, marked[0])
 
     def _ambiguous(self, setting: str, title: str, entry: str) -> InvalidInputError:
         mark = max(".,", key=entry.rfind)
@@ -306,10 +310,6 @@ def suffix_of(path: str | Path) -> str:
     """The suffix that tells the kind of a file; `.gz` does not."""
     path = Path(path)
     return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
-
-
-def _known(column: np.ndarray) -> np.ndarray:
-    return column == column  # NaN is not
 
 
 def _cause(error: Exception) -> tuple[str, str]:

@@ -14,7 +14,7 @@ _EXAMPLES = {
     "file": "arcs.csv", "name": "name", "capacity": "capacity", "worth": "worth", "predict": ["x1", "x2"],
     "sense": "min", "parameters": "parameters.csv", "variable": "name", "value": "value", "columns": ["a", "b"],
     "weights": "weight", "dates": "date", "units": "minutes", "references": ["mean", "ridge"],
-    "decision": ["spo+", "decision"],
+    "decision": ["spo+", "decision"], "decimal": ",", "thousands": ".", "date_format": "%d.%m.%Y",
 }  # fmt: skip
 
 
