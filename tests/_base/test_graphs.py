@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve._base.graphs import Graph, as_edges, networkx_arcs, networkx_nodes
+from foresolve._base.graphs import Graph, arc_table, as_edges, networkx_arcs, networkx_nodes
 from foresolve.errors import ForesolveError, InvalidInputError
 
 
@@ -80,6 +80,14 @@ def test_values_by_node() -> None:
         InvalidInputError, match=r"`supply` must be one of the 3 nodes .*; got 'mil'\. Did you mean 'mill'"
     ):
         graph.by_node("supply", {"mil": 1.0})
+
+
+@pytest.mark.parametrize("numbers", [[114, 215, 215], [114.0, 215.0, 215.0]])
+def test_a_column_of_nodes_that_is_text_makes_the_other_one_text(numbers: list[Any]) -> None:
+    """Leading zeros leave one column text and the other one numbers: "114" and 114 were two nodes."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"from": ["007", "114", "007"], "to": numbers})
+    assert arc_table("arcs", table, "from", "to", None).arcs == [("007", "114"), ("114", "215"), ("007", "215")]
 
 
 def test_edges_may_be_none_at_all() -> None:

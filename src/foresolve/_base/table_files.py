@@ -120,7 +120,7 @@ class TableFile:
         ----------
         rows: Rows of each frame. `None` gives one frame.
         text: Columns of a text file that stay text, whatever they look like. `None` leaves all entries as they are.
-        only: Columns to read, if the file has them.
+        only: Columns to read, if the file has all of them.
         """
         pandas = need("pandas", "reading tables", "learn")
         count = 0
@@ -327,9 +327,9 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
         raise FileError(path, f"has two columns {twice!r}")
 
 
-def _chosen(titles: Any, only: Sequence[str]) -> list[Any]:
-    """The columns that are to be read; the first one if there is none of them, for the rows count."""
-    return [title for title in titles if title in only] or list(titles[:1])
+def _chosen(titles: Sequence[str], only: Sequence[str]) -> list[str]:
+    """The columns that are to be read; all of them if one of `only` is missing, for messages about it."""
+    return list(only if set(only) <= set(titles) else titles)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
