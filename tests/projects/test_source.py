@@ -120,6 +120,14 @@ def test_numbers_and_dates_are_read_as_in_the_file_of_training(tmp_path: Path) -
         np.testing.assert_allclose(table["objective"], policy(features).frame("wide")["objective"], rtol=1e-6)
 
 
+def test_one_date_that_is_written_in_two_ways_is_one_key(tmp_path: Path) -> None:
+    """The keys behind it would be those of other decisions."""
+    rows = [f"2024-06-0{day}{clock},mon,0.5,1" for day in (1, 2) for clock in ("", " 00:00")]
+    (tmp_path / "a.csv").write_text("\n".join(["day,weekday,rain,wind", *rows]) + "\n")
+    with mistake("features", "'2024-06-01'"):
+        decide_file(dated_policy(), tmp_path / "a.csv", tmp_path / "out.csv")
+
+
 # -- opens -------------------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ import copy
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -113,21 +113,26 @@ def output(out: str | Path, data: Path) -> Path:
 def write_outcomes(
     outcomes: Iterable[Outcome], out: Path, source: Source, progress: Callable[[int, int], Any] | None
 ) -> tuple[int, int]:
-    """Write what became of blocks, in their order, whole or not at all; how many instances and rows there were."""
+    """Write the decisions of blocks in their order, whole or not at all; the numbers of instances and of rows."""
     failed: list[str] = []
-    done, told = 0, Warned()
-    text = out.suffix.lower() == ".csv"
+    warned: list[Warning] = []
+    done, text = 0, out.suffix.lower() == ".csv"
     with TableWriter(out) as writer:
         for outcome in outcomes:
-            told.add(outcome.warned)
+            warned += outcome.warned
             failed += outcome.lost
             done += outcome.instances
             if not failed:
                 writer.write(source.with_text_dates(outcome.table) if text else outcome.table)
             if progress is not None:
                 progress(done, source.instances)
-        told.tell()
-        _refuse(failed, Path(source.file.path))
+        _warn(warned)
+        if failed:
+            names = ", ".join(failed[:MOST_NAMED]) + f" and {len(failed) - MOST_NAMED} more" * (
+                len(failed) > MOST_NAMED
+            )
+            count = "1 instance has" if len(failed) == 1 else f"{len(failed)} instances have"
+            raise NoDecisionError(f"{count} no decision in {source.file.path}: {names}. Nothing was written")
     return done, writer.rows
 
 
@@ -146,22 +151,27 @@ class Outcome(NamedTuple):
 
 
 def decided(policy: Policy, block: Block, form: Form, certify: bool) -> Outcome:
-    """Decide the instances of a block; what was warned of is told where there is an error, for it may say why."""
-    failure: ForesolveError | None = None
-    table, lost = None, []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
+    """Decide the instances of a block; if there is an error, its warnings are given first, for they may say why."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             table, lost = _decided(_knowing(policy, block.fill), block.frame, form, certify)
-        except ForesolveError as error:
-            failure = error
-    warned = [warning.message for warning in caught if isinstance(warning.message, Warning)]
-    if failure is not None:
-        told = Warned()
-        told.add(warned)
-        told.tell()
-        raise failure
-    return Outcome(block.instances, table, lost, warned)
+    except ForesolveError:
+        _warn(_messages(caught))
+        raise
+    return Outcome(block.instances, table, lost, _messages(caught))
+
+
+def _messages(caught: Iterable[warnings.WarningMessage]) -> list[Warning]:
+    return [warning.message for warning in caught if isinstance(warning.message, Warning)]
+
+
+def _warn(warned: Sequence[Warning]) -> None:
+    """Give the first warning of each kind, and the number of the others."""
+    for category, count in Counter(map(type, warned)).items():
+        first = next(str(warning) for warning in warned if type(warning) is category)
+        checks.warn(first + (f" (and {count - 1} more such warnings)" if count > 1 else ""), category)
 
 
 def _knowing(policy: Policy, fill: tuple[float, ...] | None) -> Policy:
@@ -175,7 +185,8 @@ def _knowing(policy: Policy, fill: tuple[float, ...] | None) -> Policy:
 
 def _decided(policy: Policy, frame: Any, form: Form, certify: bool) -> tuple[Any, list[str]]:
     own = _own_keys(policy, frame)
-    keys = Keys.of_index(frame.index) if own is None else Keys.of("data", own, list(own.columns))
+    keys = Keys.of_index(frame.index) if own is None else Keys.of("features", own, list(own.columns))
+    keys.check_different("features")  # 2024-05-27 and 2024-05-27 00:00 are one date
     try:
         decisions = policy(frame)
     except SolverError as error:
@@ -209,32 +220,3 @@ def _table(decisions: Decisions, own: Any, form: Form, certify: bool) -> Any:
         title = name if name not in frame.columns else f"{name} of the decision"
         frame[title] = part.cpu().numpy()[rows]
     return frame
-
-
-def _refuse(failed: list[str], data: Path) -> None:
-    """An error where some instances have no decision."""
-    if failed:
-        rest = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
-        names = ", ".join(failed[:MOST_NAMED]) + rest
-        count = "1 instance has" if len(failed) == 1 else f"{len(failed)} instances have"
-        raise NoDecisionError(f"{count} no decision in {data}: {names}. Nothing was written")
-
-
-class Warned:
-    """Warnings of blocks: given once, at the end, and not for every block."""
-
-    def __init__(self) -> None:
-        self._first: dict[type[Warning], str] = {}
-        self._counts: Counter[type[Warning]] = Counter()
-
-    def add(self, warned: Iterable[Warning]) -> None:
-        """The warnings of another block."""
-        for warning in warned:
-            self._first.setdefault(type(warning), str(warning))
-            self._counts[type(warning)] += 1
-
-    def tell(self) -> None:
-        """The first of each kind, and how many more there were."""
-        for category, message in self._first.items():
-            more = self._counts[category] - 1
-            checks.warn(message + (f" (and {more} more such warnings)" if more else ""), category)
