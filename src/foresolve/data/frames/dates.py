@@ -156,10 +156,9 @@ def _is_read(entry: str) -> bool:
     return re.match(r"\d{4}-\d{2}-\d{2}([T ]|$)", entry) is not None
 
 
-def unread(name: str, what: str, entry: str, *names: str | Setting) -> InvalidInputError:
+def unread(name: str, where: str, entry: str, *names: str | Setting) -> InvalidInputError:
     """The error for a column that looks like dates and is not read as such; `names` says that it holds names."""
     remedy = Phrase(
-        "Dates are written 2024-05-27. For a file, set ", Setting("date_format", "%d.%m.%Y"), " in ", WHERE,
-        "; if they are only names, set ", *names,
-    )  # fmt: skip
-    return checks.fail(name, f"dates in {what}, as most of its entries look like some", repr(entry), remedy)
+        "For a file, set ", Setting("date_format", "%d.%m.%Y"), " in ", WHERE, "; if they are only names, set ", *names
+    )
+    return checks.fail(name, f"dates written 2024-05-27 in {where}", repr(entry), remedy)
