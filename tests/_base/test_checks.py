@@ -220,5 +220,7 @@ def test_did_you_mean() -> None:
     assert checks.did_you_mean("Blu", ["red", "blue"]) == "Did you mean 'blue'?"
     assert checks.did_you_mean("samplse", ["samples", "seed"], code=True) == "Did you mean `samples`?"
     assert checks.did_you_mean(1001, [1000, 7]) == "Did you mean 1000?"
+    assert checks.did_you_mean("J01 ", ["J01"]) == "Did you mean 'J01'?"
+    assert checks.did_you_mean("K\u00f6ln", ["Ko\u0308ln"]) == r"Did you mean 'Ko\u0308ln'?"  # they look the same
     assert checks.did_you_mean("blue", ["red", "green"]) == ""
     assert checks.did_you_mean("blu", ["blue", *map(str, range(checks.MOST_OPTIONS))]) == ""  # it would take too long

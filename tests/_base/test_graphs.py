@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from foresolve._base.graphs import Graph, as_edges, networkx_arcs, networkx_nodes
+from foresolve._base.graphs import Graph, arc_table, as_edges, networkx_arcs, networkx_nodes
 from foresolve.errors import ForesolveError
 from mistakes import mistake
 
@@ -79,6 +79,14 @@ def test_values_by_node() -> None:
     assert graph.by_node("supply", {"mill": -2.0, "mine": 2.0}) == [2.0, 0.0, -2.0]
     with mistake("supply", "'mil'", "'mill'"):
         graph.by_node("supply", {"mil": 1.0})
+
+
+@pytest.mark.parametrize("numbers", [[114, 215, 215], [114.0, 215.0, 215.0]])
+def test_a_column_of_nodes_that_is_text_makes_the_other_one_text(numbers: list[Any]) -> None:
+    """Leading zeros leave one column text and the other one numbers: "114" and 114 were two nodes."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"from": ["007", "114", "007"], "to": numbers})
+    assert arc_table("arcs", table, "from", "to", None).arcs == [("007", "114"), ("114", "215"), ("007", "215")]
 
 
 def test_edges_may_be_none_at_all() -> None:

@@ -11,6 +11,7 @@ from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.problems.top_k import TopK
+from mistakes import mistake
 
 THETA = torch.tensor([[1.0, 3.0, 2.0], [5.0, 4.0, 0.0]])
 CHOSEN = torch.tensor([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
@@ -45,7 +46,7 @@ def test_the_target_is_the_decision_on_record_or_the_best() -> None:
 
 
 def test_nothing_to_learn_from() -> None:
-    with pytest.raises(InvalidInputError, match="`decision` must be given where `theta` is not"):
+    with mistake("decision", "`theta`"):
         Batch(None, None, TopK(3, 1))
 
 
@@ -75,7 +76,7 @@ def test_predictions_have_the_shape_of_the_problem() -> None:
     for wrong, got in ((torch.zeros(2, 4), r"\(2, 4\)"), (torch.zeros(3), r"\(3,\)"), ([1], "list")):
         with pytest.raises(InvalidInputError, match=rf"`theta_hat` must be \(2, 3\) to match the problem; got {got}"):
             decided().check_prediction(wrong)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="to match the true parameters"):
+    with mistake("theta_hat"):
         known().check_prediction(torch.zeros(2, 4))
 
 

@@ -23,6 +23,7 @@ from foresolve.problems.linear import LinearProgram
 from foresolve.problems.matching import BipartiteMatching
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.top_k import TopK
+from mistakes import mistake
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -104,18 +105,16 @@ class TestInput:
             DecisionDataset(features, theta, TopK(3, 1))
 
     def test_bad_companions(self) -> None:
-        with pytest.raises(InvalidInputError, match="`problem` must be a foresolve Problem; got str"):
+        with mistake("problem"):
             DecisionDataset(np.zeros((2, 1)), np.zeros((2, 3)), "knapsack")  # type: ignore[arg-type]
-        with pytest.raises(InvalidInputError, match=r"`decisions` must be \(20, 5\) .*got \(20, 4\)"):
+        with mistake("decisions", "(20, 5)", "(20, 4)"):
             top_k_data(decisions=np.zeros((20, 4)))
-        with pytest.raises(InvalidInputError, match=r"`decisions` must be as long as `theta`.*got 3"):
+        with mistake("decisions", "`theta`", "3"):
             top_k_data(decisions=np.zeros((3, 5)))
-        with pytest.raises(InvalidInputError, match=r"`values` must be \(20,\); got \(20, 1\)"):
+        with mistake("values", "(20,)", "(20, 1)"):
             top_k_data(values=np.zeros((20, 1)))
         problem = Knapsack(torch.ones(3, 1, 5), torch.ones(3, 1))
-        with pytest.raises(
-            InvalidInputError, match=r"`problem` must be shared .* batch of \(4,\).*got a batch of \(3,\)"
-        ):
+        with mistake("problem", "(4,)", "(3,)"):
             DecisionDataset(np.zeros((4, 1)), np.zeros((4, 5)), problem)
 
 
@@ -136,7 +135,7 @@ class TestBatches:
             assert batch.index.tolist() == [2, 4]
         with pytest.raises(IndexError, match="20 instances"):
             data[20]
-        with pytest.raises(InvalidInputError, match="`index` must be positions"):
+        with mistake("index"):
             data[[0.5]]  # type: ignore[list-item]
 
     def test_decisions_come_along_once_they_are_known(self) -> None:
@@ -164,7 +163,7 @@ class TestBatches:
         part, _ = random_split(top_k_data(), [12, 8], generator=seeded())
         assert [len(batch) for batch in DataLoader(part, batch_size=5)] == [5, 5, 2]
         single = DataLoader([top_k_data()[i] for i in range(3)], batch_size=3)  # type: ignore[arg-type]
-        with pytest.raises(InvalidInputError, match=r"data\.loader"):
+        with mistake("problem"):
             next(iter(single))
 
     def test_single_instances_side_by_side(self) -> None:
@@ -193,7 +192,7 @@ class TestBatches:
         assert sorted(torch.cat([first.labels["names"], second.labels["names"]]).tolist()) == list(range(20))
         assert torch.equal(first.theta, data.theta[first.labels["names"]])
         assert torch.equal(data.with_problem(TopK(5, 1)).labels["names"], data.labels["names"])
-        with pytest.raises(InvalidInputError, match="`labels` must be as long as `theta`"):
+        with mistake("labels", "`theta`"):
             top_k_data(labels={"names": torch.arange(3)})
 
     def test_another_problem_has_decisions_of_its_own(self, tmp_path: Path) -> None:
@@ -213,7 +212,7 @@ class TestBatches:
         assert twin.decisions is data.decisions
         assert twin.problem is data.problem
         assert data.features.shape == (20, 3)
-        with pytest.raises(InvalidInputError, match=r"`features` must be as long as `theta` \(20 instances\); got 3"):
+        with mistake("features", "`theta`", "(20 instances)", "3"):
             data.with_features(torch.ones(3, 2))
 
     def test_repr(self) -> None:
@@ -275,7 +274,7 @@ class TestInstancesOfTheirOwn:
 
     def test_select_wants_one_dimension(self) -> None:
         problem = LinearProgram(A_ub=[[1.0]], b_ub=torch.ones(2, 3, 1))
-        with pytest.raises(InvalidInputError, match=r"a batch \(2, 3\)"):
+        with mistake("problem", "(2, 3)"):
             problem.select(torch.tensor([0]))
 
 
@@ -320,7 +319,7 @@ class TestSolutions:
 
         problem = OracleProblem(many if batched else refuses_negatives, n=4, batched=batched)
         data = DecisionDataset(torch.arange(50.0), theta, problem)
-        with pytest.raises(SolverError, match=r"instances 7, 40 of the data set: the oracle failed for the") as caught:
+        with mistake("", kind=SolverError, instances=[7, 40]) as caught:
             data.solve()
         assert caught.value.instances == (7, 40)
         assert isinstance(caught.value.__cause__, SolverError)
@@ -330,14 +329,14 @@ class TestSolutions:
         assert rest.skipped == (7, 40)
         assert 7.0 not in rest.features
         torch.testing.assert_close(rest.values, rest.theta.amax(-1))
-        with pytest.raises(InvalidInputError, match="`on_failure` must be"):
+        with mistake("on_failure"):
             data.solve(on_failure="ignore")  # type: ignore[arg-type]
 
     def test_infeasible_instances(self) -> None:
         rhs = torch.ones(6, 1)
         rhs[3] = -1.0
         data = DecisionDataset(torch.zeros(6, 1), torch.rand(6, 2), LinearProgram(A_ub=[[1.0, 1.0]], b_ub=rhs))
-        with pytest.raises(InfeasibleError, match="instance 3 of the data set: no decision satisfies"):
+        with mistake("", kind=InfeasibleError, instances=[3]):
             data.solve()
         with pytest.warns(ForesolveWarning, match="1 of 6 instances"):
             rest = data.solve(on_failure="skip")
@@ -346,7 +345,7 @@ class TestSolutions:
 
     def test_when_all_fail(self) -> None:
         data = DecisionDataset(torch.zeros(3, 1), -torch.ones(3, 2), OracleProblem(refuses_negatives, n=2))
-        with pytest.raises(SolverError, match="instances 0, 1, 2"):
+        with mistake("", kind=SolverError, instances=[0, 1, 2]):
             data.solve(on_failure="skip")
 
 
@@ -374,7 +373,7 @@ class TestCache:
     def test_other_files_are_left_alone(self, tmp_path: Path, content: bytes) -> None:
         path = tmp_path / "mine"
         path.write_bytes(content)
-        with pytest.raises(InvalidInputError, match="`cache` must be a new file, or one that foresolve wrote"):
+        with mistake("cache"):
             top_k_data(cache=path).solve()
         assert path.read_bytes() == content
 
@@ -382,10 +381,10 @@ class TestCache:
         path = tmp_path / "decisions.npz"
         top_k_data(cache=path).solve()
         path.write_bytes(path.read_bytes()[:-200])
-        with pytest.raises(InvalidInputError, match="`cache` must be"):
+        with mistake("cache"):
             top_k_data(cache=path).solve()
         np.savez(path, kind=np.array([print], dtype=object), allow_pickle=True)
-        with pytest.raises(InvalidInputError, match="`cache` must be"):
+        with mistake("cache"):
             top_k_data(cache=path).solve()
 
     @pytest.mark.parametrize(
@@ -423,7 +422,7 @@ class TestCache:
         with np.load(path) as stored:
             arrays = dict(stored)
         np.savez(path, **arrays | {"values": arrays["values"] + np.float32(1e-4)})
-        with pytest.raises(InvalidInputError, match="it is not what was written"):
+        with mistake("cache"):
             top_k_data(cache=path).solve()
         old = {name: arrays[name] for name in ("key", "decisions", "values")}
         np.savez(path, kind=np.array("foresolve decisions 1"), **old)
@@ -448,7 +447,7 @@ def test_columns_whose_names_are_numbers_go_by_name() -> None:
     data = DecisionDataset(pd.DataFrame({5: [0.0, 1.0], 2: [2.0, 3.0]}, index=wide.index), wide, problem)
     assert data.theta[0].tolist() == [1.0, 100.0, 1.0, 100.0]
     assert data.feature_names == ("5", "2")
-    with pytest.raises(InvalidInputError, match="without '11' and with '12'"):
+    with mistake("theta", "'11'", "'12'"):
         DecisionDataset(torch.zeros(2, 1), wide.rename(columns={11: 12}), problem)
 
 

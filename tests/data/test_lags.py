@@ -15,6 +15,7 @@ from foresolve.errors import ForesolveError, InvalidInputError
 from foresolve.problems.knapsack import Knapsack
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.top_k import TopK
+from mistakes import mistake
 
 
 def rows(count: int = 10, **options: object) -> DecisionDataset:
@@ -62,7 +63,7 @@ def test_names() -> None:
     assert DecisionDataset(frame, torch.rand(4, 3), TopK(3, 1)).lagged(1).feature_names is None
     assert DecisionDataset(torch.zeros(4, 1), theta, problem).lagged(1).feature_names is None
     assert data.lagged(1).lagged(2).feature_names == ("x", "a lag 1", "b lag 1", "a lag 2", "b lag 2")
-    with pytest.raises(InvalidInputError, match="`lags` must be none that the features hold already; got 'a lag 1'"):
+    with mistake("lags", "'a lag 1'"):
         data.lagged(1).lagged(1)
 
 
@@ -79,7 +80,7 @@ def test_rows_out_of_order_are_refused() -> None:
     for part, got in ((data.subset([0, 1, 3]), "3 after 1"), (data.subset([1, 0]), "0 after 1")):
         with pytest.raises(InvalidInputError, match=message.format(got) + r"\. Call `lagged` on the data before"):
             part.lagged(1)
-    with pytest.raises(InvalidInputError, match="`data` must be rows in their order"):
+    with mistake("data"):
         data.split(0.8)[0].lagged(1)
     train, test = data.split(0.5, shuffle=False)
     assert torch.equal(test.lagged(1).positions, torch.arange(6, 10))
@@ -88,17 +89,17 @@ def test_rows_out_of_order_are_refused() -> None:
 
 def test_bad_input() -> None:
     data = rows()
-    with pytest.raises(InvalidInputError, match="`lags` must be different numbers of rows, at least one; got none"):
+    with mistake("lags"):
         data.lagged()
-    with pytest.raises(InvalidInputError, match="`lags` must be different numbers of rows, at least one; got 2, 2"):
+    with mistake("lags", "2"):
         data.lagged(2, 2)
-    with pytest.raises(InvalidInputError, match="`lags` must be an integer >= 1; got 0"):
+    with mistake("lags", "1", "0"):
         data.lagged(0)
-    with pytest.raises(InvalidInputError, match=r"`lags` must be less than the number of instances \(10\); got 10"):
+    with mistake("lags", "(10)"):
         data.lagged(1, 10)
     pairs = DecisionDataset((data.features, data.features), data.theta, data.problem)
     for other in (pairs, DecisionDataset(data.features.unsqueeze(-1), data.theta, data.problem)):
-        with pytest.raises(InvalidInputError, match=r"`features` must be one table \(N, d\) for `lagged`"):
+        with mistake("features", "`lagged`"):
             other.lagged(1)
     decided = DecisionDataset(data.features, decisions=data.decisions, problem=data.problem)
     with pytest.raises(ForesolveError, match="theta"):
@@ -111,8 +112,8 @@ def test_dated_rows_must_follow_each_other_in_time() -> None:
     frame = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=5).repeat(2), "depot": ["x", "y"] * 5, "a": 1.0})
     theta = frame[["day", "depot"]].assign(p=range(10), q=1.0)
     data = DecisionDataset.from_frames(frame, theta, TopK(2, 1, names=names), key=["depot", "day"])
-    with pytest.raises(InvalidInputError, match="2024-01-01T00:00:00 after 2024-01-01T00:00:00"):
+    with mistake("data", "2024-01-01T00:00:00 after 2024-01-01T00:00:00"):
         data.lagged(1)
     falling = pd.DataFrame({"a": range(5)}, index=pd.date_range("2024-01-01", periods=5)[::-1])
-    with pytest.raises(InvalidInputError, match="2024-01-04T00:00:00 after 2024-01-05T00:00:00"):
+    with mistake("data", "2024-01-04T00:00:00 after 2024-01-05T00:00:00"):
         DecisionDataset(falling, torch.rand(5, 2), TopK(2, 1)).lagged(1)

@@ -7,9 +7,9 @@ import torch
 
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.loader import Loader
-from foresolve.errors import InvalidInputError
 from foresolve.problems.linear import LinearProgram
 from foresolve.problems.top_k import TopK
+from mistakes import mistake
 
 
 def top_k_data(count: int = 20) -> DecisionDataset:
@@ -35,7 +35,7 @@ def test_the_seed_decides() -> None:
     first = positions(data.loader(8, seed=0))
     assert first == positions(data.loader(8)) == positions(data.loader(8, seed=torch.Generator().manual_seed(0)))
     assert first != positions(data.loader(8, seed=1))
-    with pytest.raises(InvalidInputError, match=r"`seed` must be an integer >= 0 or a torch\.Generator; got None"):
+    with mistake("seed", "0"):
         data.loader(8, seed=None)  # type: ignore[arg-type]
 
 
@@ -47,7 +47,7 @@ def test_plain_order_and_a_last_batch_that_is_dropped() -> None:
 
 
 def test_bad_sizes() -> None:
-    with pytest.raises(InvalidInputError, match="`batch_size` must be an integer >= 1; got 0"):
+    with mistake("batch_size", "1", "0"):
         top_k_data().loader(0)
 
 

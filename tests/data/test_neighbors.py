@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from foresolve.data import neighbors
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.neighbors import nearest
-from foresolve.errors import InvalidInputError, SolverError
+from foresolve.errors import SolverError
 from foresolve.layers.perturbed import PerturbedAdditive
 from foresolve.losses.fenchel_young import FenchelYoung
 from foresolve.losses.spo import SPOPlus
@@ -23,6 +23,7 @@ from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
 from foresolve.sets import ProbabilisticCoverage, UniformMatroid
+from mistakes import mistake
 
 
 def data_of(problem: Problem, n: int, count: int, seed: int) -> DecisionDataset:
@@ -126,19 +127,19 @@ def test_progress_and_failures() -> None:
 
     theta = torch.tensor([[0.0, 1.0, 2.0], [20.0, 1.0, 0.0], [1.0, 2.0, 0.0], [1.0, 1.5, 0.0]])
     data = DecisionDataset(torch.tensor([0.0, 1.0, 5.0, 6.0]), theta, OracleProblem(refuses, n=3))
-    with pytest.raises(SolverError, match="instances 0, 1 of the data set"):
+    with mistake("", "0", "1", kind=SolverError):
         data.robust(1)
 
 
 def test_bad_arguments() -> None:
     data = data_of(TopK(5, 2), 5, 12, 3)
-    with pytest.raises(InvalidInputError, match=r"`k` must be less than the number of instances \(12\); got 12"):
+    with mistake("k", "(12)"):
         data.robust(12)
-    with pytest.raises(InvalidInputError, match=r"`weight` must be in \[0, 1\]; got 1\.5"):
+    with mistake("weight", "[0, 1]", "1.5"):
         data.robust(3, weight=1.5)
     problem = SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(4, 2))
     covering = DecisionDataset(torch.zeros(3, 1), torch.rand(3, 4, 2), problem)
-    with pytest.raises(InvalidInputError, match="linear objective"):
+    with mistake("problem"):
         covering.robust(1)
 
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import foresolve
-from foresolve import DecisionDataset, ForesolveWarning, InvalidInputError
+from foresolve import DecisionDataset, ForesolveWarning
+from mistakes import mistake
 from tests.data.frames.tables import days, read
 
 
@@ -41,7 +42,7 @@ def test_instances_of_one_time_stay_together() -> None:
     data = DecisionDataset(frame, theta, foresolve.TopK(2, 1, names=["a", "b"]))
     first, second = data.split(10, 10)
     assert [len(first), len(second)] == [12, 8]
-    with pytest.raises(InvalidInputError, match="instances of the same time in one part"):
+    with mistake("parts"):
         data.split(10, 1, 1)
 
 
@@ -50,7 +51,7 @@ def test_a_gap_and_its_limits() -> None:
     train, test = data.split(0.5, gap=3)
     assert [len(train), len(test)] == [15, 12]
     assert int(test.positions[0]) == 18
-    with pytest.raises(InvalidInputError, match="`gap` must be smaller"):
+    with mistake("gap"):
         data.split(0.5, gap=15)
 
 

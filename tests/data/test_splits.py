@@ -7,6 +7,7 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.data.splits import random_order, split_sizes
 from foresolve.errors import InvalidInputError
 from foresolve.problems.top_k import TopK
+from mistakes import mistake
 
 
 def top_k_data(count: int = 20) -> DecisionDataset:
@@ -77,13 +78,13 @@ def test_bad_parts(parts: tuple[float, ...], message: str) -> None:
 
 def test_bad_folds() -> None:
     for k in (1, 21):
-        with pytest.raises(InvalidInputError, match="`k` must be from 2"):
+        with mistake("k", "2"):
             top_k_data().folds(k)
-    with pytest.raises(InvalidInputError, match="empty"):
+    with mistake("index"):
         top_k_data().subset([])
 
 
 @pytest.mark.parametrize("share", [float("nan"), float("inf")])
 def test_shares_are_finite(share: float) -> None:
-    with pytest.raises(InvalidInputError, match="`parts` must be shares"):
+    with mistake("parts"):
         split_sizes([share, 0.5], 10)

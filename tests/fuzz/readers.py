@@ -11,8 +11,7 @@ import numpy as np
 import torch
 
 from foresolve import LinearProgram, Policy, TopK
-from foresolve.data import read_edges, read_table
-from foresolve.data.frames.streams import table_chunks
+from foresolve.data import TableFile, read_edges
 from foresolve.data.real.archives import extract
 from foresolve.data.real.cora import load_cora
 from foresolve.data.real.movielens import load_movielens
@@ -121,9 +120,9 @@ def read_settings(folder: Path) -> Any:
 
 def read_tables(folder: Path) -> Any:
     path = next(folder.iterdir(), folder / "table.csv")
-    frame = read_table(path)
+    frame = TableFile(path).frame()
     check(len(set(frame.columns)) == len(frame.columns), "a column twice")
-    for chunk in table_chunks(path, 7):
+    for chunk in TableFile(path).chunks(7):
         check(len(chunk.columns) == len(frame.columns), "chunks of other columns")
     return None
 

@@ -661,3 +661,8 @@ def test_batches_have_the_weights_of_their_instances() -> None:
             best = batch.problem.objective(batch.problem.solve(batch.theta), batch.theta)
             numbers = batch.features[:, 0].int().tolist()
             assert best.tolist() == pytest.approx([value_alone(data, i) for i in numbers], rel=1e-6)
+
+
+def test_targets_have_different_names() -> None:
+    with mistake("targets", "'u' twice"):
+        SubmodularProblem(ProbabilisticCoverage(), UniformMatroid(2, k=1), names=["c", "d"], targets=["u", "u"])

@@ -7,6 +7,7 @@ import errno
 import math
 import os
 import sys
+import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,6 @@ import torch
 from torch import Tensor
 
 from foresolve._base import functorch
-from foresolve._base.lookalikes import twin
 from foresolve.errors import ForesolveError, InvalidInputError, Words
 
 T = TypeVar("T")
@@ -240,13 +240,13 @@ def did_you_mean(value: Any, options: Iterable[Any], *, code: bool = False) -> s
     >>> did_you_mean("Wilcoxen", ["wilcoxon", "t"])
     "Did you mean 'wilcoxon'?"
     """
-    options = list(options)
-    same = None if code else twin(value, options)
-    if same is not None:
-        return f"Did you mean {same!a}? It is not {value!a}, which looks alike"
     options = {str(option).lower(): option for option in options}
     near = difflib.get_close_matches(str(value).lower(), options, n=1) if len(options) <= MOST_OPTIONS else []
-    return "".join(f"Did you mean {f'`{options[key]}`' if code else repr(options[key])}?" for key in near)
+    if not near:
+        return ""
+    option = options[near[0]]
+    same = unicodedata.normalize("NFKC", str(value)) == unicodedata.normalize("NFKC", str(option))  # they look alike
+    return f"Did you mean {f'`{option}`' if code else ascii(option) if same else repr(option)}?"
 
 
 def path(name: str, value: Any, what: str = "a path") -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,24 @@ import numpy as np
 from foresolve._base import checks
 from foresolve._base.container import shown
 from foresolve._base.extras import need
-from foresolve._base.lookalikes import HOW, first_alike, spelled_out
-from foresolve._base.table_files import read_table
+from foresolve._base.table_files import WHERE, TableFile
+from foresolve.errors import Phrase, Setting
 
 JOINT = " | "  # between the names of a pair, where one column names both
+# Numbers to their users, and text to us: 1,5 or 1.234,50 or 1 234 or 1'234.5 or 1,5e-3 or 12 %.
+WRITTEN_OTHERWISE = re.compile(r"\s*[+-]?\d+([.,'\u2019\s]\d{3})*([.,]\d+)?([eE][+-]?\d+)?\s*%?\s*")
+_WHOLE = re.compile(r"-?\d+", re.ASCII)
 
 
-def as_frame(name: str, table: Any) -> Any:
-    """A pandas DataFrame of a frame, an Arrow table, a dict of columns, or the path of a file (`read_table`).
+def as_frame(name: str, table: Any, text: Container[str] = ()) -> Any:
+    """A pandas DataFrame of a frame, an Arrow table, a dict of columns, or a file (a path or a `TableFile`).
 
-    The names of columns become text: those of a CSV file are, those of a frame may be numbers.
+    The names of columns become text: those of a CSV file are, those of a frame may be numbers. The columns `text` of a
+    file of text stay text.
     """
     pandas = need("pandas", "a frame", "learn")
     if isinstance(table, str | os.PathLike):
-        frame = read_table(table)  # type: ignore[arg-type]
+        frame = as_file(table).frame(text)
     elif isinstance(table, pandas.DataFrame):
         frame = table
     elif isinstance(table, Mapping):
@@ -46,6 +51,11 @@ def as_frame(name: str, table: Any) -> Any:
     if any(isinstance(dtype, pandas.ArrowDtype) for dtype in frame.dtypes):
         frame = frame.apply(_without_arrow)
     return frame
+
+
+def as_file(path: Any, settings: Mapping[str, Any] | None = None) -> TableFile:
+    """A `TableFile` as it is; a path with these settings."""
+    return path if isinstance(path, TableFile) else TableFile(path, **(settings or {}))
 
 
 def _from_columns(name: str, table: Mapping[Any, Any]) -> Any:
@@ -113,13 +123,51 @@ def complete(name: str, frame: Any, title: str, argument: str) -> Any:
     return series
 
 
-def numbers(name: str, frame: Any, title: str, argument: str) -> Any:
+def numbers(name: str, frame: Any, title: str, argument: str) -> np.ndarray:
     """A complete column of numbers, as a NumPy array of float64."""
-    series = complete(name, frame, title, argument)
+    return as_numbers(name, complete(name, frame, title, argument))
+
+
+def as_numbers(name: str, series: Any) -> np.ndarray:
+    """A column as float64, NaN where it is missing; text that is no number, and what is not finite, is named."""
+    numbers = _as_floats(name, plain(series))
+    endless = np.isinf(numbers)
+    if endless.any():
+        got = f"{numbers[endless][0]:g} {_where(series, endless)}"
+        raise checks.fail(name, f"finite numbers in the column {str(series.name)!r}", got)
+    return numbers
+
+
+def _as_floats(name: str, series: Any) -> np.ndarray:
+    pandas = need("pandas", "a frame", "learn")
+    expected = f"numbers in the column {str(series.name)!r}"
+    if pandas.api.types.is_timedelta64_dtype(series.dtype):
+        raise checks.fail(name, expected, "lengths of time", "Say in which unit: `.dt.total_seconds()`")
+    dated = pandas.api.types.is_datetime64_any_dtype(series.dtype) or isinstance(series.dtype, pandas.PeriodDtype)
+    if dated or pandas.api.types.is_complex_dtype(series.dtype):  # pandas would count nanoseconds, or months
+        raise checks.fail(name, expected, repr(series.iloc[0]))
     try:
-        return series.astype(float).to_numpy()
-    except (TypeError, ValueError) as error:
-        raise checks.fail(name, f"numbers in its column {title!r}", str(error)) from error
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        series = series.mask(series == "None")  # a word in other columns, and no number in this one
+        values = pandas.to_numeric(series, errors="coerce")
+    wrong = (values.isna() & series.notna()).to_numpy()
+    if wrong.any():
+        entry = series.to_list()[int(wrong.argmax())]
+        remedy = numbers_remedy() if WRITTEN_OTHERWISE.fullmatch(str(entry)) else ""
+        raise checks.fail(name, expected, f"{listed([entry])} {_where(series, wrong)}", remedy)
+    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def numbers_remedy(*more: str | Setting) -> Phrase:
+    """What to do about numbers that are written otherwise."""
+    told = ("Numbers are written 1234.5. For a file, set ", Setting("decimal"), " and ", Setting("thousands"), " in ")
+    return Phrase(*told, WHERE, *more)
+
+
+def _where(series: Any, wrong: np.ndarray) -> str:
+    """The first entry that is wrong, by what its row is called: of a file that is read in parts, its number there."""
+    return f"in row {series.index[int(wrong.argmax())]} ({int(wrong.sum())} such entries)"
 
 
 def texts(name: str, frame: Any, title: str, argument: str) -> list[str]:
@@ -137,12 +185,15 @@ def as_texts(values: Sequence[Any]) -> list[str]:
     return [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value) for value in values]
 
 
-def check_looks(name: str, names: Iterable[Any]) -> None:
-    """Refuse names of which two look the same: whoever reads a decision could not tell them apart."""
-    alike = first_alike(names)
-    if alike is not None:
-        remedy = f"{HOW}: clean them first, `.str.strip()`, `.str.normalize('NFC')`"
-        raise checks.fail(name, "names that do not look the same", spelled_out(*alike), remedy)
+def by_size(names: Iterable[str]) -> list[str]:
+    """Names in order: whole numbers by their size if all are, else text by its letters.
+
+    >>> by_size(["10", "9"]), by_size(["10", "9", "a"])
+    (['9', '10'], ['10', '9', 'a'])
+    """
+    names = list(names)
+    whole = all(map(_WHOLE.fullmatch, names))
+    return sorted(names, key=lambda name: (int(name) if whole else 0, name))
 
 
 def listed(titles: Any, most: int = 8) -> str:

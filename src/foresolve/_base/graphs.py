@@ -44,7 +44,6 @@ class Graph:
         if is_networkx(arcs):
             raise checks.fail("arcs", SHAPE, "a networkx graph", "Use `from_networkx(graph, ...)` of the class")
         pairs, nodes, keys = read_arcs(arcs, numbered=n_nodes is not None)
-        frames.check_looks("arcs", nodes or ())
         tails, heads = pairs.T.copy()
         if nodes is not None and n_nodes not in (None, len(nodes)):
             raise checks.fail("n_nodes", f"the {len(nodes)} nodes that `arcs` names, or left out", str(n_nodes))
@@ -240,7 +239,7 @@ class ArcTable(NamedTuple):
 
 def arc_table(argument: str, table: Any, tail: str, head: str, name: str | None) -> ArcTable:
     """Arcs in the columns `tail`, `head` and `name` of a frame or file, which is the argument `argument`."""
-    frame = frames.as_frame(argument, table)
+    frame = frames.as_frame(argument, table, () if name is None else (name,))
     ends = [frames.complete(argument, frame, title, role).to_list() for title, role in ((tail, "tail"), (head, "head"))]
     if len({isinstance(node, str) for end in ends for node in end}) > 1:  # "007" made one column text, and 114 is "114"
         ends = [frames.as_texts(end) for end in ends]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -27,11 +26,7 @@ def read_items(argument: str, frame: Any, title: str, parameter: str = "name") -
     first: dict[str, int] = {}
     for row, text in enumerate(texts):
         first.setdefault(text, row)
-    names = list(first)
-    frames.check_looks(argument, names)
-    if len(names) < len(texts):
-        whole = all(re.fullmatch(r"-?\d+", name, re.ASCII) for name in names)
-        names.sort(key=lambda name: (int(name) if whole else 0, name))
+    names = frames.by_size(first) if len(first) < len(texts) else list(first)
     return Items(names, np.array([first[name] for name in names]))
 
 
@@ -54,6 +49,5 @@ def as_side(name: str, nodes: Any) -> tuple[int, tuple[str, ...] | None]:
         if not names or len(set(names)) < len(names):
             twice = next((part for part in names if names.count(part) > 1), "")
             raise checks.fail(name, "different names, at least one", f"{twice!r} twice" if twice else "none")
-        frames.check_looks(name, names)
         return len(names), names
     return checks.positive_int(name, nodes), None

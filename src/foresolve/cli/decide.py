@@ -35,7 +35,7 @@ def add_decide(app: "Typer") -> None:
     """Add the command."""
     import typer
 
-    from foresolve.data.frames.streams import CHUNK
+    from foresolve._base.table_files import CHUNK
 
     @app.command()
     def decide(

@@ -1,6 +1,6 @@
 """Batches and data sets, generators, loaders of real data."""
 
-from foresolve._base.table_files import read_table
+from foresolve._base.table_files import TableFile, read_table
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.data.frames.encoding import Encoding
@@ -39,6 +39,7 @@ __all__ = [
     "PolynomialRule",
     "PortfolioDataset",
     "SOURCES",
+    "TableFile",
     "budget_data",
     "check_source",
     "citation_data",

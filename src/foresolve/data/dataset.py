@@ -96,8 +96,9 @@ class DecisionDataset(DivisibleInstances):
     ) -> Self:
         """From a user's own tables, matched by key and by name: the order of rows and columns never matters.
 
-        Tables are frames (pandas, polars, Arrow) or paths of files (`read_table`). Instances are put into the order of
-        their keys, of time where these are dates. What one table has and another lacks is refused, and named.
+        Tables are frames (pandas, polars, Arrow) or files: paths, or a `TableFile` for a text file with decimal commas,
+        marks between thousands or dates that are not ISO. Instances are put into the order of their keys, of time where
+        these are dates. What one table has and another lacks is refused, and named.
 
         Parameters
         ----------

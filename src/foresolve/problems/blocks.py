@@ -182,7 +182,6 @@ def as_names(names: Any, n: int) -> tuple[Any, ...] | None:
     repeated = next((name for name, count in Counter(frames.as_texts(names)).items() if count > 1), None)
     if repeated is not None:
         raise checks.fail("names", "different from each other", f"{repeated!r} more than once")
-    frames.check_looks("names", names)
     return names
 
 

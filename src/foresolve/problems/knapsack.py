@@ -89,7 +89,7 @@ class Knapsack(PackingDrawing, LinearProgram):
         >>> problem.names, problem.chosen(problem.solve(torch.tensor([2.0, 1.0])))
         (('rum', 'tea'), ['rum'])
         """
-        frame = frames.as_frame("items", items)
+        frame = frames.as_frame("items", items, (name,))
         rows = read_items("items", frame, name)
         titles = [weight] if isinstance(weight, str) else list(weight)
         weights = [item_numbers("items", frame, title, rows, name, "weight") for title in titles]

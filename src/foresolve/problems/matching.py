@@ -74,7 +74,7 @@ class _Pairs(PairDrawing, LinearProgram):
 
     @staticmethod
     def _sides(pairs: Any, left: str, right: str) -> Any:
-        frame = frames.as_frame("pairs", pairs)
+        frame = frames.as_frame("pairs", pairs, (left, right))
         sides = [read_items("pairs", frame, title, role).names for title, role in ((left, "left"), (right, "right"))]
         if len(frame) > max(map(len, sides)):  # pairs, not only names
             _warn_of_absent(sides, set(zip(frames.as_texts(frame[left]), frames.as_texts(frame[right]))))

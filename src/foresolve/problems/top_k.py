@@ -58,7 +58,7 @@ class TopK(ChoiceDrawing, LinearProgram):
         >>> foresolve.TopK.from_frame(pandas.DataFrame({"item": ["tea", "rum", "milk"]}), 2).names
         ('tea', 'rum', 'milk')
         """
-        rows = read_items("items", frames.as_frame("items", items), name)
+        rows = read_items("items", frames.as_frame("items", items, (name,)), name)
         return cls(len(rows.names), k, sense=sense, names=rows.names)
 
     def _decide(self, gains: Tensor, batch: torch.Size) -> Tensor:

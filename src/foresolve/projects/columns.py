@@ -1,11 +1,12 @@
-"""Columns that a project names, looked for in its files before any work is done."""
+"""The files of a project, and the columns that it names, looked for before any work is done."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from foresolve._base import checks, frames
-from foresolve.data.frames.streams import table_chunks
+from foresolve._base.table_files import TableFile
 from foresolve.projects.settings import Settings
 from foresolve.projects.toml import SettingsError
 
@@ -26,7 +27,13 @@ def check_columns(settings: Settings) -> None:
 
 def titles(settings: Settings, section: str, key: str) -> list[str]:
     """The columns of a file; only its beginning is read."""
-    return list(next(table_chunks(settings.file(section, key), 1)).columns)
+    return table(settings, settings.file(section, key)).titles()
+
+
+def table(settings: Settings, path: Path) -> TableFile:
+    """A file, read as the settings say that files are written."""
+    data = settings.values.data
+    return TableFile(path, data.decimal, data.thousands, data.date_format)
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, str, str, str]]:

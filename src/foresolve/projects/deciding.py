@@ -6,7 +6,7 @@ import copy
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -14,13 +14,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from foresolve._base import checks
+from foresolve._base.table_files import CHUNK, TableFile, TableWriter, check_writable
 from foresolve.data.frames.keys import Keys
-from foresolve.data.frames.streams import CHUNK, TableWriter, check_writable
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.learning.deployment.decisions import Decisions
 from foresolve.learning.policy import Policy
 from foresolve.problems.naming import taken
-from foresolve.projects.source import Block, Source
+from foresolve.projects.source import Block, Source, key_text
 
 Form = Literal["long", "wide"]
 # Instances that are decided together: as many whatever the chunks are, so that rounding is the same too.
@@ -54,7 +54,7 @@ class Decided:
 
 def decide_file(
     policy: Policy | str | Path,
-    data: str | Path,
+    data: str | Path | TableFile,
     out: str | Path,
     *,
     form: Form = "long",
@@ -67,16 +67,17 @@ def decide_file(
     Parameters
     ----------
     policy: what decides; or the folder of a saved policy, or of a run, whose policy it is.
-    data: features, a CSV or Parquet file; it may be larger than memory. Rows of an instance stand together.
-    out: a CSV or Parquet file.
+    data: features, a CSV or Parquet file; it may be larger than memory. Rows of an instance stand together. Numbers
+        and dates are read as in the file of training, or as a `TableFile` says.
+    out: a CSV or Parquet file. Keys are written as `data` has them.
     form: "long": a row for each variable with a nonzero entry; "wide": a row for each instance.
     certify: whether each decision is proven, with the proof's bound beside it.
     chunk: rows that are read at a time. Decisions do not depend on it.
     progress: is called with the instances done and their total.
     """
     began = time.monotonic()
-    policy, data = as_policy(policy), checks.path("data", data)
-    out = output(out, data)
+    policy = as_policy(policy)
+    out = output(out, checks.path("data", data))
     checks.one_of("form", form, ("long", "wide"))
     source = Source.of(policy, data, checks.positive_int("chunk", chunk))
     blocks = source.blocks(block_size(policy))
@@ -112,20 +113,26 @@ def output(out: str | Path, data: Path) -> Path:
 def write_outcomes(
     outcomes: Iterable[Outcome], out: Path, source: Source, progress: Callable[[int, int], Any] | None
 ) -> tuple[int, int]:
-    """Write what became of blocks, in their order, whole or not at all; how many instances and rows there were."""
+    """Write the decisions of blocks in their order, whole or not at all; the numbers of instances and of rows."""
     failed: list[str] = []
-    done, told = 0, Warned()
-    with TableWriter(out, source.scan.kinds) as writer:
+    warned: list[Warning] = []
+    done, text = 0, out.suffix.lower() == ".csv"
+    with TableWriter(out) as writer:
         for outcome in outcomes:
-            told.add(outcome.warned)
+            warned += outcome.warned
             failed += outcome.lost
             done += outcome.instances
             if not failed:
-                writer.write(outcome.table)
+                writer.write(source.with_text_dates(outcome.table) if text else outcome.table)
             if progress is not None:
-                progress(done, source.scan.instances)
-        told.tell()
-        _refuse(failed, source.path)
+                progress(done, source.instances)
+        _warn(warned)
+        if failed:
+            names = ", ".join(failed[:MOST_NAMED]) + f" and {len(failed) - MOST_NAMED} more" * (
+                len(failed) > MOST_NAMED
+            )
+            count = "1 instance has" if len(failed) == 1 else f"{len(failed)} instances have"
+            raise NoDecisionError(f"{count} no decision in {source.file.path}: {names}. Nothing was written")
     return done, writer.rows
 
 
@@ -144,22 +151,27 @@ class Outcome(NamedTuple):
 
 
 def decided(policy: Policy, block: Block, form: Form, certify: bool) -> Outcome:
-    """Decide the instances of a block; what was warned of is told where there is an error, for it may say why."""
-    failure: ForesolveError | None = None
-    table, lost = None, []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
+    """Decide the instances of a block; if there is an error, its warnings are given first, for they may say why."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             table, lost = _decided(_knowing(policy, block.fill), block.frame, form, certify)
-        except ForesolveError as error:
-            failure = error
-    warned = [warning.message for warning in caught if isinstance(warning.message, Warning)]
-    if failure is not None:
-        told = Warned()
-        told.add(warned)
-        told.tell()
-        raise failure
-    return Outcome(block.instances, table, lost, warned)
+    except ForesolveError:
+        _warn(_messages(caught))
+        raise
+    return Outcome(block.instances, table, lost, _messages(caught))
+
+
+def _messages(caught: Iterable[warnings.WarningMessage]) -> list[Warning]:
+    return [warning.message for warning in caught if isinstance(warning.message, Warning)]
+
+
+def _warn(warned: Sequence[Warning]) -> None:
+    """Give the first warning of each kind, and the number of the others."""
+    for category, count in Counter(map(type, warned)).items():
+        first = next(str(warning) for warning in warned if type(warning) is category)
+        checks.warn(first + (f" (and {count - 1} more such warnings)" if count > 1 else ""), category)
 
 
 def _knowing(policy: Policy, fill: tuple[float, ...] | None) -> Policy:
@@ -172,72 +184,39 @@ def _knowing(policy: Policy, fill: tuple[float, ...] | None) -> Policy:
 
 
 def _decided(policy: Policy, frame: Any, form: Form, certify: bool) -> tuple[Any, list[str]]:
+    own = _own_keys(policy, frame)
+    keys = Keys.of_index(frame.index) if own is None else Keys.of("features", own, list(own.columns))
+    keys.check_different("features")  # 2024-05-27 and 2024-05-27 00:00 are one date
     try:
         decisions = policy(frame)
     except SolverError as error:
         if not error.instances:
             raise
-        keys = _keys(policy, frame)
-        return None, [_text(keys[place]) for place in error.instances]
-    wanted = _keys(policy, frame)
-    lost = [_text(wanted[int(place)]) for place in np.flatnonzero(decisions.keys.places(wanted) < 0)]
-    lost += [_text(decisions.keys[int(place)]) for place in np.flatnonzero(~decisions.feasible.numpy())]
-    return (None if lost else _table(decisions, form, certify)), lost
+        return None, [key_text(keys[place]) for place in error.instances]
+    lost = [key_text(keys[int(place)]) for place in np.flatnonzero(decisions.keys.places(keys) < 0)]
+    lost += [key_text(decisions.keys[int(place)]) for place in np.flatnonzero(~decisions.feasible.numpy())]
+    return (None if lost else _table(decisions, own, form, certify)), lost
 
 
-def _keys(policy: Policy, frame: Any) -> Keys:
-    """What the instances of a block are called, each once, in their order."""
-    reader = policy.reader
-    if reader is None or not all(title in frame.columns for title in reader.key):
-        return Keys.of_index(frame.index)
-    first = frame.drop_duplicates(list(reader.key))
-    return Keys.of("data", first, reader.key)
+def _own_keys(policy: Policy, frame: Any) -> Any:
+    """The key columns of a block, a row for each instance in their order; `None` if it has none."""
+    key = [] if policy.reader is None else list(policy.reader.key)
+    return frame[key].drop_duplicates() if key and all(title in frame.columns for title in key) else None
 
 
-def _table(decisions: Decisions, form: Form, certify: bool) -> Any:
-    """The frame of decisions; with their bounds where they are to be certified."""
+def _table(decisions: Decisions, own: Any, form: Form, certify: bool) -> Any:
+    """The frame of decisions, with keys as the file has them; with their bounds if they are to be certified."""
     frame = decisions.frame(form)
+    rows = slice(None) if form == "wide" else taken(decisions.x).nonzero()[:, 0].cpu().numpy()
+    if own is not None:
+        frame[own.columns] = own.iloc[rows].set_axis(frame.index)
     if not certify:
         return frame
     verified = decisions.verify()
     if not verified:
         raise ForesolveError(f"decisions could not be verified: {'; '.join(verified.failures)}")
-    rows = slice(None) if form == "wide" else taken(decisions.x).nonzero()[:, 0].cpu().numpy()
     certificate = decisions.certificate
     for name, part in (("bound", certificate.bound), ("gap", certificate.gap), ("proven", certificate.proven)):
         title = name if name not in frame.columns else f"{name} of the decision"
         frame[title] = part.cpu().numpy()[rows]
     return frame
-
-
-def _refuse(failed: list[str], data: Path) -> None:
-    """An error where some instances have no decision."""
-    if failed:
-        rest = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
-        names = ", ".join(failed[:MOST_NAMED]) + rest
-        count = "1 instance has" if len(failed) == 1 else f"{len(failed)} instances have"
-        raise NoDecisionError(f"{count} no decision in {data}: {names}. Nothing was written")
-
-
-def _text(key: str | tuple[str, ...]) -> str:
-    return repr(key) if isinstance(key, str) else "(" + ", ".join(map(repr, key)) + ")"
-
-
-class Warned:
-    """Warnings of blocks: given once, at the end, and not for every block."""
-
-    def __init__(self) -> None:
-        self._first: dict[type[Warning], str] = {}
-        self._counts: Counter[type[Warning]] = Counter()
-
-    def add(self, warned: Iterable[Warning]) -> None:
-        """The warnings of another block."""
-        for warning in warned:
-            self._first.setdefault(type(warning), str(warning))
-            self._counts[type(warning)] += 1
-
-    def tell(self) -> None:
-        """The first of each kind, and how many more there were."""
-        for category, message in self._first.items():
-            more = self._counts[category] - 1
-            checks.warn(message + (f" (and {more} more such warnings)" if more else ""), category)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from foresolve._base import frames
-from foresolve._base.table_files import read_table
+from foresolve._base.table_files import TableFile
 from foresolve.problems.base import Problem
 from foresolve.problems.flow import MaxFlow, MinCostFlow
 from foresolve.problems.knapsack import Knapsack
@@ -15,6 +15,7 @@ from foresolve.problems.matching import Assignment, BipartiteMatching
 from foresolve.problems.shortest_path import ShortestPath
 from foresolve.problems.submodular import SubmodularProblem
 from foresolve.problems.top_k import TopK
+from foresolve.projects.columns import table
 from foresolve.projects.settings import Settings
 from foresolve.sets.functions.coverage import ProbabilisticCoverage
 from foresolve.sets.matroids.laminar import UniformMatroid
@@ -29,7 +30,11 @@ def problem_of(settings: Settings) -> Problem:
     if values.kind == "mps":
         path = settings.file("problem", "file")
         return LinearProgram.from_mps(path, predict=values.predict, sense=values.sense)
-    return _BUILDERS[settings.problem](settings, read_table(settings.file("problem", "file")), values)
+    return _BUILDERS[settings.problem](settings, _table(settings, "file"), values)
+
+
+def _table(settings: Settings, key: str) -> TableFile:
+    return table(settings, settings.file("problem", key))
 
 
 def _arcs(values: schema.ShortestPath | schema.MaxFlow | schema.MinCostFlow) -> dict[str, Any]:
@@ -45,7 +50,7 @@ def _max_flow(_: Settings, arcs: Any, values: schema.MaxFlow) -> Problem:
 
 
 def _min_cost_flow(settings: Settings, arcs: Any, values: schema.MinCostFlow) -> Problem:
-    nodes = read_table(settings.file("problem", "nodes"))
+    nodes = _table(settings, "nodes").frame()
     names = frames.complete("nodes", nodes, values.node, "node").to_list()
     supply = dict(zip(names, frames.numbers("nodes", nodes, values.supply, "supply").tolist()))
     return MinCostFlow.from_frame(arcs, supply, capacity=values.capacity, **_arcs(values))
@@ -68,8 +73,8 @@ def _top_k(_: Settings, items: Any, values: schema.TopK) -> Problem:
 
 
 def _coverage(settings: Settings, items: Any, values: schema.Coverage) -> Problem:
-    targets = read_table(settings.file("problem", "targets"))
-    names = frames.texts("file", items, values.name, "name")
+    targets = _table(settings, "targets").frame((values.target,))
+    names = frames.texts("file", items.frame((values.name,)), values.name, "name")
     worth = None if values.worth is None else frames.numbers("targets", targets, values.worth, "worth")
     matroid = UniformMatroid(len(names), values.k)
     reached = frames.texts("targets", targets, values.target, "target")

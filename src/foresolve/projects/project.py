@@ -16,7 +16,7 @@ from foresolve.learning.study.folder import OtherStudyError
 from foresolve.learning.study.running import StudyProgress
 from foresolve.learning.study.studying import study
 from foresolve.problems.base import Problem
-from foresolve.projects.columns import check_columns
+from foresolve.projects.columns import check_columns, table
 from foresolve.projects.problem import problem_of
 from foresolve.projects.run import TRAINING, Run
 from foresolve.projects.settings import Settings
@@ -43,6 +43,7 @@ class Project:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._problem: Problem | None = None
 
     @classmethod
     def load(cls, path: str | Path = "foresolve.toml") -> Self:
@@ -52,16 +53,19 @@ class Project:
         return cls(settings)
 
     def problem(self) -> Problem:
-        """The problem of the settings."""
-        with self._told("problem"):
-            return problem_of(self.settings)
+        """The problem of the settings; its files are read once."""
+        if self._problem is None:
+            with self._told("problem", "data"):
+                self._problem = problem_of(self.settings)
+        return self._problem
 
     def data(self, features: Any = None, parameters: Any = None) -> DecisionDataset:
         """Features and true parameters: of the project's files, or of others with the same columns."""
         own, problem = self.settings.values.data, self.problem()
         if features is None:
-            features = self.settings.file("data", "features")
-            parameters = None if own.parameters is None else self.settings.file("data", "parameters")
+            features = table(self.settings, self.settings.file("data", "features"))
+            path = None if own.parameters is None else self.settings.file("data", "parameters")
+            parameters = None if path is None else table(self.settings, path)
         missing = {"features": own.missing.features, "theta": own.missing.parameters}
         with self._told("data"):
             return DecisionDataset.from_frames(

@@ -7,6 +7,7 @@ import pickle
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from foresolve._base import checks
 from foresolve._base.environment import THREADS
 from foresolve._base.extras import need
 from foresolve._base.ray_sessions import ray_session
-from foresolve.data.frames.streams import CHUNK
+from foresolve._base.table_files import CHUNK, TableFile
 from foresolve.errors import ForesolveError
 from foresolve.learning.policy import Policy
 from foresolve.projects.deciding import (
@@ -36,7 +37,7 @@ LOGGERS = ("ray.data._internal.execution.streaming_executor", "ray.data._interna
 
 def decide_on_ray(
     policy: str | Path,
-    data: str | Path,
+    data: str | Path | TableFile,
     out: str | Path,
     *,
     form: Form = "long",
@@ -68,8 +69,9 @@ def decide_on_ray(
     began = time.monotonic()
     ray = need("ray", "deciding on a cluster", "ray")
     library = need("ray.data", "deciding on a cluster", "ray")
-    folder, data = policy_folder(policy).absolute(), checks.path("data", data).absolute()
-    out = output(out, data)
+    folder, path = policy_folder(policy).absolute(), checks.path("data", data).absolute()
+    data = replace(data, path=path) if isinstance(data, TableFile) else path
+    out = output(out, path)
     checks.one_of("form", form, ("long", "wide"))
     kept = Policy.load(folder)
     source = Source.of(kept, data, checks.positive_int("chunk", chunk))

@@ -15,6 +15,7 @@ from foresolve._base.table_files import read_table
 from foresolve.errors import FileError, ForesolveWarning
 from foresolve.learning.policy import Policy
 from foresolve.learning.study.contrast import Contrast
+from foresolve.projects.columns import table
 from foresolve.projects.deciding import CHUNK, POLICY, RECORD, Decided, Form, decide_file
 from foresolve.projects.scores import scores_of
 from foresolve.projects.settings import Settings
@@ -131,13 +132,13 @@ class Run:
 
     def scores(self, method: str | None = None) -> Any:
         """A frame with the score of a method on each test instance; by default that of the policy's."""
-        table = read_table(self.folder / SCORES)
-        if "method" not in table.columns:
+        scores = read_table(self.folder / SCORES)
+        if "method" not in scores.columns:
             raise FileError(self.folder / SCORES, "is damaged: it has no column `method`")
-        if method is None and self.method not in set(table["method"]):
+        if method is None and self.method not in set(scores["method"]):
             raise FileError(self.folder / SCORES, f"is damaged: it has no scores of {self.method[:60]!r}")
-        method = checks.one_of("method", method or self.method, list(dict.fromkeys(table["method"])))
-        return table[table["method"] == method].reset_index(drop=True)
+        method = checks.one_of("method", method or self.method, list(dict.fromkeys(scores["method"])))
+        return scores[scores["method"] == method].reset_index(drop=True)
 
     def policy(self, method: str | None = None) -> Policy:
         """The policy that the study chose, or another that was kept."""
@@ -194,6 +195,8 @@ class Run:
     def _monitoring(self, policy: Policy, data: Any, actuals: Any, missing: str | None) -> Monitoring:
         own = self.settings.values.data
         actuals = data if actuals is None else actuals
+        if isinstance(actuals, str | Path):
+            actuals = table(self.settings, Path(actuals))
         if missing is None:
             missing = "refuse" if own.missing.parameters == "refuse" else "drop"
         return policy.monitor(data, actuals, variable=own.variable, value=own.value, missing=missing)

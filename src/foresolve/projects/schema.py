@@ -295,6 +295,13 @@ class Data(Table):
     dates: Dates | None = entry(
         "the column of the date, where no key is one; false: a date is only a name", None, example="date"
     )
+    decimal: Annotated[Literal[".", ","], one_of((".", ","))] | None = entry(
+        "the mark before decimals in text files; none: a point", None, example=","
+    )
+    thousands: Text | None = entry("the mark between thousands in text files; none: there is none", None, example=".")
+    date_format: Text | None = entry(
+        'how text files write dates, as "%d.%m.%Y"; none: as 2024-05-27', None, example="%d.%m.%Y"
+    )
     units: Annotated[StrictStr, Kind("text")] = entry("of the objective, for sentences", "", example="minutes")
     missing: Annotated[
         Missing,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import foresolve
-from foresolve import DecisionDataset, InvalidInputError
+from foresolve import DecisionDataset
 from foresolve.learning import evaluate
+from mistakes import mistake
 from tests.data.frames.tables import days, road_problem
 
 
@@ -43,12 +43,12 @@ def test_reversed_truth_is_put_right() -> None:
 
 def test_other_labels_are_refused_and_named() -> None:
     features, minutes = indexed()
-    with pytest.raises(InvalidInputError, match="one without '2023-01-01'"):
+    with mistake("theta", "'2023-01-01'"):
         DecisionDataset(features, minutes.iloc[1:], road_problem())
-    with pytest.raises(InvalidInputError, match=r"by its index; got one without '2023-01-01'.*pass arrays"):
+    with mistake("theta", "'2023-01-01'"):
         DecisionDataset(features, minutes.reset_index(drop=True), road_problem())
     twice = pd.concat([minutes.iloc[:-1], minutes.iloc[:1]])
-    with pytest.raises(InvalidInputError, match="'2023-01-01' more than once"):
+    with mistake("theta", "'2023-01-01'"):
         DecisionDataset(features, twice, road_problem())
     assert DecisionDataset(features.to_numpy(), minutes.reset_index(drop=True), road_problem()).keys is None
 
@@ -86,9 +86,9 @@ def test_labels_of_blocks_go_by_key() -> None:
     report = evaluate(model, data, block=weeks.sample(frac=1, random_state=1))
     assert isinstance(report.block, np.ndarray)
     assert report.block.tolist() == (np.arange(30) // 7).tolist()
-    with pytest.raises(InvalidInputError, match="labels by key"):
+    with mistake("block"):
         evaluate(model, data, block=weeks.to_numpy())
-    with pytest.raises(InvalidInputError, match="none for '2023-01-30'"):
+    with mistake("block", "'2023-01-30'"):
         evaluate(model, data, block=weeks[:-1])
 
 

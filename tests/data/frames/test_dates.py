@@ -12,10 +12,12 @@ import pandas as pd
 import pytest
 import torch
 
-from foresolve import BipartiteMatching, DecisionDataset, InvalidInputError
+from foresolve import BipartiteMatching, DecisionDataset
+from foresolve.data import TableFile
+from foresolve.data.frames.dates import clock_texts, written_otherwise
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.keys import Keys
-from foresolve.data.frames.streams import TableWriter
+from mistakes import mistake
 from tests.data.frames.tables import days, read
 
 HOURS = pd.date_range("2024-10-26", periods=48, freq="h", tz="Europe/Berlin")  # one hour comes twice on the clock
@@ -34,7 +36,7 @@ def test_the_hour_that_comes_twice_is_two_points_in_time() -> None:
     texts = read(*hourly([date.isoformat() for date in HOURS]))
     assert texts.keys is not None
     assert texts.keys.frame().equals(data.keys.frame())
-    with pytest.raises(InvalidInputError, match="more than once"):
+    with mistake("theta"):
         read(*hourly(HOURS.tz_localize(None)))
 
 
@@ -43,9 +45,9 @@ def test_clocks_with_and_without_a_zone_are_not_compared(missing: str) -> None:
     """They would match hours apart."""
     features, minutes = hourly(HOURS)
     clock = pd.date_range("2024-10-26", periods=48, freq="h")
-    with pytest.raises(InvalidInputError, match="with a time zone in all tables, or in none"):
+    with mistake("key"):
         read(features.assign(date=clock), minutes, missing=missing)
-    with pytest.raises(InvalidInputError, match="with a time zone in all tables, or in none"):
+    with mistake("key"):
         DecisionDataset(
             features[["rain"]].set_index(clock), minutes.drop(columns="date").set_index(HOURS), read(*days()).problem
         )
@@ -55,7 +57,7 @@ def test_clocks_with_and_without_a_zone_are_not_compared(missing: str) -> None:
 def test_a_column_of_both_is_refused(text: bool) -> None:
     both = [date if place % 2 else date.replace(tzinfo=None) for place, date in enumerate(HOURS.to_pydatetime())]
     dates = [date.isoformat() for date in both] if text else pd.Series(both, dtype=object)
-    with pytest.raises(InvalidInputError, match="all with a time zone, or all without, in the column 'date'"):
+    with mistake("dates", "'date'"):
         read(*hourly(dates))
 
 
@@ -64,32 +66,28 @@ def test_features_keep_to_the_zone_of_training(kind: str) -> None:
     encoding = Encoding.of(pd.DataFrame({"when": HOURS}), ["when"], {"when": kind})
     clock = pd.DataFrame({"when": HOURS.tz_localize(None)})
     for stored in (encoding, Encoding.from_config(encoding.config())):
-        with pytest.raises(InvalidInputError, match="dates with a time zone in their column 'when', as in training"):
+        with mistake("features", "'when'"):
             stored.numbers(clock)
         assert len(stored.numbers(pd.DataFrame({"when": [str(date) for date in HOURS]}))) == 48
     before = [{name: entry for name, entry in part.items() if name != "zoned"} for part in encoding.config()]
     assert len(Encoding.from_config(before).numbers(clock)) == 48  # versions before did not ask
 
 
-def test_files_of_keys_say_that_they_are_in_utc(tmp_path: Path) -> None:
-    path = tmp_path / "decisions.csv"
-    with TableWriter(path, {"date": "time"}) as writer:
-        writer.write(pd.DataFrame({"date": HOURS}))
-    table = pd.read_csv(path)
-    assert table["date"].to_list()[0] == "2024-10-25 22:00:00Z"
-    assert Keys.of("table", table, ["date"]).frame()["date"].tolist() == HOURS.to_list()
+def test_points_in_time_are_written_alike() -> None:
+    texts = clock_texts(pd.Series(HOURS))
+    assert texts[0] == "2024-10-25 22:00:00Z"
+    assert Keys.of("table", pd.DataFrame({"date": texts}), ["date"]).frame()["date"].tolist() == HOURS.to_list()
+    parts = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-01T00:00:00.250"], format="ISO8601"))
+    assert clock_texts(parts).tolist() == ["2024-01-01 00:00:00.000", "2024-01-01 00:00:00.250"]
 
 
-def test_keys_within_a_second_stay_different(tmp_path: Path) -> None:
+def test_keys_within_a_second_stay_different() -> None:
     dates = pd.date_range("2024-01-01", periods=3, freq="250ms")
     keys = Keys.of("table", pd.DataFrame({"date": dates}), ["date"])
     assert [keys[place] for place in range(3)] == ["2024-01-01", "2024-01-01T00:00:00.250", "2024-01-01T00:00:00.500"]
     features, minutes = days(3)
-    with pytest.raises(InvalidInputError, match=r"none for '2024-01-01', '2024-01-01T00:00:00\.250'"):
+    with mistake("theta", "'2024-01-01'", "'2024-01-01T00:00:00.250'"):
         read(features.assign(date=dates), minutes.assign(date=["x", "y", "z"]))
-    with TableWriter(tmp_path / "keys.csv", {"date": "time"}) as writer:
-        writer.write(pd.DataFrame({"date": dates}))
-    assert (tmp_path / "keys.csv").read_text().splitlines()[2] == "2024-01-01 00:00:00.250"
 
 
 # -- how pandas stores a column ----------------------------------------------------------------------------------------
@@ -134,7 +132,7 @@ def test_categoricals_of_dates_are_dates() -> None:
 def test_dates_are_no_parameters(column: pd.Series) -> None:
     """They became nanoseconds since 1970."""
     features, minutes = days()
-    with pytest.raises(InvalidInputError, match="numbers in the column 'r2'"):
+    with mistake("theta", "'r2'"):
         read(features, minutes.assign(r2=column))
 
 
@@ -170,7 +168,7 @@ def test_columns_of_several_levels_are_pairs() -> None:
 
 def test_columns_of_several_lengths_are_refused() -> None:
     minutes = days(3)[1]
-    with pytest.raises(InvalidInputError, match="`features` must be a dict of columns of one length"):
+    with mistake("features"):
         read({"date": [1, 2, 3], "rain": [1.0]}, minutes)
 
 
@@ -179,5 +177,66 @@ def test_a_key_that_is_a_column_and_another_index_is_refused() -> None:
     features, minutes = days(3)
     same = features.set_index("date", drop=False)
     assert len(read(same, minutes)) == 3
-    with pytest.raises(InvalidInputError, match="a frame with one 'date'; got two"):
+    with mistake("features", "'date'"):
         read(same.set_axis(same.index[::-1].rename("date"), axis=0), minutes)
+
+
+# -- dates that are written otherwise ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ("27.05.2024", "3.6.2024"), ("05/27/2024", "06/03/2024"), ("27.05.24", "28.05.24"),
+        ("2024/05/27", "2024/05/28"),
+        ("27.05.2024 08:00", "27.05.2024 09:00"), ("27-May-2024", "28-Jun-2024"), ("May 27, 2024", "June 3, 2024"),
+        ("20240527", "20240603"), ("2024_05_27", "2024_06_03"),
+        ("2024-5-27", "2024-6-3"), ("2024-05-27", "2024-05-28", "29.05.2024"),
+        ("2024-05", "2024-06"), ("2024-Q1", "2024-Q2"), ("May 2024", "June 2024"),
+        ("Mon 27 May 2024", "Tue 28 May 2024"), ("27 May 2024 08:00", "28 May 2024 08:00"),
+    ],
+)  # fmt: skip
+def test_dates_that_are_written_otherwise(entries: tuple[str, ...]) -> None:
+    assert written_otherwise(entries) in entries
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [("a", "b"), ("1", "2"), ("1.2", "3.4"), ("20249999", "20240101"), ("27.05.2024", "none"),
+     ("1.2.2024", "1.2.2024"), ("192.168.1", "192.168.2"), ("20241", "20242"), ("room 2024", "room 2025")],
+)  # fmt: skip
+def test_other_names(entries: tuple[str, ...]) -> None:
+    assert written_otherwise(entries) is None
+
+
+@pytest.mark.parametrize("odd", ["Total", "2024-02-30", "n. a.", "29.05.2024"])
+def test_the_entry_that_is_otherwise_is_told(odd: str) -> None:
+    """The total below a table, or a slip, would have shuffled the days."""
+    assert written_otherwise(["2024-02-28", "2024-02-29", odd]) == odd
+
+
+def test_undated_keys_that_look_like_dates_are_refused(tmp_path: Path) -> None:
+    """Their parts would mix yesterday with tomorrow."""
+    features, minutes = days()
+    expected = read(features, minutes)
+    for frame in (features, minutes):
+        frame["date"] = pd.to_datetime(frame["date"]).dt.strftime("%d.%m.%Y")
+    with mistake("dates", "'date'", "'01.01.2023'", "date_format"):
+        read(features, minutes)
+    assert read(features, minutes, dates=False).times is None
+    paths = [tmp_path / "features.csv", tmp_path / "minutes.csv"]
+    for frame, path in zip((features, minutes), paths, strict=True):
+        frame.to_csv(path, sep=";", decimal=",", index=False)
+    data = read(*(TableFile(path, decimal=",", date_format="%d.%m.%Y") for path in paths))
+    assert torch.equal(data.features, expected.features)
+    assert torch.equal(data.theta, expected.theta)
+    assert data.times is not None
+    assert (data.times == expected.times).all()
+
+
+def test_features_that_look_like_dates_are_no_categories() -> None:
+    features, minutes = days()
+    ordered = features.assign(ordered=pd.to_datetime(features["date"]).dt.strftime("%d.%m.%Y"))
+    with mistake("features", "'ordered'", "'01.01.2023'", "date_format"):
+        read(ordered, minutes)
+    assert "ordered: category" in str(read(ordered, minutes, encode={"ordered": "category"}).reader.encoding)

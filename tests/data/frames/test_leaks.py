@@ -9,7 +9,8 @@ import pytest
 
 import foresolve
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import ForesolveWarning, InvalidInputError
+from foresolve.errors import ForesolveWarning
+from mistakes import mistake
 
 pandas = pytest.importorskip("pandas")
 NAMES = ["a", "b", "c"]
@@ -31,9 +32,9 @@ def long(count: int = 8) -> Any:
 def test_a_table_with_both_is_no_table_of_features() -> None:
     features, theta = wide()
     both = features.merge(theta, on="day")
-    with pytest.raises(InvalidInputError, match="without the parameters themselves; got 'a', the truth"):
+    with mistake("features", "'a'"):
         DecisionDataset.from_frames(both, theta, PROBLEM, key="day")
-    with pytest.raises(InvalidInputError, match="without the parameters themselves; got 'profit'"):
+    with mistake("features", "'profit'"):
         DecisionDataset.from_frames(long(), long(), PROBLEM, key="day", variable="item", value="profit")
     data = DecisionDataset.from_frames(both, theta, PROBLEM, key="day", columns=["rain"])
     assert data.feature_names == ("rain",)
@@ -56,7 +57,7 @@ def test_a_hole_hides_nothing() -> None:
     features, theta = wide()
     both = features.merge(theta, on="day")
     both.loc[3, "b"] = np.nan
-    with pytest.raises(InvalidInputError, match="without the parameters themselves; got 'b', the truth"):
+    with mistake("features", "'b'"):
         DecisionDataset.from_frames(both.drop(columns=["a", "c"]), theta, PROBLEM, key="day", missing="mean")
 
 
@@ -109,5 +110,5 @@ def test_an_instance_has_one_date() -> None:
     assert len(np.unique(times)) == 8
     table.loc[4, "date"] += pandas.Timedelta("1D")
     for frame in (table, table[::-1]):
-        with pytest.raises(InvalidInputError, match=r"one date for each instance .*; got several in '1'"):
+        with mistake("features", "'1'"):
             DecisionDataset.from_frames(frame, **options)

@@ -77,7 +77,10 @@ def test_numbers_with_leading_zeros_are_names_as_features_too(tmp_path: Path) ->
     data = read(tmp_path / "features.csv", minutes)
     assert data.reader is not None
     assert "zip: category" in str(data.reader.encoding)
-    tomorrow = features.iloc[:2].assign(zip=[20095, 114])
+    tomorrow = tmp_path / "tomorrow.csv"
+    features.iloc[:2].assign(zip=["20095", "00114"]).to_csv(tomorrow, index=False)
     np.testing.assert_array_equal(data.reader.read(tomorrow).features[:, -2:], torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    with pytest.warns(ForesolveWarning, match="'114' in 1 rows"):
+        data.reader.read(features.iloc[:2].assign(zip=[20095, 114]))
     numbers = read(tmp_path / "features.csv", minutes, encode={"zip": "number"})
     assert numbers.features[0, -1] == 114

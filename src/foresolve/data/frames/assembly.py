@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from foresolve._base import checks, frames
+from foresolve._base.table_files import TableFile
 from foresolve.data.frames import filling
 from foresolve.data.frames.columns import feature_reader, instance_times, parameter_table, weight_column
 from foresolve.data.frames.forms import Form, as_theta, joined, named_axes
@@ -53,8 +54,9 @@ class Matched(NamedTuple):
 def assemble(features: Any, theta: Any, problem: Problem, form: Form, missing: Any) -> Tables:
     """Features and parameters of the same instances; `theta` is `None` where both are in one table."""
     rules = as_rules(missing)
-    inputs = frames.as_frame("features", features)
-    truth = inputs if theta is None else frames.as_frame("theta", theta)
+    inputs = frames.as_frame("features", features, form.names)
+    truth = inputs if theta is None else frames.as_frame("theta", theta, form.names)
+    file = features.settings if isinstance(features, TableFile) else {}
     for name, table in (("features", inputs), ("theta", truth)):
         if not len(table):
             raise checks.fail(name, "a table with at least one row", "none")
@@ -62,7 +64,7 @@ def assemble(features: Any, theta: Any, problem: Problem, form: Form, missing: A
         frames.column("features", inputs, title, "key")
     axes = named_axes(problem, form.variable)
     targets = parameter_table("features" if theta is None else "theta", truth, form, axes, alone=theta is not None)
-    reader = feature_reader(inputs, form, axes, problem, rules[0], joint=theta is None)
+    reader = feature_reader(inputs, form, axes, problem, rules[0], file, joint=theta is None)
     raw = reader.raw("features", inputs)
     matched = _matched(raw, targets, instance_times(inputs, raw, form, reader), rules)
     names = (form.value or "",) if reader.variable else joined(axes)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from foresolve._base import checks, frames
-from foresolve.data.frames.dates import as_dates
+from foresolve.data.frames.dates import as_dates, unread, written_otherwise
 from foresolve.data.frames.encoding import Encoding
-from foresolve.data.frames.foreign_dates import warn_of_foreign_dates
 from foresolve.data.frames.forms import Form, joined
 from foresolve.data.frames.keys import Keys
 from foresolve.data.frames.leaks import check_dates_agree
-from foresolve.data.frames.numbers import as_numbers
 from foresolve.data.frames.pivot import Axes, constant_in, pivot
 from foresolve.data.frames.reader import FrameReader, RawTable
+from foresolve.errors import Setting
 from foresolve.problems.base import Problem
 
 
@@ -24,7 +24,7 @@ def parameter_table(name: str, frame: Any, form: Form, axes: Axes, *, alone: boo
     keys = Keys.of(name, frame, form.key)
     if form.variable:
         assert form.value is not None
-        column = as_numbers(name, frames.column(name, frame, form.value, "value"))
+        column = frames.as_numbers(name, frames.column(name, frame, form.value, "value"))
         for title in form.variable:
             frames.column(name, frame, title, "variable")
         grid = pivot(name, frame, keys, form.variable, axes)
@@ -45,11 +45,16 @@ def parameter_table(name: str, frame: Any, form: Form, axes: Axes, *, alone: boo
     if others:
         remedy = "Drop such columns, or correct the names of the problem"
         raise checks.fail(name, "a frame of keys and parameters alone", f"one with {frames.listed(others, 5)}", remedy)
-    return RawTable(np.stack([as_numbers(name, frame[title]) for title in names], 1), keys)
+    return RawTable(np.stack([frames.as_numbers(name, frame[title]) for title in names], 1), keys)
 
 
-def feature_reader(frame: Any, form: Form, axes: Axes, problem: Problem, rule: Any, *, joint: bool) -> FrameReader:
-    """How the features are read, from now on; `joint` with the parameters in one table."""
+def feature_reader(
+    frame: Any, form: Form, axes: Axes, problem: Problem, rule: Any, file: Mapping[str, str], *, joint: bool
+) -> FrameReader:
+    """How the features are read, from now on; `joint` with the parameters in one table.
+
+    `file` has the settings of the file that they came from.
+    """
     present = tuple(title for title in form.variable if title in frame.columns)
     along = tuple(axis for title, axis in zip(form.variable, axes) if title in present)
     flat = len(problem.theta_shape) == 1 and len(axes) > 1
@@ -70,7 +75,7 @@ def feature_reader(frame: Any, form: Form, axes: Axes, problem: Problem, rule: A
     if joint and target & set(titles):
         raise checks.fail("columns", "without the parameters themselves", repr(next(iter(target & set(titles)))))
     encoding = Encoding.of(frame, titles, form.encode)
-    return FrameReader(form.key, encoding, present, along, flat and bool(present), rule)
+    return FrameReader(form.key, encoding, present, along, flat and bool(present), rule, file=file)
 
 
 def weight_column(frame: Any, form: Form, raw: RawTable, reader: FrameReader) -> np.ndarray | None:
@@ -90,7 +95,7 @@ def instance_times(frame: Any, raw: RawTable, form: Form, reader: FrameReader) -
         return None
     if form.dates is None or form.dates is True:
         if raw.keys.times is None:
-            warn_of_foreign_dates(raw.keys)
+            _check_undated(raw.keys)
         return raw.keys.times
     given = as_dates(frames.complete("features", frame, str(form.dates), "dates"))
     if given is None:
@@ -104,3 +109,11 @@ def instance_times(frame: Any, raw: RawTable, form: Form, reader: FrameReader) -
     times[first] = dates
     check_dates_agree(first, dates, times, raw.keys, str(form.dates))
     return times
+
+
+def _check_undated(keys: Keys) -> None:
+    """Refuse a key that looks like dates and is none: rows would be split at random, with the future in training."""
+    for name, column in zip(keys.names, keys.columns, strict=True):
+        entry = written_otherwise(column.tolist())
+        if entry is not None:
+            raise unread("dates", f"the key {name!r}", entry, Setting("dates"), " to False")

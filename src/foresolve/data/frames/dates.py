@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +12,24 @@ import numpy as np
 from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.frames import plain
+from foresolve._base.table_files import WHERE
+from foresolve.errors import InvalidInputError, Phrase, Setting
 
 ZONE = r"(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 TIMED_ZONE = rf"[T ]\d{{2}}.*{ZONE}"  # "2024-05-27" ends like an offset, and is none
 FRACTIONS = ("ms", "us", "ns")
 ONE_WAY = "Write all of them with their zone, or all without"
+LOOKED_AT = 1000
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_TIME = r"([T ,_].*)?"
+_DATED = re.compile(
+    rf"\d{{1,2}}([./-])\d{{1,2}}\1(\d{{4}}|\d{{2}}){_TIME}|\d{{4}}([./_])\d{{1,2}}\4\d{{1,2}}{_TIME}"
+    rf"|(19|20)\d\d-\d{{1,2}}-\d{{1,2}}{_TIME}|(19|20)\d\d[-/. ](0?[1-9]|1[0-2]|Q[1-4])"
+    rf"|([a-z]{{3,9}},? )?\d{{1,2}}[ -.]{{1,2}}({_MONTHS})[a-z]*\.?[ -]\d{{2,4}}{_TIME}"
+    rf"|([a-z]{{3,9}},? )?({_MONTHS})[a-z]*\.? (\d{{1,2}},? )?\d{{4}}{_TIME}"
+    r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])",
+    re.IGNORECASE,
+)
 
 
 class Dates(NamedTuple):
@@ -116,3 +132,33 @@ def clock_texts(series: Any) -> Any:
     values = (series.dt.tz_convert(None) if zoned else series).to_numpy().astype("datetime64[ns]")
     texts = np.char.replace(np.datetime_as_string(values, unit=_unit(values, ("s", *FRACTIONS))), "T", " ")
     return np.char.add(texts, "Z") if zoned else texts
+
+
+def written_otherwise(entries: Sequence[str]) -> str | None:
+    """An entry that keeps a column from being dates, if most of its entries look like dates; else `None`.
+
+    >>> written_otherwise(["27.05.2024", "28.05.2024"]), written_otherwise(["2024-05-27", "2024-05-28", "Total"])
+    ('27.05.2024', 'Total')
+    """
+    few = list(dict.fromkeys(entries[:LOOKED_AT]))
+    strange = [entry for entry in few if not _DATED.fullmatch(entry)]
+    if len(few) < 2 or 2 * len(strange) >= len(few):
+        return None
+    return next(iter([*strange, *(entry for entry in few if not _is_read(entry)), few[0]]))
+
+
+def _is_read(entry: str) -> bool:
+    """Whether it is a date that would have been read: 2024-02-30 is none."""
+    try:
+        datetime.fromisoformat(entry)
+    except ValueError:
+        return False
+    return re.match(r"\d{4}-\d{2}-\d{2}([T ]|$)", entry) is not None
+
+
+def unread(name: str, where: str, entry: str, *names: str | Setting) -> InvalidInputError:
+    """The error for a column that looks like dates and is not read as such; `names` says that it holds names."""
+    remedy = Phrase(
+        "For a file, set ", Setting("date_format", "%d.%m.%Y"), " in ", WHERE, "; if they are only names, set ", *names
+    )
+    return checks.fail(name, f"dates written 2024-05-27 in {where}", repr(entry), remedy)

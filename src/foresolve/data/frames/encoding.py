@@ -10,18 +10,12 @@ import numpy as np
 
 from foresolve._base import checks, frames
 from foresolve._base.extras import need
-from foresolve._base.leading_zeros import PADDED, WHOLE
-from foresolve._base.lookalikes import HOW, first_alike, spelled_out
-from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates
-from foresolve.data.frames.foreign_dates import warn_of_foreign_categories
-from foresolve.data.frames.numbers import as_numbers
+from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates, unread, written_otherwise
 from foresolve.errors import ForesolveWarning, Phrase, Setting
 
 Kind = Literal["number", "category", "date", "trend", "ignore"]
 MOST_CATEGORIES = 50
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-# Numbers to their users, and text to us: 1,5 or 1.234,50 or 1 234 or 1'234.5 or 1,5e-3 or 12 %.
-WRITTEN_OTHERWISE = r"[+-]?\d+([.,'\u2019\s]\d{3})*([.,]\d+)?([eE][+-]?\d+)?\s*%?"
 DAY, YEAR = np.timedelta64(1, "D"), 365.2425
 
 
@@ -71,19 +65,18 @@ class Column:
                 raise checks.fail("features", f"dates in their column {self.title!r}", _example(series), remedy)
             self._check_zone(dates)
             return self._calendar(dates.values) if self.kind == "date" else self._days(dates.values)
-        return as_numbers("features", series)[:, None]
+        return frames.as_numbers("features", series)[:, None]
 
     def _indicators(self, series: Any) -> np.ndarray:
         places = {category: place for place, category in enumerate(self.categories)}
         missing = series.isna().to_numpy()
         table = np.zeros((len(series), len(places)))
         unknown: dict[str, int] = {}
-        values = series.to_list()
-        for row, text in enumerate(frames.as_texts(values)):
+        for row, text in enumerate(frames.as_texts(series.to_list())):
             if missing[row]:
                 table[row] = np.nan
-            elif (category := text if text in places else self._written_otherwise(values[row])) is not None:
-                table[row, places[category]] = 1.0
+            elif text in places:
+                table[row, places[text]] = 1.0
             else:
                 unknown[text] = unknown.get(text, 0) + 1
         if unknown:
@@ -93,13 +86,6 @@ class Column:
             message = f"the column {self.title!r} has categories that training did not see: {told}. It saw {known}; "
             checks.warn(message + "they count as none of these", ForesolveWarning)
         return table
-
-    def _written_otherwise(self, value: Any) -> str | None:
-        """The category "2.0" or "TRUE" where pandas made a number or a truth value of it, as in a file of few rows."""
-        if not isinstance(value, bool | int | float):
-            return None
-        alike = [category for category in self.categories if _means(category, value)]
-        return alike[0] if len(alike) == 1 else None
 
     def _check_zone(self, dates: Dates) -> None:
         """Refuse dates that have a time zone where those of training had none, or the other way around."""
@@ -163,8 +149,9 @@ class Encoding:
             for kind in stated.get(title) or (_natural(title, series),):
                 if kind != "ignore":
                     columns.append(_learned(title, kind, series))
-                    if title not in stated and kind == "category":
-                        warn_of_foreign_categories(title, columns[-1].categories)
+                    entry = written_otherwise(columns[-1].categories) if title not in stated else None
+                    if entry is not None:
+                        raise unread("features", f"the column {title!r}", entry, Setting("encode", {title: "category"}))
         if not columns:
             raise checks.fail("features", "a frame with at least one column to predict from", "none")
         return cls(tuple(columns))
@@ -230,16 +217,15 @@ def _natural(title: str, series: Any) -> Kind:
     if as_dates(series) is not None:
         return "date"
     entries = series.dropna().astype(str).str.strip()
-    if len(entries) and entries.str.fullmatch(WHOLE).all() and entries.str.fullmatch(PADDED).any():
+    if len(entries) and entries.str.fullmatch(r"[+-]?\d+").all() and entries.str.match(r"[+-]?0\d").any():
         return "category"  # "00114" is a name
     counted = series.dropna()[entries != "None"]
     parsed = pandas.to_numeric(counted, errors="coerce")
     if len(counted) and int(parsed.notna().sum()) > len(counted) / 2:
-        as_numbers("features", series)  # numbers, but for some entries, which are named
+        frames.as_numbers("features", series)  # numbers, but for some entries, which are named
         return "number"
-    if len(entries) and entries.str.fullmatch(WRITTEN_OTHERWISE).all():
-        names = Setting("encode", {title: "category"})
-        remedy = Phrase("Numbers are written 1234.5. Mend them, or, where they are names: ", names)
+    if len(entries) and all(map(frames.WRITTEN_OTHERWISE.fullmatch, entries)):
+        remedy = frames.numbers_remedy("; if they are names, set ", Setting("encode", {title: "category"}))
         raise checks.fail("features", f"numbers in the column {title!r}", repr(entries.iloc[0]), remedy)
     return "category"
 
@@ -253,16 +239,12 @@ def _learned(title: str, kind: Kind, series: Any) -> Column:
             got = f"{len(categories)} in {title!r}, such as {frames.listed(categories, 3)}"
             remedy = Phrase("Leave it out, ", Setting("encode", {title: "ignore"}), ", or group its categories first")
             raise checks.fail("features", f"columns of at most {MOST_CATEGORIES} categories", got, remedy)
-        alike = first_alike(categories)
-        if alike is not None:
-            told = f"{title!r} has categories that look the same, {spelled_out(*alike)}"
-            checks.warn(f"the column {told}. {HOW}, and count as different ones", ForesolveWarning)
         if not categories:
             remedy = Phrase("Leave it out, ", Setting("encode", {title: "ignore"}))
             raise checks.fail("features", "columns with some entries", f"{title!r}, which has none", remedy)
         return Column(title, kind, categories)
     if kind == "number":
-        as_numbers("features", series)
+        frames.as_numbers("features", series)
         return Column(title, kind)
     dates = as_dates(series)
     if dates is None or np.isnat(dates.values).all():
@@ -271,16 +253,6 @@ def _learned(title: str, kind: Kind, series: Any) -> Column:
     known = dates.values[~np.isnat(dates.values)]
     hours = bool((known != known.astype("datetime64[D]").astype(known.dtype)).any())
     return Column(title, kind, hours=hours, start=str(known.min().astype("datetime64[s]")), zoned=dates.zoned)
-
-
-def _means(text: str, value: bool | float) -> bool:
-    """Whether a text that stands alone is read as this value."""
-    if isinstance(value, bool):
-        return text in {str(value), str(value).upper(), str(value).lower()}
-    try:
-        return float(text) == value
-    except ValueError:
-        return False
 
 
 def _example(series: Any) -> str:

@@ -26,6 +26,12 @@ class Form:
     weights: str | None = None
     dates: str | bool | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of names, which are text in files of text."""
+        stated = [title for title, kind in (self.encode or {}).items() if kind == "category"]
+        return *self.key, *self.variable, *stated
+
     @classmethod
     def of(cls, key: Any, variable: Any, value: Any, columns: Any, **others: Any) -> Form:
         """From what the user gave."""

@@ -1,4 +1,4 @@
-"""What identifies an instance in the user's tables: a date, a number, a name, or several of them."""
+"""Keys: the dates and names that identify instances in a user's tables."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ ROW = "row"  # what rows without a key are called by
 class Keys:
     """The keys of instances, in their order.
 
+    A key is a date or text. The text of a whole number has no decimal point, whatever type pandas gave it: 7, 7.0 and
+    "7" are one key, and "007" and "7.0" are others.
+
     Attributes
     ----------
     names: of the columns that hold them.
-    columns: for each of these, `(N,)`: dates (`datetime64`), whole numbers, or text.
+    columns: for each of these, `(N,)`: dates (`datetime64`) or text.
     zoned: which of these are dates with a time zone; their entries are in UTC.
     """
 
@@ -54,7 +57,7 @@ class Keys:
     @classmethod
     def numbered(cls, count: int) -> Self:
         """Row numbers, where nothing else is known."""
-        return cls((ROW,), (np.arange(count),))
+        return cls((ROW,), (np.arange(count).astype(str).astype(object),))
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -140,30 +143,21 @@ def keys_listed(keys: Keys, places: np.ndarray, most: int = 5) -> str:
 
 
 def _canonical(series: Any) -> tuple[np.ndarray, bool]:
-    """Dates as `datetime64[ns]`, whole numbers as `int64`, anything else as text: the same in every file.
+    """Dates as `datetime64[ns]`, anything else as text: the same in every file.
 
     With it, whether dates have a time zone.
     """
-    pandas = need("pandas", "a frame of keys", "learn")
     series = frames.plain(series)
     dates = as_dates(series)
     if dates is not None:
         return dates
-    integers = pandas.api.types.is_integer_dtype(series.dtype)  # pandas' own too, which may be missing
-    whole = _whole(series.to_numpy(dtype=f"{series.dtype.kind}8") if integers else series.to_numpy())
-    if whole is not None:
-        return whole, False
     return np.array(frames.as_texts(series.to_list()), dtype=object), False
 
 
-def _whole(array: np.ndarray) -> np.ndarray | None:
-    """`int64`, where these are whole numbers that it can hold."""
-    if array.dtype.kind == "u" and array.max(initial=0) > np.iinfo(np.int64).max:
-        return None
-    whole = array.dtype.kind == "f" and np.array_equal(array, np.round(array)) and np.abs(array).max(initial=0) < 2**53
-    return array.astype(np.int64) if whole or array.dtype.kind in "iu" else None
-
-
 def _sortable(column: np.ndarray) -> np.ndarray:
-    """Ranks of text, which NumPy sorts slowly as objects of several columns."""
-    return np.unique(column.astype(str), return_inverse=True)[1] if column.dtype == object else column
+    """Ranks of text, in which whole numbers go by their size."""
+    if column.dtype.kind == "M":
+        return column
+    texts, places = np.unique(column.astype(str), return_inverse=True)
+    rank = {text: place for place, text in enumerate(frames.by_size(texts.tolist()))}
+    return np.array([rank[text] for text in texts.tolist()], dtype=np.int64)[places]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
@@ -50,6 +51,7 @@ class FrameReader:
     missing: the rule for missing entries.
     fill: what missing entries become: a statistic of training, `(d,)`, or the last known before decisions are made,
         flat, of each variable of the long form.
+    file: the settings of the file of training, as `TableFile` has them; later files are read alike.
     """
 
     key: tuple[str, ...]
@@ -59,6 +61,7 @@ class FrameReader:
     flat: bool = False
     missing: Rule = "refuse"
     fill: tuple[float, ...] | None = None
+    file: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -71,12 +74,20 @@ class FrameReader:
         """Of the numbers that the columns become."""
         return self.encoding.names
 
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The columns that are text in files of text."""
+        categories = [column.title for column in self.encoding.columns if column.kind == "category"]
+        return *self.key, *self.variable, *categories
+
     def read(self, table: Any) -> FrameInput:
         """Features and keys of a frame, or of a file that holds one; rows keep their order.
 
         Missing entries are refused, or filled as in training; instances that are to be dropped are, with a warning.
         """
-        raw = self.raw("features", frames.as_frame("features", table))
+        if isinstance(table, str | os.PathLike):
+            table = frames.as_file(table, self.file)
+        raw = self.raw("features", frames.as_frame("features", table, self.text))
         holes = np.isnan(raw.table)
         if not holes.any():
             return FrameInput(as_features(raw.table), raw.keys)
@@ -153,7 +164,7 @@ class FrameReader:
         return {
             "key": list(self.key), "encoding": self.encoding.config(), "variable": list(self.variable),
             "axes": [list(axis) for axis in self.axes], "flat": self.flat, "missing": self.missing,
-            "fill": None if self.fill is None else list(self.fill),
+            "fill": None if self.fill is None else list(self.fill), "file": dict(self.file),
         }  # fmt: skip
 
     @classmethod
@@ -172,6 +183,7 @@ class FrameReader:
             flat=bool(config["flat"]),
             missing=checks.one_of("missing", config["missing"], get_args(Rule)),
             fill=None if fill is None else tuple(float(value) for value in fill),
+            file={name: str(value) for name, value in config.get("file", {}).items()},  # versions before had none
         )
 
 

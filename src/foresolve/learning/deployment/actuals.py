@@ -12,7 +12,7 @@ from torch import Tensor
 
 from foresolve._base import checks, frames
 from foresolve.data.frames.columns import parameter_table
-from foresolve.data.frames.forms import Form, as_theta, joined, named_axes
+from foresolve.data.frames.forms import Form, as_theta, as_titles, joined, named_axes
 from foresolve.data.frames.keys import Keys, keys_listed
 from foresolve.data.frames.missing import refuse
 from foresolve.errors import Phrase, Setting
@@ -35,7 +35,9 @@ def read_actuals(
     Second, the places of the `B` instances among the `count`: with `missing="drop"` those whose truth is complete.
     """
     if isinstance(actuals, str | os.PathLike) or hasattr(actuals, "columns"):
-        return _matched(frames.as_frame("actuals", actuals), problem, keys, variable, value, missing)
+        names = () if variable is None else as_titles("variable", variable)
+        table = frames.as_frame("actuals", actuals, names if keys is None else (*names, *keys.names))
+        return _matched(table, problem, keys, variable, value, missing)
     theta = torch.as_tensor(actuals) if missing == "drop" else problem.check_theta(actuals)
     if len(theta) != count:
         raise checks.fail("actuals", Phrase(f"of the {count} instances of ", Setting("features")), f"{len(theta)}")

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from foresolve._base import checks
-from foresolve._base.table_files import read_table
+from foresolve._base import checks, frames
 from foresolve.data.frames.keys import Keys
 from foresolve.data.frames.reader import FrameReader
 from foresolve.errors import FeatureRangeWarning
@@ -41,7 +40,7 @@ def take_in(features: Any, reader: FrameReader | None, names: tuple[str, ...] | 
     if reader is not None and named:
         return Intake(*reader.read(table), named)
     if is_path:
-        table = read_table(checks.path("features", features))
+        table = frames.as_file(features).frame()
     keys = _index_keys(table.index) if hasattr(table, "columns") and hasattr(table, "iloc") else None
     return Intake(select_columns(table, names), keys, named)
 

@@ -42,8 +42,8 @@ def _told(ending: Ending, reason: str, limits: Limits, boxed: bool) -> tuple[typ
             InfeasibleError,
             "no decision satisfies the constraints of {instances}",
             (
-                "Relax the right-hand sides or bounds that contradict each other; `problem.check(x)` lists what a decision "
-                "breaks"
+                "Relax the right-hand sides or bounds that contradict each other; `problem.check(x)` lists what a "
+                "decision breaks"
             ),
         )
     if ending == Ending.UNBOUNDED:
@@ -56,8 +56,8 @@ def _told(ending: Ending, reason: str, limits: Limits, boxed: bool) -> tuple[typ
             SolverError,
             f"HiGHS gave no decision that holds for {{instances}}: {reason}",
             (
-                "Rescale variables or constraints whose entries differ by many orders of magnitude, or leave out rows that "
-                "nearly repeat each other"
+                "Rescale variables or constraints whose entries differ by many orders of magnitude, or leave out rows "
+                "that nearly repeat each other"
             ),
         )
     if ending == Ending.WITHIN_GAP:
