@@ -7,7 +7,8 @@ an option of the shell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,14 +67,16 @@ class Voice:
     ----------
     names: what arguments are called here, as it is written. Other arguments keep their names.
     pattern: how an argument with a value is written, a format of `name` and `value`.
+    write: how a value is written.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
-    pattern: str = '`{name}="{value}"`'
+    pattern: str = "`{name}={value}`"
+    write: Callable[[Any], str] = json.dumps
 
     def setting(self, setting: Setting) -> str:
         if setting.value is not None:
-            return self.pattern.format(name=setting.name, value=setting.value)
+            return self.pattern.format(name=setting.name, value=self.write(setting.value))
         return self.names.get(setting.name, f"`{setting.name}`")
 
 

@@ -1,4 +1,4 @@
-"""The words for what is wrong with a user's tables, in one place."""
+'""The words for what is wrong with a user\'s tables, in one place.""'
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.data.frames.tables import days, read
 
 
 def text(content: str, **settings: Any) -> Callable[[Path], object]:
-    """Reading a file with this content."""
+    '""Reading a file with this content.""'
 
     def call(folder: Path) -> object:
         (folder / "a.csv").write_text(content, encoding="utf-8")
@@ -25,7 +25,7 @@ def text(content: str, **settings: Any) -> Callable[[Path], object]:
 
 
 def frames(change: Callable[[pd.DataFrame, pd.DataFrame], tuple[Any, Any]], **options: Any) -> Callable[[Path], object]:
-    """A data set of two tables with a change."""
+    '""A data set of two tables with a change.""'
     return lambda _: read(*change(*days()), **options)
 
 
@@ -40,19 +40,19 @@ WORDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "decimals": (
         text("road;km\nr1;1,5\n"),
         "`decimal` must be given for FILE, whose column 'km' can be read in two ways; got '1,5'. Set it in "
-        "`foresolve.data.TableFile`: `decimal=','` if ',' stands before decimals, `thousands=','` if it stands between "
+        '`foresolve.data.TableFile`: `decimal=","` if \',\' stands before decimals, `thousands=","` if it stands between '
         "thousands",
     ),
     "thousands": (
         text("road;km\nr1;1.500\n", decimal=","),
         "`thousands` must be given for FILE, whose column 'km' can be read in two ways; got '1.500'. Set it in "
-        "`foresolve.data.TableFile`: `decimal='.'` if '.' stands before decimals, `thousands='.'` if it stands between "
+        '`foresolve.data.TableFile`: `decimal="."` if \'.\' stands before decimals, `thousands="."` if it stands between '
         "thousands",
     ),
     "dates of keys": (
         frames(lambda f, m: tuple(t.assign(date=pd.to_datetime(t["date"]).dt.strftime("%d/%m/%Y")) for t in (f, m))),
         "`dates` must be dates written 2024-05-27 in the key 'date'; got '01/01/2023'. For a file, set "
-        "`date_format='%d.%m.%Y'` in `foresolve.data.TableFile`; if they are only names, set `dates` to False",
+        '`date_format="%d.%m.%Y"` in `foresolve.data.TableFile`; if they are only names, set `dates` to False',
     ),
     "numbers": (
         frames(lambda f, m: (f, m.assign(r1=[*m["r1"].astype(str)[:-1], "1,5"]))),
@@ -63,7 +63,7 @@ WORDS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda _: Encoding.of(pd.DataFrame({"price": ["12 %", "7 %"]}), ["price"]),
         "`features` must be numbers in the column 'price'; got '12 %'. Numbers are written 1234.5. For a file, set "
         "`decimal` and `thousands` in `foresolve.data.TableFile`; if they are names, set "
-        "`encode={'price': 'category'}`",
+        '`encode={"price": "category"}`',
     ),
     "missing entries": (
         frames(lambda f, m: (f.assign(rain=f["rain"].where(f.index != 4)), m)),
