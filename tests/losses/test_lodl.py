@@ -32,7 +32,7 @@ class LODLConformance(LossConformance):
     goal = 0.5
 
     def loss(self) -> LODL:
-        loss = LODL(self.kind, samples=60, steps=100, spread=0.5)  # type: ignore[arg-type]
+        loss = LODL(self.kind, samples=30, steps=30, spread=0.5)  # type: ignore[arg-type]
         return prepared(loss, self.cases()[0][1])
 
     def cases(self) -> list[Case]:

@@ -317,7 +317,7 @@ def test_defaults_train_a_network_to_within_a_few_percent_of_least_squares(hidde
         theta = 400 + 30 * (z @ weights + 0.5 * torch.randn(count, 5, generator=generator))
         return DecisionDataset(1e4 + 300 * z, theta, TopK(5, 2))
 
-    train, valid, test = drawn(2000), drawn(200), drawn(2000)
+    train, valid, test = drawn(800), drawn(200), drawn(2000)
     net = MLP(6, 5, hidden, seed=0)
     fit(net, MSE(), train, valid)
     network, linear = (evaluate(model, test, bootstrap=0) for model in (net, LinearRegression().fit(train)))
