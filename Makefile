@@ -44,8 +44,10 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/foresolve reproduce all --quick
 
-# Threads of torch and tests in parallel would wait for each other.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --durations=$(DURATIONS)
+# Threads of torch and tests in parallel would wait for each other. Tests start many processes: with bytecode on disk they
+# need not compile the package. A worker keeps to a module while it can, and what its tests share is made once.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+PYTEST += --durations=$(DURATIONS)
 
 test: $(STAMP)
 	$(PYTEST) -m "not slow" $(ARGS)

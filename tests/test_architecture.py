@@ -184,9 +184,11 @@ def test_conduct(offenses: Offenses, line: str, remedy: str) -> None:
 
 def test_mirror(offenses: Offenses) -> None:
     files = {"layers/base.py": "", "data/frames/__init__.py": ""}
-    tests = {"layers/test_base.py": "", "data/test_frames.py": "", "test_base.py": "", "oracles.py": ""}
-    assert offenses("mirror", files, tests) == [
-        "tests/test_base.py mirrors no module: move it, or list it with a reason"
+    names = ["layers/test_base.py", "data/test_frames.py", "data/test_mistakes.py", "test_base.py", "oracles.py"]
+    names += ["other/test_mistakes.py"]
+    assert offenses("mirror", files, dict.fromkeys(names, "")) == [
+        f"tests/{name} mirrors no module: move it, or list it with a reason"
+        for name in ("other/test_mistakes.py", "test_base.py")
     ]
 
 

@@ -1,74 +1,66 @@
-"""With nothing but what foresolve itself requires."""
+"""With nothing but what foresolve itself requires; and what an import brings along."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-import pytest
-
-BLOCKED = (
-    *("sklearn", "pandas", "pydantic", "safetensors", "skops"),
-    *("rich", "typer", "networkx", "matplotlib", "pyarrow", "cvxpy"),
-)
-ABSENT = f"""
+# Optional, or slow to import and needed by few.
+LAZY = ("highspy", "networkx", "typer", "rich", "matplotlib", "sklearn", "pandas", "pydantic", "safetensors", "skops",
+        "pyarrow", "cvxpy", "jinja2")  # fmt: skip
+WITHOUT_EXTRAS = f"""
 import sys
-sys.modules.update(dict.fromkeys({BLOCKED}))
+sys.modules.update(dict.fromkeys(set({LAZY!r}) - {{"highspy"}}))
 """
 
 
-def run(script: str) -> str:
-    """What a script prints in a Python of its own."""
+def run(script: str) -> list[str]:
+    """Lines that a script prints in a Python of its own."""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("module", ["foresolve", "foresolve.learning", "foresolve.models", "foresolve.projects"])
-def test_everything_can_be_imported(module: str) -> None:
-    script = f"from {module} import *\nimport {module}\nassert set({module}.__all__) <= set(globals())\nprint('here')"
-    assert run(ABSENT + script) == "here\n"
-
-
-def test_the_estimator_names_its_extra_when_it_is_made() -> None:
-    script = """
-from foresolve.learning import DecisionEstimator
-from foresolve.errors import MissingExtraError
-assert "scikit-learn's interface" in DecisionEstimator.__doc__
-try:
-    DecisionEstimator(epochs=3)
-except MissingExtraError as error:
-    print(error)
+def test_importing_foresolve_brings_what_most_scripts_need() -> None:
+    """Optional packages, and subpackages that few scripts use, are there when asked for."""
+    script = f"""
+import sys, foresolve
+print(sorted({{*{LAZY!r}, "foresolve.report", "foresolve.testing", "foresolve.reproduce"}} & set(sys.modules)))
+for thing in (foresolve.testing.check_gradient, foresolve.report.study_page, foresolve.projects.init):
+    print(thing.__name__)
+print(foresolve.reproduce.plan.__name__)
 """
-    expected = 'DecisionEstimator needs scikit-learn. Install it with: pip install "foresolve[learn]"\n'
-    assert run(ABSENT + script) == expected
+    assert run(script) == ["[]", "check_gradient", "study_page", "init", "plan"]
 
 
-def test_the_pipeline_names_its_extra_when_it_is_made() -> None:
-    script = """
-from foresolve.learning import DecisionPipeline, regret_scorer
-from foresolve.errors import MissingExtraError
-for make in (lambda: DecisionPipeline([]), DecisionPipeline.of):
+def test_without_extras() -> None:
+    """Every name can be imported; training, evaluating and deciding work; what needs an extra names it when made."""
+    addresses = ("problems", "layers", "losses", "sets", "models", "data", "learning", "projects", "schedules",
+                 "report", "testing", "errors")  # fmt: skip
+    script = f"""
+import torch, foresolve
+from foresolve import *
+{"".join(f"from foresolve.{address} import *{chr(10)}" for address in addresses)}
+assert "scikit-learn's interface" in DecisionEstimator.__doc__
+print(regret_scorer())
+for make in (lambda: DecisionEstimator(epochs=3), lambda: DecisionPipeline([]), DecisionPipeline.of):
     try:
         make()
     except MissingExtraError as error:
         print(error)
-print(regret_scorer())
-"""
-    expected = 'DecisionPipeline needs scikit-learn. Install it with: pip install "foresolve[learn]"\n'
-    assert run(ABSENT + script) == 2 * expected + "regret_scorer()\n"
-
-
-def test_training_evaluating_and_deciding_need_no_extra() -> None:
-    script = """
-import torch, foresolve
 features = torch.randn(8, 3)
 data = foresolve.DecisionDataset(features, torch.rand(8, 4), foresolve.TopK(4, 2))
 model = foresolve.MLP(3, 4, seed=0)
 foresolve.fit(model, foresolve.SPOPlus(), data, data, epochs=1)
 print(foresolve.evaluate(model, data).feasible, foresolve.Policy(model, data.problem)(features).x.sum().item())
 """
-    assert run(ABSENT + script) == "None 16.0\n"
+    missing = '{} needs scikit-learn. Install it with: pip install "foresolve[learn]"'
+    assert run(WITHOUT_EXTRAS + script) == [
+        "regret_scorer()",
+        missing.format("DecisionEstimator"),
+        *[missing.format("DecisionPipeline")] * 2,
+        "None 16.0",
+    ]
 
 
 def test_samples_are_written_and_reading_settings_and_tensors_names_the_extra() -> None:
@@ -86,11 +78,6 @@ with tempfile.TemporaryDirectory() as folder:
         except MissingExtraError as error:
             print(error)
 """
-    said = 'needs {}. Install it with: pip install "foresolve[learn]"\n'
-    expected = f"6\nforesolve.toml {said.format('pydantic')}loading {said.format('safetensors')}"
-    assert run(ABSENT + script) == expected
-
-
-def test_importing_brings_none_of_the_extras() -> None:
-    script = f"import sys, foresolve\nprint(sorted(set({BLOCKED}) & set(sys.modules)))"
-    assert run(script) == "[]\n"
+    said = 'needs {}. Install it with: pip install "foresolve[learn]"'
+    expected = ["6", f"foresolve.toml {said.format('pydantic')}", f"loading {said.format('safetensors')}"]
+    assert run(WITHOUT_EXTRAS + script) == expected

@@ -6,17 +6,15 @@ import ast
 import importlib
 import inspect
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tools.source_tree import SourceTree
 
 import foresolve
 
 ROOT = Path(__file__).parents[1]
-SOURCE = Path(foresolve.__file__).parent
 NAMES = [
     "Batch",
     "BipartiteMatching",
@@ -62,13 +60,10 @@ NAMES = [
 # The public addresses: `foresolve` itself, and these.
 FLOORS = ("problems", "layers", "losses", "sets", "models", "data", "learning", "projects", "schedules", "report",
           "reproduce", "testing")  # fmt: skip
-# Optional, or slow to import and needed by few.
-LAZY = ("highspy", "networkx", "typer", "rich", "matplotlib", "sklearn", "pandas", "safetensors", "skops", "pyarrow",
-        "cvxpy", "jinja2")  # fmt: skip
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-MODULES = sorted(path for path in SOURCE.rglob("*.py"))
+MODULES = SourceTree(Path(foresolve.__file__).parent).modules
 FROM = re.compile(r"^\s*(?:>>> |\.\.\. )?from (foresolve[\w.]*) import \(?([\w, ]+)", re.MULTILINE)
 ATTRIBUTE = re.compile(r"\bforesolve((?:\.(?!toml\b)\w+)+)")  # foresolve.toml is a file
 # A page on the inside of the house names its rooms.
@@ -119,10 +114,8 @@ def texts() -> Iterator[tuple[str, str]]:
     for path in [*PAGES, *EXAMPLES]:
         if path.name not in INSIDE:
             yield path.name, path.read_text(encoding="utf-8")
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                yield f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or ""
+    for module in MODULES:
+        yield from ((f"{module.name}:{line}", text) for line, text in module.docstrings)
 
 
 def private_addresses(text: str) -> list[str]:
@@ -161,8 +154,8 @@ def test_what_the_pages_name_is_exported() -> None:
     """A class of ours that a page for users speaks of can be imported from a public address."""
     classes = {
         node.name
-        for path in MODULES
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for module in MODULES
+        for node in module.tree.body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     }
     public = {name for names in ADDRESSES.values() for name in names}
@@ -172,35 +165,8 @@ def test_what_the_pages_name_is_exported() -> None:
             assert named <= public, f"{page.name}: {sorted(named - public)}"
 
 
-def test_importing_foresolve_imports_nothing_optional() -> None:
-    code = f"import sys, foresolve; print([name for name in {LAZY!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_every_name_can_be_imported_with_the_core_install() -> None:
-    absent = [name for name in LAZY if name != "highspy"]
-    addresses = [address for address in ADDRESSES if address != "foresolve.reproduce"]
-    code = f"import sys\nfor name in {absent!r}: sys.modules[name] = None\n"
-    code += "".join(f"from {address} import *\n" for address in addresses) + "print(fit, DecisionEstimator)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 def test_a_name_of_another_module_is_pointed_out() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'Assignment'\. It is in foresolve\.problems$"):
         foresolve.Assignment  # noqa: B018  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"no attribute 'Assigment'$"):
         foresolve.Assigment  # noqa: B018  # type: ignore[attr-defined]
-
-
-def test_rooms_that_few_scripts_enter_are_there_when_asked_for() -> None:
-    """Without an import of their own, and without a cost for those who never ask."""
-    code = (
-        "import sys, foresolve\n"
-        "assert not {'foresolve.report', 'foresolve.testing', 'foresolve.reproduce'} & set(sys.modules)\n"
-        "print(foresolve.testing.check_gradient.__name__, foresolve.report.study_page.__name__, "
-        "foresolve.projects.init.__name__, foresolve.reproduce.plan.__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["check_gradient", "study_page", "init", "plan"], done.stderr

@@ -38,7 +38,7 @@ from tests.stress.runner import Result, run
 from tests.stress.watching import watch
 
 ENDLESS = "integrality without bounds"
-SLICE = 20  # draws of each kind with share 1: about a minute for all kinds on one core
+SLICE = 10  # draws of each kind with share 1: less than half a minute for all kinds on one core
 
 
 # -- the slice ---------------------------------------------------------------------------------------------------------

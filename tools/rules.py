@@ -29,7 +29,7 @@ LIST = ROOT / "tests" / "architecture.toml"
 SUBPACKAGES = ("errors", "_base", "schedules", "solvers", "sets", "problems", "layers", "data", "losses", "models",
                "learning", "projects", "report", "reproduce", "testing", "cli")  # fmt: skip
 # Installed with foresolve and quick to import; any other package is imported where it is used.
-AT_THE_TOP = {"numpy", "scipy", "threadpoolctl", "torch"}
+AT_THE_TOP = {"filelock", "numpy", "scipy", "threadpoolctl", "torch"}
 MOST_LINES, MOST_FUNCTION_LINES = 600, 50
 MOST_MATCHES, LONG_PATTERN = 450, 40
 # Words that begin a clause, a question or a phrase: neither a noun nor a verb.
@@ -273,10 +273,11 @@ def parsed_messages(module: Module) -> Iterator[ast.expr]:
 
 
 def mirror(source: SourceTree, tests: SourceTree) -> Iterator[Offense]:
-    """The file `tests/A/test_x.py` is about `A/x.py`, or about the package `A/x`."""
+    """The file `tests/A/test_x.py` is about `A/x.py` or the package `A/x`; `A/test_mistakes.py` about all of `A`."""
     for module in tests.modules:
         target = source.root / Path(module.name).with_name(module.path.name.removeprefix("test_"))
         mirrors = target.is_file() or (target.with_suffix("") / "__init__.py").is_file()
+        mirrors |= target.name == "mistakes.py" and target.parent.is_dir()
         if module.path.name.startswith("test_") and not mirrors:
             sentence = f"tests/{module.name} mirrors no module: move it, or list it with a reason"
             yield Offense(module.name, sentence)

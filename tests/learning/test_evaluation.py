@@ -79,7 +79,8 @@ def problems() -> list[tuple[Problem, list[list[float]]]]:
         return [list(x) for x in itertools.product([0.0, 1.0], repeat=n) if sound(x)]
 
     grid = ShortestPath.grid(3, 3)
-    flows = sets(grid.n, lambda x: bool(grid.check(torch.tensor(x))))
+    arcs = torch.tensor(sets(grid.n, lambda x: True), dtype=torch.float64)
+    flows = arcs[grid.check(arcs).feasible].tolist()
     return [
         (TopK(5, 2), sets(5, lambda x: sum(x) == 2)),
         (Knapsack([1, 2, 3, 4], 5), sets(4, lambda x: x[0] + 2 * x[1] + 3 * x[2] + 4 * x[3] <= 5)),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SHELL = Voice(
     {"features": "'--data'", "actuals": "'--actuals'", "resume": "--resume", "missing": "`missing` in [data]"},
     pattern="--{name} {value}",
+    write=str,
 )
 
 
