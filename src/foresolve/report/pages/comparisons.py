@@ -101,7 +101,7 @@ class _Contest:
         self.comparison, self.roles = comparison, roles
         self.measure = comparison.measure.replace("_", " ")
         self.reference, self.units = comparison.reference, comparison.units
-        self.rows = sorted(comparison.others, key=lambda row: -row.gained)
+        self.rows = comparison.others
         self.base = comparison[comparison.reference].mean
         self.enough = self.units >= LEAST_UNITS
 
@@ -150,7 +150,7 @@ class _Contest:
 
     def forest(self) -> Forest:
         """The gains."""
-        drawn = tuple(of_pair(row, self.roles.get(row.name), tested=self.enough) for row in self.comparison.others)
+        drawn = tuple(of_pair(row, self.roles.get(row.name), tested=self.enough) for row in self.rows)
         what = self.comparison.blocks or instances(self.comparison.instances)
         caption = f"Mean gain over {self.reference}, paired on {what}{self.corrected}. {self.caution}"
         return Forest("Paired differences", drawn, f"{self.measure} gained", caption=caption.strip(),
