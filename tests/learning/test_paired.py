@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from foresolve._base.table import Cell
+from foresolve._base.table import Cell, Table
 from foresolve.learning import PairedComparison
-from foresolve.learning.paired import IntervalRule, Standing, bounded, gains, ordered, paired, paired_table
+from foresolve.learning.paired import IntervalRule, PairedTable, Standing, bounded, gains, paired
 
 ENDS = st.one_of(st.floats(-1e6, 1e6), st.just(-math.inf), st.just(math.inf))
 NUMBERS = st.one_of(st.just(0.0), st.sampled_from([-2.0, -1.0, 1.0, 3.0]), st.floats(-100, 100))
@@ -115,11 +115,20 @@ def test_json_gives_the_same_record(first: float, second: float, gained: float, 
     assert again.among(5) == pair  # nothing is known any more of what was tested
 
 
+class Plain(PairedTable[PairedComparison]):
+    def _table(self) -> Table:
+        return self.table({"twice": lambda row: f"{2 * row.gained:g}"}, bold="best")
+
+
 def test_rows_are_the_best_first_and_the_reference_apart() -> None:
     sizes = {"ridge": 0.0, "worse": -1.0, "nobody knows": math.nan, "best": 2.0}
-    rows = [PairedComparison(name=name, reference="ridge", gained=size) for name, size in sizes.items()]
-    assert [row.name for row in ordered(rows)] == ["best", "worse", "nobody knows", "ridge"]
-    table = paired_table(rows, {"twice": lambda row: f"{2 * row.gained:g}"}, "title", bold="best")
-    assert table.apart == 1
-    assert [cell.bold for cell, *_ in table.rows] == [True, False, False, False]
-    assert table.rows[-1][2:] == (Cell(), "")  # nothing is gained over itself
+    rows = tuple(PairedComparison(name=name, reference="ridge", gained=size) for name, size in sizes.items())
+    table = Plain(reference="ridge", confidence=0.95, instances=9, units=9, rows=rows)
+    assert [row.name for row in table] == list(sizes)
+    assert [row.name for row in table.others] == ["best", "worse", "nobody knows"]
+    assert table["best"].gained == 2.0
+    shown = table._table()
+    assert [row[0].text for row in shown.rows] == ["best", "worse", "nobody knows", "ridge"]
+    assert shown.apart == 1
+    assert [cell.bold for cell, *_ in shown.rows] == [True, False, False, False]
+    assert shown.rows[-1][2:] == (Cell(), "")  # nothing is gained over itself

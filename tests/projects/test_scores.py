@@ -39,7 +39,7 @@ def test_the_best_run_is_shown_first_and_the_reference_apart() -> None:
     result = compare_scores({name: scores(extra=extra) for name, extra in (("a", 0.5), ("b", 1.0), ("c", 0.0))})
     assert [row.name for row in result.rows] == ["a", "b", "c"]
     title, headers, *lines = str(result).splitlines()
-    assert title == "60 test instances; gained: regret of a minus regret of the row"
+    assert title == "60 instances; gained: regret of a minus regret of the row"
     assert re.split(r"\s{2,}", headers.strip()) == ["run", "method", "value", "regret", "gained [95%]", "p"]
     assert [line[0] for line in lines[-4:]] == ["c", "b", "-", "a"]
 

@@ -12,14 +12,13 @@ from foresolve._base import checks
 from foresolve._base.bootstrap import Interval, intervals
 from foresolve._base.drawing.palette import Role
 from foresolve._base.drawing.rendering import with_picture
-from foresolve._base.extras import need
 from foresolve._base.numbers import significant
 from foresolve._base.randomness import Seed, as_seed
-from foresolve._base.table import Cell, Table, Tabular
+from foresolve._base.table import Cell, Table
 from foresolve.errors import WeakReferenceWarning
 from foresolve.learning.blocks import Blocks, as_block, counted, described
 from foresolve.learning.measures import MEASURES
-from foresolve.learning.paired import PairedComparison, gained_words, gains, interval_words, paired, paired_table
+from foresolve.learning.paired import PairedComparison, PairedTable, gains, interval_words, paired
 from foresolve.learning.pictures.differences import draw_comparison
 from foresolve.learning.prediction import is_estimator
 from foresolve.learning.report import Report, check_columns, check_intervals, common_block, mean, weighted
@@ -40,37 +39,19 @@ class ReportRow(PairedComparison):
     normalized_interval: Interval | None = None
 
 
-@dataclass(frozen=True)
-class Comparison(Tabular):
-    """Rows in the order they were given; `print` it, or let a notebook show it: the best first, the reference apart.
+@dataclass(frozen=True, kw_only=True)
+class Comparison(PairedTable[ReportRow]):
+    """Reports beside one of them; `print` it, or let a notebook show it: the best first, the reference apart.
 
     Attributes
     ----------
-    reference: the name of the report that the others are compared to.
+    rows: in the order they were given; each interval holds by itself, and with all others in what `together()` gives.
     measure: the column that is compared.
     more_is_better: its direction.
-    confidence: of the intervals: of each by itself, and of all in what `together()` gives.
-    blocks: what was resampled, and whose means were tested: "12 blocks of 7", "9 groups"; nothing for instances.
-    instances: how many were compared.
-    units: how many of them count as independent: instances, blocks or groups.
     """
 
-    reference: str
     measure: str
     more_is_better: bool
-    confidence: float
-    rows: tuple[ReportRow, ...]
-    blocks: str = ""
-    instances: int = 0
-    units: int = 0
-
-    def __getitem__(self, name: str) -> ReportRow:
-        return {row.name: row for row in self.rows}[name]
-
-    @property
-    def others(self) -> tuple[ReportRow, ...]:
-        """The rows but for that of the reference."""
-        return tuple(row for row in self.rows if not row.is_reference)
 
     def together(self) -> Self:
         """The same with intervals that hold all at once, and the p-values to them (Bonferroni)."""
@@ -93,19 +74,12 @@ class Comparison(Tabular):
         draw = self.plot if len(self.rows) > 1 else None
         return with_picture(super()._repr_html_(), f"gained over {self.reference}", draw)
 
-    def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a report."""
-        pandas = need("pandas", "a table", "learn")
-        return pandas.DataFrame([row.to_dict() for row in self.rows]).set_index("name")
-
     def _table(self) -> Table:
         measure = self.measure.replace("_", " ")
         scores = {"normalized regret": _share, measure: lambda row: significant(row.mean)}
         if all(row.normalized_regret is None for row in self.rows):
             del scores["normalized regret"]
-        title = f"{self.instances} instances" + (f" in {self.blocks}" if self.blocks else "")
-        words = gained_words(measure, self.reference, self.more_is_better)
-        return paired_table(self.rows, scores, f"{title}; {words}")
+        return self.table(scores, measure=measure, more_is_better=self.more_is_better)
 
 
 def _share(row: ReportRow) -> Cell:

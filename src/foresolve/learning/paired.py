@@ -14,16 +14,17 @@ Every comparison of foresolve is made here, by the same rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from foresolve._base.bootstrap import Block, Interval
+from foresolve._base.extras import need
 from foresolve._base.numbers import signed
-from foresolve._base.table import Cell, Table
+from foresolve._base.table import Cell, Table, Tabular
 from foresolve.learning.inference import Evidence, mean_difference
 
 LEAST_UNITS = 20  # below which skewed differences make intervals too short: nothing is claimed
@@ -121,6 +122,71 @@ class PairedComparison:
 P = TypeVar("P", bound=PairedComparison)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairedTable(Tabular, Generic[P]):
+    """Rows in the order they were given; `print` it, or let a notebook show it: the best first, the reference apart.
+
+    Attributes
+    ----------
+    reference: the name that the others are compared to.
+    confidence: of the intervals.
+    instances: how many were compared.
+    units: how many of them count as independent: instances, blocks or groups.
+    blocks: what these are: "12 blocks of 7", "9 groups"; nothing for instances.
+    """
+
+    reference: str
+    confidence: float
+    instances: int
+    units: int
+    blocks: str = ""
+    rows: tuple[P, ...]
+
+    def __getitem__(self, name: str) -> P:
+        return {row.name: row for row in self.rows}[name]
+
+    def __iter__(self) -> Iterator[P]:
+        return iter(self.rows)
+
+    @property
+    def others(self) -> tuple[P, ...]:
+        """The rows but for that of the reference, the best first."""
+        rows = (row for row in self.rows if not row.is_reference)
+        return tuple(sorted(rows, key=lambda row: math.inf if math.isnan(row.gained) else -row.gained))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return vars(self) | {"rows": [row.to_dict() for row in self.rows]}
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame by name."""
+        pandas = need("pandas", "a table", "learn")
+        return pandas.DataFrame([row.to_dict() for row in self.rows]).set_index("name")
+
+    def table(
+        self, scores: Mapping[str, Callable[[P], str | Cell]], *, measure: str = "regret", more_is_better: bool = False,
+        first: str = "", bold: str = "",
+    ) -> Table:  # fmt: skip
+        """A column for each of the `scores`, then what is gained [and its interval], and the p-value.
+
+        Parameters
+        ----------
+        measure, more_is_better: what the gain is of.
+        first: the heading of the names.
+        bold: the name in bold.
+        """
+        reference = [row for row in self.rows if row.is_reference]
+        lines = [
+            (Cell(row.name, bold=row.name == bold), *(shown(row) for shown in scores.values()), *_cells(row))
+            for row in (*self.others, *reference)
+        ]
+        minuend, other = ("the row", self.reference) if more_is_better else (self.reference, "the row")
+        counted = f"{self.instances} instances" + (f" in {self.blocks}" if self.blocks else "")
+        title = f"{counted}; gained: {measure} of {minuend} minus {measure} of {other}"
+        headers = (first, *scores, f"gained [{self.confidence:.0%}]", "p")
+        return Table(headers, lines, title, apart=len(reference))
+
+
 def paired(
     name: str, reference: str, gained: np.ndarray, weights: np.ndarray | None = None, block: Block = None, *,
     confidence: float = 0.95, together: int = 1, seed: int = 0,
@@ -170,40 +236,6 @@ def finite_ends(interval: Interval | None) -> list[float | None] | None:
     return None if interval is None else [end if math.isfinite(end) else None for end in interval]
 
 
-def ordered(rows: Iterable[P]) -> list[P]:
-    """The largest gain first, and the reference apart from them, at the end."""
-
-    def place(row: P) -> tuple[bool, float]:
-        return row.is_reference, math.inf if math.isnan(row.gained) else -row.gained
-
-    return sorted(rows, key=place)
-
-
-def paired_table(
-    rows: Sequence[P], scores: Mapping[str, Callable[[P], str | Cell]], title: str, *, first: str = "", bold: str = ""
-) -> Table:
-    """The best row first: a column for each of the `scores`, then the gain [and its interval], and the p-value.
-
-    Parameters
-    ----------
-    first: the heading of the names.
-    bold: the name in bold.
-    """
-    headers = (first, *scores, f"gained [{rows[0].confidence:.0%}]", "p")
-    lines = [
-        (Cell(row.name, bold=row.name == bold), *(shown(row) for shown in scores.values()), *pair_cells(row))
-        for row in ordered(rows)
-    ]
-    return Table(headers, lines, title, apart=sum(row.is_reference for row in rows))
-
-
-def pair_cells(row: PairedComparison) -> tuple[Cell, str]:
-    """The gain with its interval, and the p-value, as tables write them; nothing for the reference."""
-    if row.is_reference:
-        return Cell(), ""
-    return Cell(signed(row.gained), interval_words(row.interval)), "" if row.p_value is None else f"{row.p_value:.2g}"
-
-
 def interval_words(interval: Interval | None, number: Callable[[float], str] = signed) -> str:
     """Both ends of an interval.
 
@@ -215,10 +247,11 @@ def interval_words(interval: Interval | None, number: Callable[[float], str] = s
     return f"[{', '.join(number(end) if math.isfinite(end) else 'unbounded' for end in interval)}]"
 
 
-def gained_words(measure: str, reference: str, more_is_better: bool) -> str:
-    """The meaning of the column of gains, for the title of a table."""
-    first, second = ("the row", reference) if more_is_better else (reference, "the row")
-    return f"gained: {measure} of {first} minus {measure} of {second}"
+def _cells(row: PairedComparison) -> tuple[Cell, str]:
+    """The gain with its interval, and the p-value; nothing for the reference."""
+    if row.is_reference:
+        return Cell(), ""
+    return Cell(signed(row.gained), interval_words(row.interval)), "" if row.p_value is None else f"{row.p_value:.2g}"
 
 
 def _tested(evidence: Evidence, confidence: float, together: int) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import numpy as np
 from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.numbers import significant
-from foresolve._base.table import Table, Tabular
+from foresolve._base.table import Table
 from foresolve.data.frames.keys import Keys
 from foresolve.errors import ForesolveError
-from foresolve.learning.paired import PairedComparison, gained_words, gains, paired, paired_table
+from foresolve.learning.paired import PairedComparison, PairedTable, gains, paired
 
 if TYPE_CHECKING:
     from foresolve.learning.study.result import Study
@@ -68,37 +68,23 @@ class RunRow(PairedComparison):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunComparison(Tabular):
+class RunComparison(PairedTable[RunRow]):
     """Runs on the test instances that they have in common.
 
     Attributes
     ----------
     rows: one for each run, the first is what the others are compared to; each interval holds by itself.
-    instances: that all of them have.
     left_out: by run, how many of its test instances others lack.
     """
 
-    rows: tuple[RunRow, ...]
-    instances: int
     left_out: dict[str, int]
-    confidence: float
-
-    @property
-    def reference(self) -> str:
-        """The first run."""
-        return self.rows[0].name
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        return vars(self) | {"reference": self.reference, "rows": [row.to_dict() for row in self.rows]}
 
     def _table(self) -> Table:
         scores = {
             "method": lambda row: row.method, "value": lambda row: significant(row.value),
             "regret": lambda row: significant(row.regret),
         }  # fmt: skip
-        words = gained_words("regret", self.reference, more_is_better=False)
-        return paired_table(self.rows, scores, f"{self.instances} test instances; {words}", first="run")
+        return self.table(scores, first="run")
 
 
 def compare_scores(tables: Mapping[str, Any], *, confidence: float = 0.95, seed: int = 0) -> RunComparison:
@@ -135,7 +121,10 @@ def compare_scores(tables: Mapping[str, Any], *, confidence: float = 0.95, seed:
         value, regret = (_mean(part, column) for column in ("value", "regret"))
         rows.append(RunRow(**vars(pair), method=str(part[METHOD].iloc[0]), value=value, regret=regret))
     left_out = {name: len(table) - len(common) for name, table in indexed.items()}
-    return RunComparison(rows=tuple(rows), instances=len(common), left_out=left_out, confidence=confidence)
+    return RunComparison(
+        reference=first, confidence=confidence, instances=len(common), units=max(row.units for row in rows),
+        rows=tuple(rows), left_out=left_out,
+    )  # fmt: skip
 
 
 def _paired(name: str, part: Any, first: str, base: Any, *, confidence: float, seed: int) -> PairedComparison:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def study_table(run: Run) -> Table:
     """Every method of a run on test data, the best first and the reference apart; the policy's method is bold."""
     with reading.understood(run.folder / "study.json"):
-        return run.comparison().table(first=run.folder.name, units=run.study()["units"], bold=run.method)
+        return run.comparison().scores(first=run.folder.name, units=run.study()["units"], bold=run.method)
 
 
 def cautions(run: Run) -> list[str]:

@@ -10,13 +10,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from foresolve._base.bootstrap import Block
-from foresolve._base.extras import need
 from foresolve._base.numbers import significant
-from foresolve._base.table import Table, Tabular
+from foresolve._base.table import Table
 from foresolve.learning.blocks import described
 from foresolve.learning.comparison import report_gains
 from foresolve.learning.inference import mean_difference, unit_sums
-from foresolve.learning.paired import PairedComparison, gained_words, paired, paired_table
+from foresolve.learning.paired import PairedComparison, PairedTable, paired
 from foresolve.learning.report import Report
 from foresolve.learning.study.methods import MethodInfo
 from foresolve.learning.study.study_pictures import draw_contrast
@@ -49,7 +48,7 @@ class MethodRow(PairedComparison):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrast(Tabular):
+class Contrast(PairedTable[MethodRow]):
     """The comparison of a study, one row a method; `print` it, or let a notebook show it: the best first, the
     reference apart.
 
@@ -60,23 +59,10 @@ class Contrast(Tabular):
         references each by itself.
     instances: of the test data.
     units: how many of them count as independent: instances, blocks or groups with a weight above 0.
-    blocks: what these are, in words; nothing for instances.
     sense: of the problem: "min" where values are costs.
     """
 
-    reference: str
-    confidence: float
-    instances: int
-    units: int
-    blocks: str
     sense: Sense
-    rows: tuple[MethodRow, ...]
-
-    def __getitem__(self, name: str) -> MethodRow:
-        return {row.name: row for row in self.rows}[name]
-
-    def __iter__(self) -> Any:
-        return iter(self.rows)
 
     @property
     def costs(self) -> bool:
@@ -107,36 +93,21 @@ class Contrast(Tabular):
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row a method."""
-        pandas = need("pandas", "a table", "learn")
-        records = [row.to_dict() | {"method": row.method.description} for row in self.rows]
-        return pandas.DataFrame(records).set_index("name")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON; an end of an interval that is not bounded is `None`."""
-        return vars(self) | {"rows": [row.to_dict() for row in self.rows]}
+        return super().to_frame().assign(method=[row.method.description for row in self.rows])
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
         return cls(**{**document, "rows": tuple(map(MethodRow.from_dict, document["rows"]))})
 
-    def table(self, *, first: str = "", units: str = "", bold: str = "") -> Table:
-        """The rows, the best first and the reference apart.
-
-        Parameters
-        ----------
-        first: the heading of the names.
-        units: of values.
-        bold: the name in bold.
-        """
+    def scores(self, *, units: str = "", first: str = "", bold: str = "") -> Table:
+        """The table, with the `units` of values."""
         value = ("cost" if self.costs else "value") + (f" ({units})" if units else "")
-        scores = {value: lambda row: significant(row.value), "regret": lambda row: significant(row.regret)}
-        title = f"{self.instances} test instances" + (f" in {self.blocks}" if self.blocks else "")
-        words = gained_words("regret", self.reference, more_is_better=False)
-        return paired_table(self.rows, scores, f"{title}; {words}", first=first, bold=bold)
+        columns = {value: lambda row: significant(row.value), "regret": lambda row: significant(row.regret)}
+        return self.table(columns, first=first, bold=bold)
 
     def _table(self) -> Table:
-        return self.table()
+        return self.scores()
 
 
 def contrast(

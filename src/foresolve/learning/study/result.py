@@ -174,7 +174,7 @@ class Study(Tabular):
         return "\n".join([*head, self._table().text(), *([""] if wrapped else []), *wrapped])
 
     def _table(self) -> Table:
-        return self.comparison.table(units=self.units)
+        return self.comparison.scores(units=self.units)
 
 
 def _count(number: int, noun: str) -> str:

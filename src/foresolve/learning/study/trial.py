@@ -55,7 +55,7 @@ class Trial:
         for name, kind in {**kinds, "regret": int | float | None, "improving": bool}.items():
             if not isinstance(document.get(name, False), kind):
                 raise ForesolveError(f"`{name}` of a trial cannot be {str(document[name])[:40]!r}")
-        return cls(**{**document, "family": _family(document["family"])})
+        return cls(**{**document, "family": Family(document["family"])})
 
     @property
     def rank(self) -> tuple[float, int]:
@@ -85,9 +85,3 @@ def run_trial(method: Method, settings: Settings, number: int, context: Context)
         seconds=seconds, failure=failure, history=history, improving=improving,
     )  # fmt: skip
     return trial, None if failure else model
-
-
-def _family(name: str) -> Family:
-    if name not in list(Family):
-        raise ForesolveError(f"`family` of a trial cannot be {name[:40]!r}")
-    return Family(name)

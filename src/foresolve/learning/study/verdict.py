@@ -115,15 +115,21 @@ class _Words:
 
     @property
     def change(self) -> str:
-        """The gain: "spo+ costs 1.31 minutes less per instance than ridge (95% interval: 0.84 to 1.8 less)"."""
+        """The gain: "spo+ costs 1.31 minutes less per instance than ridge (95% interval: 0.84 less to 1.8 less)"."""
         interval, gained = self.row.interval, self.row.gained
         if gained == 0 and interval == (0.0, 0.0):
             return f"{self.row.name} decides exactly as well as {self.reference.name}"
-        verb, better, worse = ("costs", "less", "more") if self.comparison.costs else ("gains", "more", "less")
-        amount = f"{self.amount(abs(gained))} {better if gained >= 0 else worse}"
+        verb = "costs" if self.comparison.costs else "gains"
         level = f"{self.comparison.confidence:.0%} interval"
-        ends = "" if interval is None else f" ({level}: {_ends(*interval, better, worse)})"
-        return f"{self.row.name} {verb} {amount} per instance than {self.reference.name}{ends}"
+        ends = "" if interval is None else f" ({level}: {' to '.join(self._side(end, '') for end in interval)})"
+        return f"{self.row.name} {verb} {self._side(gained, self.units)} per instance than {self.reference.name}{ends}"
+
+    def _side(self, gained: float, units: str) -> str:
+        """A gain without its sign: "1.31 minutes less"."""
+        if not math.isfinite(gained):
+            return "unbounded"
+        more = (gained < 0) is self.comparison.costs
+        return " ".join(filter(None, [significant(abs(gained), 3), units, "more" if more else "less"]))
 
     def pays(self) -> str:
         text = f"Training on decisions pays: {self.change}"
@@ -164,28 +170,6 @@ class _Words:
             return text
         needed = f"with a power of {POWER:.0%} would take about {_about(times)} times as many instances"
         return f"{text} Detecting a gain of {self.amount(least)} {needed}."
-
-
-def _ends(low: float, high: float, better: str, worse: str) -> str:
-    """An interval of a gain as amounts.
-
-    >>> _ends(0.84, 1.8, "less", "more"), _ends(-0.2, 0.4, "less", "more"), _ends(-math.inf, 0.4, "less", "more")
-    ('0.84 to 1.8 less', '0.2 more to 0.4 less', 'at most 0.4 less')
-    """
-
-    def word(end: float) -> str:
-        return better if end >= 0 else worse
-
-    def size(end: float) -> str:
-        return significant(abs(end), 3)
-
-    if not (math.isfinite(low) and math.isfinite(high)):
-        end, above = (high, high < 0) if math.isfinite(high) else (low, low >= 0)
-        return f"at {'least' if above else 'most'} {size(end)} {word(end)}"
-    if word(low) == word(high):
-        near, far = sorted((low, high), key=abs)
-        return f"{size(near)} to {size(far)} {word(high)}"
-    return f"{size(low)} {word(low)} to {size(high)} {word(high)}"
 
 
 def _to_find(confidence: float, methods: int) -> float:

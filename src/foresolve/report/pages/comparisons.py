@@ -102,7 +102,7 @@ class _Contest:
         self.comparison, self.roles = comparison, roles
         self.measure = comparison.measure.replace("_", " ")
         self.reference, self.units = comparison.reference, comparison.units
-        self.rows = sorted(comparison.others, key=lambda row: -row.gained)
+        self.rows = comparison.others
         self.base = comparison[comparison.reference].mean
         self.enough = self.units >= LEAST_UNITS
 
@@ -151,7 +151,7 @@ class _Contest:
 
     def forest(self) -> Block:
         """The gains."""
-        rows = pair_rows(self.comparison.others, self.roles, tested=None if self.enough else False)
+        rows = pair_rows(self.rows, self.roles, tested=None if self.enough else False)
         what = self.comparison.blocks or instances(self.comparison.instances)
         caption = f"Mean gain over {self.reference}, paired on {what}{self.corrected}. {self.caution}"
         label, level = f"{self.measure} gained over {self.reference}", percent(self.comparison.confidence)

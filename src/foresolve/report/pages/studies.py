@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foresolve._base.numbers import significant
@@ -14,7 +14,9 @@ from foresolve.learning.pictures.differences import pair_rows
 from foresolve.learning.study.contrast import Contrast
 from foresolve.learning.study.methods import Family
 from foresolve.learning.study.result import Study
+from foresolve.learning.study.running import best_trial
 from foresolve.learning.study.study_pictures import study_roles
+from foresolve.learning.study.trial import Trial
 from foresolve.projects.run import Run
 from foresolve.report.pages.document import (
     Block,
@@ -84,18 +86,18 @@ def _command(run: Run) -> str:
 
 def _page(study: Mapping[str, Any], examples: Mapping[str, Any], title: str, date: str, command: str) -> Page:
     comparison, sizes = Contrast.from_dict(study["comparison"]), study["instances"]
-    roles = study_roles(comparison.rows)
+    trials, roles = [Trial.from_dict(trial) for trial in study["trials"]], study_roles(comparison.rows)
     told = ", ".join(f"{sizes[part]:,} {name}" for part, name in
                      (("train", "training"), ("valid", "validation"), ("test", "test")))  # fmt: skip
-    sections = [Section("By how much", (_forest(comparison, study["units"]), _grid(study, comparison)))]
+    sections = [Section("By how much", (_forest(comparison, study["units"]), _grid(study, comparison, trials)))]
     shown = example_blocks(examples, roles, unit=study["units"])
     sections += [Section("One instance to look at", shown, "One instance")] if shown else []
-    curves = _curves(study, roles)
+    curves = _curves(trials, roles)
     sections += [Section("Learning curves", (curves,))] if curves is not None else []
     sections += [Section("Warnings", (Bullets(_warnings(study)),))] if _warnings(study) else []
     terms = {row.name: row.method.description for row in comparison}
-    sections.append(_settings(study, roles, terms, command))
-    lead = f"{told} instances; {len(roles)} methods, {len(study['trials'])} trainings, {duration(study['seconds'])}."
+    sections.append(_settings(study, trials, roles, terms, command))
+    lead = f"{told} instances; {len(roles)} methods, {len(trials)} trainings, {duration(study['seconds'])}."
     return Page(title, lead, _cards(study, comparison), tuple(sections), terms, date)
 
 
@@ -147,26 +149,20 @@ def _forest(comparison: Contrast, units: str) -> Block:
     return forest("Paired differences", rows, label, caption=caption.strip(), level=percent(comparison.confidence))
 
 
-def _grid(study: Mapping[str, Any], comparison: Contrast) -> Grid:
+def _grid(study: Mapping[str, Any], comparison: Contrast, trials: Sequence[Trial]) -> Grid:
     units, roles, lines = study["units"], study_roles(comparison.rows), []
     for row in sorted(comparison, key=lambda row: row.regret):
-        trial = _best(study, row.name)
+        trial = best_trial(trials, row.name)
         lines.append(line([
             Entry(row.name, ("the reference",) if row.is_reference else ()), _number(row.value), _number(row.regret),
-            gained_entry(row), p_entry(row), _number(None if trial is None else trial["regret"]),
-            _number(None if trial is None else trial["seconds"], 2),
+            gained_entry(row), p_entry(row), _number(None if trial is None else trial.regret),
+            _number(None if trial is None else trial.seconds, 2),
         ], roles[row.name]))  # fmt: skip
     value = "cost" if comparison.costs else "value"
-    gained = f"gained over {comparison.reference}"
     headers = (
-        "method",
-        f"{value} ({units})" if units else value,
-        "regret",
-        gained,
-        "p",
-        "regret in validation",
-        "seconds",
-    )
+        "method", f"{value} ({units})" if units else value, "regret", f"gained over {comparison.reference}", "p",
+        "regret in validation", "seconds",
+    )  # fmt: skip
     caption = (
         f"{value.capitalize()} and regret on test data, the least regret first and bold. Gained: the regret of "
         f"{comparison.reference} minus the regret of the row; above zero is better. p: of no gain; those of "
@@ -175,31 +171,28 @@ def _grid(study: Mapping[str, Any], comparison: Contrast) -> Grid:
     return Grid("Every method on test data", headers, bolded(lines, [2], [2]), caption.strip())
 
 
-def _curves(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Block | None:
-    """The best trial of each method that is a network."""
-    trials = {name: _best(study, name) for name in roles}
-    histories = {name: History.from_dict(trial["history"]) for name, trial in trials.items()
-                 if trial is not None and trial.get("history")}  # fmt: skip
+def _curves(trials: Sequence[Trial], roles: Mapping[str, Role]) -> Block | None:
+    """The curves of the best trial of each method that is a network."""
+    best = {name: best_trial(trials, name) for name in roles}
+    histories = {name: History.from_dict(trial.history) for name, trial in best.items()
+                 if trial is not None and trial.history}  # fmt: skip
     caption = "The best trial of each network. A decision-focused one starts from the two-stage network (epoch 0)."
     return histories_curves(histories, roles, caption, "How networks learned")
-
-
-def _best(study: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    sound = [trial for trial in study["trials"] if trial["method"] == name and trial["regret"] is not None]
-    return min(sound, key=lambda trial: (trial["regret"], trial["number"]), default=None)
 
 
 def _warnings(study: Mapping[str, Any]) -> tuple[str, ...]:
     return (*(f"{name} failed: {why}" for name, why in study["failures"].items()), *study["warnings"])
 
 
-def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], terms: Mapping[str, str], command: str) -> Section:
+def _settings(
+    study: Mapping[str, Any], trials: Sequence[Trial], roles: Mapping[str, Role], terms: Mapping[str, str], command: str
+) -> Section:
     lines = tuple(
         line([
-            trial["method"], settings_words(trial["settings"], Family(trial["family"])),
-            _number(trial["regret"]), _number(trial["seconds"], 2),
-        ], roles.get(trial["method"]))
-        for trial in study["trials"]
+            trial.method, settings_words(trial.settings, trial.family),
+            _number(trial.regret), _number(trial.seconds, 2),
+        ], roles.get(trial.method))
+        for trial in trials
     )  # fmt: skip
     trained = Grid("", ("method", "settings", "regret in validation", "seconds"), lines)
     plan = study["plan"]
