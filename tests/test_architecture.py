@@ -37,6 +37,7 @@ GENERATORS = {"manual_seed", "seed"}  # fine as methods of a generator: `torch.G
 MOST_LINES, MOST_FUNCTION_LINES = 300, 50
 # Tests of the project's pages and tools, of devices, of what several modules do together.
 ABOUT_NO_MODULE = {
+    "data/test_mistakes.py",
     "layers/test_cuda.py",
     "layers/test_multilinear_cuda.py",
     "layers/test_multilinear_sampled.py",
