@@ -185,17 +185,23 @@ def _knowing(policy: Policy, fill: tuple[float, ...] | None) -> Policy:
 
 def _decided(policy: Policy, frame: Any, form: Form, certify: bool) -> tuple[Any, list[str]]:
     own = _own_keys(policy, frame)
-    keys = Keys.of_index(frame.index) if own is None else Keys.of("features", own, list(own.columns))
-    keys.check_different("features")  # 2024-05-27 and 2024-05-27 00:00 are one date
     try:
         decisions = policy(frame)
     except SolverError as error:
         if not error.instances:
             raise
+        keys = _keys(own, frame)
         return None, [key_text(keys[place]) for place in error.instances]
-    lost = [key_text(keys[int(place)]) for place in np.flatnonzero(decisions.keys.places(keys) < 0)]
-    lost += [key_text(decisions.keys[int(place)]) for place in np.flatnonzero(~decisions.feasible.numpy())]
+    lost = [key_text(decisions.keys[int(place)]) for place in np.flatnonzero(~decisions.feasible.numpy())]
+    if len(decisions) != len(frame if own is None else own):
+        keys = _keys(own, frame)
+        keys.check_different("features")  # 2024-05-27 and 2024-05-27 00:00 are one date
+        lost += [key_text(keys[int(place)]) for place in np.flatnonzero(decisions.keys.places(keys) < 0)]
     return (None if lost else _table(decisions, own, form, certify)), lost
+
+
+def _keys(own: Any, frame: Any) -> Keys:
+    return Keys.of_index(frame.index) if own is None else Keys.of("features", own, list(own.columns))
 
 
 def _own_keys(policy: Policy, frame: Any) -> Any:

@@ -105,8 +105,11 @@ def _is_date(value: Any) -> bool:
 
 def _looks_dated(series: Any) -> bool:
     """Whether the text begins as ISO dates do: "2021-01-31"; "2021" and "0715" are names and numbers."""
-    known = series.dropna().astype(str)
-    return bool(len(known)) and bool(known.str.match(r"\d{4}-\d{2}-\d{2}([T ]|$)").all())
+    known = series.dropna()
+    begun = r"\d{4}-\d{2}-\d{2}([T ]|$)"
+    if not len(known) or not re.match(begun, str(known.iloc[0])):
+        return False
+    return bool(known.astype(str).str.match(begun).all())
 
 
 def date_text(value: np.datetime64, *, zoned: bool = False) -> str:
