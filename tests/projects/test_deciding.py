@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from foresolve.errors import FeatureRangeWarning, ForesolveError, ForesolveWarning
+from foresolve.errors import FeatureRangeWarning, ForesolveError, ForesolveWarning, InvalidInputError
 from foresolve.learning import Policy
 from foresolve.problems import TopK
 from foresolve.projects import NoDecisionError, decide_file, deciding
 from foresolve.projects.deciding import block_size
-from mistakes import mistake
 from projects.policies import KEYS, dated, dated_policy, long, long_policy, wide, wide_policy, written
 
 TABLES: dict[str, tuple[Callable[..., pd.DataFrame], Callable[[], Policy]]] = {
@@ -60,7 +59,7 @@ def test_what_was_last_known_may_stand_in_an_earlier_block(tmp_path: Path) -> No
         decide_file(policy, written(table, tmp_path / "data.csv"), tmp_path / "out.csv", chunk=chunk)
         whole = policy(table).frame()
         np.testing.assert_allclose(read(tmp_path / "out.csv")["objective"], whole["objective"], rtol=1e-6)
-    with pytest.raises(ForesolveError, match="order of time"):
+    with pytest.raises(ForesolveError, match=r"not in the order of time.*Sort it by time"):
         decide_file(policy, written(table[::-1], tmp_path / "data.csv"), tmp_path / "out.csv")
 
 
@@ -69,7 +68,7 @@ def test_an_error_does_not_hide_the_warning_that_explains_it(tmp_path: Path) -> 
     policy.model = lambda features: features[:, :4] / (features[:, :1] < 100)
     with (
         pytest.warns(FeatureRangeWarning, match="'rain' is 999"),
-        mistake(None, "finite"),
+        pytest.raises(ForesolveError, match="must be finite"),
     ):
         decide_file(policy, written(wide(3).assign(rain=999.0), tmp_path / "data.csv"), tmp_path / "out.csv")
 
@@ -85,7 +84,7 @@ def test_keys_are_written_as_they_were_read(tmp_path: Path) -> None:
 def test_rows_of_an_instance_that_are_apart_are_refused(tmp_path: Path) -> None:
     """Before any work is done: half an instance would be decided as if the rest were missing."""
     table = long(30).sample(frac=1, random_state=0)
-    with pytest.raises(ForesolveError, match="in several places"):
+    with pytest.raises(ForesolveError, match=r"in several places\. Sort the file by its key"):
         decide_file(long_policy(), written(table, tmp_path / "data.csv"), tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
@@ -107,7 +106,7 @@ def test_only_so_many_are_named(tmp_path: Path) -> None:
     table = wide(40)
     table.loc[:30, "rain"] = None
     with (
-        mistake(None, "31 instances", "21 more", kind=NoDecisionError),
+        pytest.raises(NoDecisionError, match=r"31 instances .* and 21 more. Nothing"),
         pytest.warns(ForesolveWarning, match="left out"),
     ):
         decide_file(wide_policy(missing="drop"), written(table, tmp_path / "data.csv"), tmp_path / "out.csv")
@@ -148,11 +147,10 @@ def test_instances_together_are_as_many_as_fit() -> None:
 def test_bad_arguments(tmp_path: Path) -> None:
     data = written(wide(3), tmp_path / "data.csv")
     for options, name in (({"form": "tall"}, "form"), ({"chunk": 0}, "chunk")):
-        with mistake(name):
+        with pytest.raises(InvalidInputError, match=f"`{name}`"):
             decide_file(wide_policy(), data, tmp_path / "out.csv", **options)  # type: ignore[arg-type]
-    with pytest.raises(ForesolveError) as caught:
+    with pytest.raises(ForesolveError, match="is not there"):
         decide_file(wide_policy(), tmp_path / "no.csv", tmp_path / "out.csv")
-    assert "no.csv" in str(caught.value)
 
 
 def test_the_file_that_is_read_is_never_written_to(tmp_path: Path) -> None:
@@ -160,17 +158,17 @@ def test_the_file_that_is_read_is_never_written_to(tmp_path: Path) -> None:
     before = data.read_bytes()
     (tmp_path / "linked.csv").symlink_to(data)
     for out in (data, tmp_path / "linked.csv", tmp_path / "." / "data.csv"):
-        with mistake("out", "another file"):
+        with pytest.raises(InvalidInputError, match="`out` must be another file than the one that is read"):
             decide_file(wide_policy(), data, out)
     assert data.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out", "out.csv.gz"])
 def test_where_nothing_can_be_written_is_told_before_anything_is_read(name: str, tmp_path: Path) -> None:
-    with mistake("out", ".csv or .parquet"):
+    with pytest.raises(InvalidInputError, match=r"`out` must be a \.csv or \.parquet file"):
         decide_file(wide_policy(), tmp_path / "no.csv", tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
-    with mistake("out", "the folder"):
+    with pytest.raises(InvalidInputError, match="`out` must be a file; got the folder"):
         decide_file(wide_policy(), tmp_path / "no.csv", tmp_path / "folder.csv")
 
 
@@ -213,8 +211,7 @@ def test_the_folder_of_a_policy_or_of_a_run_will_do(tmp_path: Path) -> None:
     for folder in (run, run / "policy", str(run)):
         decide_file(folder, data, tmp_path / "out.csv")
         assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
-    with mistake("policy", "got int"):
+    with pytest.raises(InvalidInputError, match="`policy` must be a Policy, or the folder of one or of a run; got int"):
         decide_file(3, data, tmp_path / "out.csv")  # type: ignore[arg-type]
-    with pytest.raises(ForesolveError) as caught:
+    with pytest.raises(ForesolveError, match="nowhere"):
         decide_file(tmp_path / "nowhere", data, tmp_path / "out.csv")
-    assert "nowhere" in str(caught.value)

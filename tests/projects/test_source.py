@@ -5,9 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from foresolve.errors import ForesolveWarning
+from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.projects import decide_file, deciding
-from mistakes import mistake
 from projects.policies import KEYS, wide, wide_policy, written
 
 
@@ -33,5 +32,5 @@ def test_a_wrong_entry_is_found_by_its_row_in_the_file(tmp_path: Path, monkeypat
     table = wide(30).astype({"rain": object})
     table.loc[27, "rain"] = "much"
     data = written(table, tmp_path / "data.csv")
-    with mistake(None, "'rain'", "'much' in row 27"):
+    with pytest.raises(ForesolveError, match="numbers in the column 'rain'; got 'much' in row 27"):
         decide_file(wide_policy(), data, tmp_path / "out.csv", chunk=4)
