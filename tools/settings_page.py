@@ -43,7 +43,8 @@ def main() -> None:
 def page_with_settings(text: str) -> str:
     """The page with a table for each table of the file."""
     lines = []
-    for table, model in schema.tables().items():
+    first = {"problem": schema.Problem, "data": schema.Data, "data.missing": schema.Missing}
+    for table, model in {**first, **schema.tables()}.items():
         rows = _problem_rows() if table == "problem" else [_row(*field) for field in model.model_fields.items()]
         lines += [f"### `[{table}]`", "", _about(model), "", "| key | meaning | value |", "|---|---|---|", *rows, ""]
     return filled(text, "settings", "\n".join(lines[:-1]))
@@ -83,9 +84,9 @@ def commented(text: str) -> str:
     )
     files = "`foresolve train` reads this file; files are sought in the folder of this one."
     lines = [*_comment(about), *_comment(files)]
-    for table in schema.Document.model_fields:
-        own, model = values.get(table, {}), models[table]
-        lines += ["", f"[{table}]", *_comment(_about(model if table != "problem" else schema.tables()[table]))]
+    for table, model in models.items():
+        own = values.get(table, {})
+        lines += ["", f"[{table}]", *_comment(_about(schema.tables()[table]))]
         lines += [_line(key, field, own.get(key)) for key, field in model.model_fields.items() if key != "encode"]
         if table == "data":
             lines += _encodings(own.get("encode", {}))

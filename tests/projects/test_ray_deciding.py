@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from foresolve import ForesolveError, MissingExtraError
+from foresolve import ForesolveError, InvalidInputError, MissingExtraError
 from foresolve.cli import build
 from foresolve.projects import deciding
 from foresolve.projects.deciding import NoDecisionError, decide_file
 from foresolve.projects.ray_deciding import decide_on_ray
-from mistakes import mistake
 from projects.policies import long, long_policy, wide, wide_policy, written
 
 with_ray = [
@@ -32,7 +31,7 @@ TABLES: dict[str, Any] = {"wide": (wide, wide_policy), "long": (long, long_polic
 
 def test_a_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with mistake("", 'pip install "foresolve[ray]"', kind=MissingExtraError):
+    with pytest.raises(MissingExtraError, match=r'pip install "foresolve\[ray\]"'):
         decide_on_ray(tmp_path, tmp_path / "a.csv", tmp_path / "b.csv")
 
 
@@ -92,7 +91,7 @@ class TestWithRay:
         table.loc[[70, 150], "rain"] = None
         out = tmp_path / "out.csv"
         out.write_text("before")
-        with mistake(None, "2 instances", "('00070', '2024-03-01'), ('00150', ", kind=NoDecisionError):
+        with pytest.raises(NoDecisionError, match=r"2 instances have .*\('00070', '2024-03-01'\), \('00150', "):
             decide_on_ray(tmp_path / "policy", written(table, tmp_path / "data.csv"), out)
         assert out.read_text() == "before"
 
@@ -174,12 +173,12 @@ class TestOfItsOwn:
     def test_a_cluster_that_is_not_there(self, tmp_path: Path) -> None:
         wide_policy().save(tmp_path / "policy")
         data = written(wide(20), tmp_path / "data.csv")
-        with mistake("", "'auto'", kind=ForesolveError):
+        with pytest.raises(ForesolveError, match="no Ray cluster at 'auto'"):
             decide_on_ray(tmp_path / "policy", data, tmp_path / "out.csv", address="auto")
 
     def test_settings_are_checked_before_ray_starts(self, tmp_path: Path) -> None:
         import ray
 
-        with mistake("form"):
+        with pytest.raises(InvalidInputError, match="`form` must be"):
             decide_on_ray(tmp_path, tmp_path / "a.csv", tmp_path / "b.csv", form="tall")  # type: ignore[arg-type]
         assert not ray.is_initialized()

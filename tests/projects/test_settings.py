@@ -169,7 +169,7 @@ def test_missing_values_by_table() -> None:
 
 
 def test_descriptions_fit_into_comments() -> None:
-    for model in (*schema.PROBLEMS.values(), *schema.tables().values()):
+    for model in (*schema.PROBLEMS.values(), *schema.tables().values(), schema.Missing):
         for key, field in model.model_fields.items():
             assert field.description, (model, key)
             assert field.description[0].islower()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def problem_of(settings: Settings) -> Problem:
     """The problem of a project, with the names of its files."""
-    values = settings.values.problem
+    values: Any = settings.values.problem
     if values.kind == "mps":
         path = settings.file("problem", "file")
         return LinearProgram.from_mps(path, predict=values.predict, sense=values.sense)

@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from foresolve._base import checks
 from foresolve._base.progress import seconds
@@ -150,29 +150,27 @@ class Table(BaseModel):
 
 # -- [problem] ---------------------------------------------------------------------------------------------------------
 
-_KIND: Any = entry("the kind of problem")
 
-
-class _Problem(Table):
+class Problem(Table):
     """The problem."""
 
-    kind: Any = _KIND
+    kind: str = entry("the kind of problem")
 
 
-class _Graph(_Problem):
+class _Graph(Problem):
     file: File = entry("the arcs, one row each")
     tail: Column = entry("the column of the node where an arc begins", "from")
     head: Column = entry("the column of the node where it ends", "to")
     name: Column | None = entry("the column of the arc's name, by which its parameter is found", None, example="name")
 
 
-class _Pairs(_Problem):
+class _Pairs(Problem):
     file: File = entry("the pairs, one row each")
     left: Column = entry("the column of one side", "left")
     right: Column = entry("the column of the other", "right")
 
 
-class _Items(_Problem):
+class _Items(Problem):
     file: File = entry("the items, one row each")
     name: Column = entry("the column of the item's name", "item")
 
@@ -180,7 +178,6 @@ class _Items(_Problem):
 class ShortestPath(_Graph):
     """The cheapest way from one node to another."""
 
-    kind: Literal["shortest-path"] = _KIND
     source: Label = entry("the node where the path or flow begins")
     target: Label = entry("the node where the path or flow ends")
 
@@ -188,20 +185,16 @@ class ShortestPath(_Graph):
 class Matching(_Pairs):
     """Pairs of greatest worth, each node at most once."""
 
-    kind: Literal["matching"] = _KIND
-
 
 class Assignment(_Pairs):
     """A partner for every node of the smaller side, at greatest worth or least cost."""
 
-    kind: Literal["assignment"] = _KIND
     sense: Literal["max", "min"] = entry("the largest or the least total", "max")
 
 
 class Knapsack(_Items):
     """Items of greatest worth within a capacity."""
 
-    kind: Literal["knapsack"] = _KIND
     weight: Columns = entry("the column of its weight; several: several capacities", "weight")
     capacity: Numbers = entry("the capacity; one number for each weight")
 
@@ -209,7 +202,6 @@ class Knapsack(_Items):
 class TopK(_Items):
     """The k items of greatest worth or least cost."""
 
-    kind: Literal["top-k"] = _KIND
     k: Count = entry("how many are chosen")
     sense: Literal["max", "min"] = entry("the largest or the least total", "max")
 
@@ -217,7 +209,6 @@ class TopK(_Items):
 class Coverage(_Items):
     """The k items that reach as many targets as possible."""
 
-    kind: Literal["coverage"] = _KIND
     k: Count = entry("how many are chosen")
     targets: File = entry("what is to be reached, one row each")
     target: Annotated[Column, In("targets")] = entry("the column of the target's name", "target")
@@ -229,7 +220,6 @@ class Coverage(_Items):
 class MaxFlow(_Graph):
     """The flow of greatest worth."""
 
-    kind: Literal["max-flow"] = _KIND
     source: Label = entry("the node where the path or flow begins")
     target: Label = entry("the node where the path or flow ends")
     capacity: Column = entry("the column of the most that an arc carries")
@@ -238,7 +228,6 @@ class MaxFlow(_Graph):
 class MinCostFlow(_Graph):
     """The cheapest flow that meets all demand."""
 
-    kind: Literal["min-cost-flow"] = _KIND
     capacity: Column | None = entry(
         "the column of the most that an arc carries; none: no limit", None, example="capacity"
     )
@@ -247,10 +236,9 @@ class MinCostFlow(_Graph):
     supply: Annotated[Column, In("nodes")] = entry("the column of what it sends out; negative: what it needs", "supply")
 
 
-class ModelFile(_Problem):
+class ModelFile(Problem):
     """A linear program from an MPS or LP file."""
 
-    kind: Literal["mps"] = _KIND
     file: File = entry("the model, as another tool wrote it")
     predict: Names | None = entry(
         "the variables whose objective coefficients are predicted; none: all", None, example=["x1", "x2"]
@@ -258,7 +246,17 @@ class ModelFile(_Problem):
     sense: Literal["min", "max"] | None = entry("where the file does not say it", None, example="min")
 
 
-Problem = ShortestPath | Matching | Assignment | Knapsack | TopK | Coverage | MaxFlow | MinCostFlow | ModelFile
+PROBLEMS: dict[str, type[Problem]] = {
+    "shortest-path": ShortestPath,
+    "matching": Matching,
+    "assignment": Assignment,
+    "knapsack": Knapsack,
+    "top-k": TopK,
+    "coverage": Coverage,
+    "max-flow": MaxFlow,
+    "min-cost-flow": MinCostFlow,
+    "mps": ModelFile,
+}
 
 
 # -- the other tables --------------------------------------------------------------------------------------------------
@@ -354,28 +352,24 @@ class Training(Table):
     worthwhile: Share = entry("the smallest share of the regret whose saving counts", 0.05)
 
 
-class Document(Table):
-    """A whole file."""
+@dataclass(frozen=True)
+class Document:
+    """The tables of a file."""
 
-    problem: Problem = Field(discriminator="kind")
+    problem: Problem
     data: Data
-    model: Model = Model()
-    methods: Methods = Methods()
-    training: Training = Training()
-
-
-# -- what messages, samples and the docs ask ---------------------------------------------------------------------------
-
-# The models of [problem] by kind.
-PROBLEMS: dict[str, type[Table]] = {
-    get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(Problem)
-}
+    model: Model
+    methods: Methods
+    training: Training
 
 
 def tables(problem: str | None = None) -> dict[str, type[Table]]:
     """The model of each table by name, the one of [problem] for a kind of problem."""
-    first = {"problem": PROBLEMS.get(problem or "", _Problem), "data": Data, "data.missing": Missing}
-    return {**first, "model": Model, "methods": Methods, "training": Training}
+    first = Problem if problem is None else PROBLEMS[problem]
+    return {"problem": first, "data": Data, "model": Model, "methods": Methods, "training": Training}
+
+
+# -- what messages, samples and the docs ask ---------------------------------------------------------------------------
 
 
 def marks(field: FieldInfo) -> Iterator[Any]:
@@ -393,79 +387,61 @@ def kind_of(field: FieldInfo) -> Kind:
 
 # -- checks ------------------------------------------------------------------------------------------------------------
 
-
-_ABSENT = object()
-_ABOUT_ABSENT = ("missing", "together", "union_tag_not_found")
+# Tables within [data]; the names in one are the user's own.
+_WITHIN: dict[str, type[Table]] = {"missing": Missing, "encode": Table}
 
 
 def checked(document: dict[str, Any], path: Path) -> Document:
     """The settings of a parsed file, or an error about the first key that is wrong."""
+    for name, value in document.items():
+        if name not in tables():
+            raise _stranger(name, value, path)
+        if not isinstance(value, dict):
+            raise SettingsError(path, key=name, expected=f"a table, [{name}]", got=_shown(value))
+    for name in ("problem", "data"):
+        if name not in document:
+            raise SettingsError(path, f"the table [{name}] is missing")
+    kind = document["problem"].get("kind")
+    if not isinstance(kind, str) or kind not in PROBLEMS:
+        raise _wrong("problem", "kind", document["problem"], Problem, path, one_of(list(PROBLEMS)))
+    parts = {name: _table(name, model, document.get(name, {}), path) for name, model in tables(kind).items()}
+    return Document(**parts)  # type: ignore[arg-type]
+
+
+def _table(name: str, model: type[Table], values: dict[str, Any], path: Path) -> Table:
+    """A table, or an error about the first key that is wrong."""
     try:
-        return Document.model_validate(document)
+        return model.model_validate(values)
     except ValidationError as error:
         # A misspelled key comes before the one that is missing for that reason.
         first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-        raise _told(first, document, path) from error
+        if first["type"] == "together":
+            raise SettingsError(path, table=name, **first.get("ctx", {})) from error
+        key, *within = map(str, first["loc"])
+        if within and key in _WITHIN and isinstance(values[key], dict):
+            kind = ENCODINGS if key == "encode" else None
+            raise _wrong(f"{name}.{key}", within[0], values[key], _WITHIN[key], path, kind) from error
+        raise _wrong(name, key, values, model, path) from error
 
 
-def _told(error: ErrorDetails, document: dict[str, Any], path: Path) -> SettingsError:
-    """The error in terms of the file."""
-    place, value = _place(error, document)
-    if len(place) == 1:
-        return _table_error(place[0], value, path)
-    table, key = ".".join(place[:-1]), place[-1]
-    model = tables(_kind(document)).get(table)
-    if error["type"] == "together":
-        return SettingsError(path, error.get("ctx", {})["reason"], table=table, key=key)
-    if model is None:  # a table with names of the user's own
-        kind = ENCODINGS
-    elif key not in model.model_fields:
+def _wrong(
+    table: str, key: str, values: dict[str, Any], model: type[Table], path: Path, kind: Kind | None = None
+) -> SettingsError:
+    """The error about a key of a table."""
+    if kind is None and key not in model.model_fields:
         return SettingsError(path, "is not a key of this table", table=table, key=key, remedy=_home(key, table, model))
-    elif value is _ABSENT:
+    if key not in values:
         return SettingsError(path, f"is missing: {model.model_fields[key].description}", table=table, key=key)
-    else:
-        kind = one_of(list(PROBLEMS)) if key == "kind" else kind_of(model.model_fields[key])
+    kind, value = kind or kind_of(model.model_fields[key]), values[key]
     remedy = checks.did_you_mean(value, kind.options, code=True) if isinstance(value, str) else ""
     return SettingsError(path, table=table, key=key, expected=kind.words, got=_shown(value), remedy=remedy)
 
 
-def _kind(document: dict[str, Any]) -> str | None:
-    """The kind of problem, if there is a known one."""
-    problem = document.get("problem")
-    kind = problem.get("kind") if isinstance(problem, dict) else None
-    return kind if isinstance(kind, str) and kind in PROBLEMS else None
-
-
-def _place(error: ErrorDetails, document: dict[str, Any]) -> tuple[list[str], Any]:
-    """Tables and key that an error is about, and the value there."""
-    parts = list(error["loc"])
-    if parts[0] == "problem":
-        del parts[1:2]  # the kind
-    if error["type"] == "together":
-        parts.append(error.get("ctx", {})["key"])
-    if error["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        parts.append("kind")
-    place: list[str] = []
-    value: Any = document
-    for part in parts:
-        # Beyond a key, parts are places in a list and types that were tried.
-        if not isinstance(value, dict) or (part not in value and error["type"] not in _ABOUT_ABSENT):
-            break
-        place.append(str(part))
-        value = value.get(part, _ABSENT)
-    return place, value
-
-
-def _table_error(name: str, value: Any, path: Path) -> SettingsError:
-    """An error about a table, or about a key outside of all tables."""
-    known = Document.model_fields
-    if name not in known and not isinstance(value, dict):
-        return SettingsError(path, "stands outside of all tables", key=name, remedy=_home(name))
-    if name not in known:
-        return SettingsError(path, f"there is no table [{name}]", remedy=checks.did_you_mean(name, known, code=True))
-    if value is _ABSENT:
-        return SettingsError(path, f"the table [{name}] is missing")
-    return SettingsError(path, key=name, expected=f"a table, [{name}]", got=_shown(value))
+def _stranger(name: str, value: Any, path: Path) -> SettingsError:
+    """The error about a table that there is not, or a key outside of all tables."""
+    if isinstance(value, dict):
+        return SettingsError(path, f"there is no table [{name}]", remedy=checks.did_you_mean(name, tables(), code=True))
+    return SettingsError(path, "stands outside of all tables", key=name, remedy=_home(name))
 
 
 def _home(key: str, name: str = "", table: type[Table] | None = None) -> str:

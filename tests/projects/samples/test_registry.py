@@ -40,8 +40,8 @@ def test_the_settings_show_every_key(kind: str) -> None:
     """As the models describe it: `python tools/settings_page.py` writes the comments."""
     assert text_of(kind) == commented(text_of(kind))
     models = schema.tables(kind)
-    for table in schema.Document.model_fields:
-        for key in models[table].model_fields:
+    for model in models.values():
+        for key in model.model_fields:
             assert re.search(rf"^(# )?\[?(data\.)?{key}\b", text_of(kind), re.MULTILINE), key
 
 
