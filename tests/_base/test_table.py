@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -70,9 +72,22 @@ def test_markdown_gives_notes_columns_of_their_own() -> None:
         "| method | k = 5 | paper | k = 10 | paper |",
         "| --- | ---: | ---: | ---: | ---: |",
         "| a\\|b | **1.25 [1.00, 1.50]** | 1.30 |  |  |",
-        "| <c> & [d] | 2 |  | None |  |",
+        "| <c> & [d] | 2 |  |  |  |",
     ]
     assert Table(("a", "b"), [("c", 1)]).markdown() == "| a | b |\n| --- | ---: |\n| c | 1 |"
+
+
+def test_a_cell_is_written_by_its_format_and_sorted_by_its_value() -> None:
+    percent = "{:.1%}".format
+    cell = Cell(0.1234, (0.1, 0.2), format=percent)
+    assert (cell.figure, cell.ends, cell.number) == ("12.3%", "10.0% to 20.0%", 0.1234)
+    assert cell.text == "12.3% 10.0% to 20.0%"
+    assert (Cell((0.1, 0.2), format=percent).figure, Cell((0.1, 0.2)).number) == ("10.0% to 20.0%", 0.1)
+    assert [Cell(value, format=percent).figure for value in (None, "", "12 of 13")] == ["", "", "12 of 13"]
+    assert [Cell(value).number for value in (None, "12", True, math.nan, math.inf)] == [None, None, 1.0, None, None]
+    time = Cell(datetime(1970, 1, 1, 0, 1, tzinfo=UTC), format="{:%H:%M}".format)
+    assert (time.figure, time.number) == ("00:01", 60.0)
+    assert Table(("a", "b"), [(cell, time)]).csv() == "a,b\n0.1234,1970-01-01 00:01:00+00:00\n"
 
 
 def test_csv_is_in_full_precision_and_empty_where_there_is_nothing() -> None:

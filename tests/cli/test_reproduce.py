@@ -30,7 +30,7 @@ METHODS = ("NN1-Decision", "NN1-2Stage", "Random")
 def info(name: str) -> DomainInfo:
     ks = () if name == "matching" else (5, 10)
     return DomainInfo(
-        name, f"The {name}", ("A story.",), ks, 10 if ks else None, ("mse",), "rows", "columns", METHODS[1::-1], ()
+        name, f"The {name}", ("A story.",), ks, 10 if ks else None, ("mse",), "rows", "columns", METHODS[1::-1], {}
     )
 
 

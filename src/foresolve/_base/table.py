@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from html import escape
 from typing import Any
 
@@ -18,24 +20,60 @@ WIDTH = 80  # of a terminal
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure and what goes with it.
+    """A value, the format that writes it, and what goes with it.
 
     Attributes
     ----------
-    interval: behind it, or below it where room is short.
+    value: a number, a time or a text, which is written as it is; a pair of numbers is an interval, `None` is nothing.
+    interval: the interval of the number, a pair or a text; stands behind the figure, or below it where room is short.
     note: another figure to stand beside it.
     bold: the best of its kind.
+    format: writes a number, and the ends of its interval.
+
+    Examples
+    --------
+    >>> Cell(0.25, (0.2, 0.3), format="{:.0%}".format).text
+    '25% 20% to 30%'
     """
 
-    figure: str = ""
-    interval: str = ""
+    value: Any = None
+    interval: tuple[float, float] | str | None = None
     note: str = ""
     bold: bool = False
+    format: Callable[[Any], str] = field(default=str, kw_only=True)
+
+    @property
+    def figure(self) -> str:
+        """The value as it is written."""
+        return self._written(self.value)
+
+    @property
+    def ends(self) -> str:
+        """The interval as it is written."""
+        return self._written(self.interval)
 
     @property
     def text(self) -> str:
         """Figure and interval."""
-        return f"{self.figure} {self.interval}" if self.interval else self.figure
+        return " ".join(filter(None, (self.figure, self.ends)))
+
+    @property
+    def asides(self) -> list[str]:
+        """Interval and note, unless they are empty."""
+        return [text for text in (self.ends, self.note) if text]
+
+    @property
+    def number(self) -> float | None:
+        """The number by which a table is sorted, of an interval its lower end; `None` for text."""
+        first = self.value[0] if isinstance(self.value, tuple) else self.value
+        if isinstance(first, datetime):
+            return first.timestamp()
+        return float(first) if isinstance(first, int | float) and math.isfinite(first) else None
+
+    def _written(self, value: Any) -> str:
+        if value is None or isinstance(value, str):
+            return value or ""
+        return " to ".join(map(self.format, value)) if isinstance(value, tuple) else self.format(value)
 
 
 @dataclass(frozen=True)
@@ -44,7 +82,7 @@ class Table:
 
     Attributes
     ----------
-    rows: of `Cell`s, or of whatever `str` shows.
+    rows: of `Cell`s, or of their values.
     notes: what the notes of the cells are; Markdown gives them columns of this name.
     apart: how many of the last rows are below a rule: what the others are compared with.
 
@@ -76,7 +114,7 @@ class Table:
         return any(cell.note for row in self._cells() for cell in row)
 
     def _cells(self) -> list[list[Cell]]:
-        return [[entry if isinstance(entry, Cell) else Cell(str(entry)) for entry in row] for row in self.rows]
+        return [[as_cell(entry) for entry in row] for row in self.rows]
 
     def text(self) -> str:
         """Columns under each other; intervals stand below their figures where lines would be too long otherwise."""
@@ -103,7 +141,7 @@ class Table:
         for i, header in enumerate(self.headers):
             drawn.add_column(text(header), justify="left" if i == 0 else "right")
         for place, row in enumerate(self._cells(), 1):
-            parts = [(text("\n".join(filter(None, (c.figure, c.interval))), "bold" if c.bold else ""), c) for c in row]
+            parts = [(text("\n".join(filter(None, (c.figure, c.ends))), "bold" if c.bold else ""), c) for c in row]
             for part, cell in parts:
                 if cell.note:
                     part.append(f"\n({cell.note})", style="dim not bold")
@@ -141,7 +179,7 @@ class Table:
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(self.headers)
-        writer.writerows(["" if entry is None else entry for entry in row] for row in self.rows)
+        writer.writerows([as_cell(entry).value for entry in row] for row in self.rows)
         return stream.getvalue()
 
 
@@ -162,6 +200,11 @@ class Tabular(ABC):
         return self._table().html()
 
 
+def as_cell(entry: Any) -> Cell:
+    """A cell of a table, which may also be given by its value."""
+    return entry if isinstance(entry, Cell) else Cell(entry)
+
+
 def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> list[str]:
     """Lines: the headers, a rule, and the rows; another rule before the first of those that stand apart."""
     widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
@@ -177,9 +220,9 @@ def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]], first: int) 
 
 def _stacked(row: Sequence[Cell]) -> list[list[str]]:
     """Lines of a row: figures, and where there are intervals, these below."""
-    return [part for part in ([c.figure for c in row], [c.interval for c in row]) if any(part)]
+    return [part for part in ([c.figure for c in row], [c.ends for c in row]) if any(part)]
 
 
 def _html(cell: Cell) -> str:
     figure = f"<b>{escape(cell.figure)}</b>" if cell.bold else escape(cell.figure)
-    return figure + "".join(f'<span class="aside">{escape(text)}</span>' for text in (cell.interval, cell.note) if text)
+    return figure + "".join(f'<span class="aside">{escape(text)}</span>' for text in cell.asides)

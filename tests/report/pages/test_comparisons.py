@@ -64,7 +64,7 @@ def test_more_value_is_better(reports: dict[str, Report]) -> None:
 
 def test_the_best_is_first_and_bold(comparison: Comparison) -> None:
     (grid,) = [block for block in comparison_page(comparison).sections[0].blocks if not isinstance(block, Forest)]
-    assert [row.cells[0].text for row in grid.lines] == ["truth", "noise", "same"]  # type: ignore[attr-defined]
+    assert [row.cells[0].value for row in grid.lines] == ["truth", "noise", "same"]  # type: ignore[attr-defined]
     assert [row.cells[1].bold for row in grid.lines] == [True, False, False]  # type: ignore[attr-defined]
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from foresolve.learning.named_losses import NAMES
 from foresolve.learning.study.catalog import REFERENCES
-from foresolve.report.pages.glossary import LOSSES, STUDIED, meaning, studied, terms
+from foresolve.report.pages.glossary import LOSSES, STUDIED, studied, terms
 from foresolve.report.records import Config
+from foresolve.report.summary import EVERYWHERE
 from foresolve.reproduce.domains.registry import DOMAINS
 from reproduce.fakes import fake_run
 
@@ -17,7 +18,7 @@ def test_every_method_of_every_domain_is_explained(domain: str, protocol: str) -
     if protocol == "paper" and not known.published:
         pytest.skip("there is no published recipe")
     for method in known.methods(Config(domain, protocol)):  # type: ignore[arg-type]
-        assert known.info.terms.get(method) or meaning(method), method
+        assert (EVERYWHERE | known.info.methods)[method].words, method
 
 
 def test_every_method_of_a_study_is_explained() -> None:
@@ -32,12 +33,6 @@ def test_every_method_of_a_study_is_explained() -> None:
 
 def test_every_loss_of_decisions_has_words() -> None:
     assert set(LOSSES) == set(NAMES) - {"mse", "log_mse", "cross_entropy"}
-
-
-def test_names_that_follow_no_rule_have_no_meaning() -> None:
-    assert meaning("NN1-Sorcery") == meaning("Magic") == ""
-    assert meaning("NN2-Decision (exact layer)").endswith("; exact layer")
-    assert "trained as NN1-Decision," in meaning("NN1-Annealed")
 
 
 def test_choices_are_explained() -> None:

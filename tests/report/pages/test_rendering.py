@@ -9,6 +9,7 @@ from importlib import resources
 
 import pytest
 
+from foresolve._base.table import Cell
 from foresolve.errors import MissingExtraError
 from foresolve.report.pages import rendering
 from foresolve.report.pages.curves import Curve, Curves, panel
@@ -17,7 +18,6 @@ from foresolve.report.pages.document import (
     Bullets,
     Card,
     Command,
-    Entry,
     Folded,
     Grid,
     Heading,
@@ -38,7 +38,7 @@ def evil_page() -> Page:
     choice = Choice(EVIL, 1.0, float("nan"), EVIL, (1.0,), (1.0,))
     blocks: tuple[Block, ...] = (
         Text((EVIL,)), Bullets((EVIL,)), Heading(EVIL), Command(EVIL),
-        Folded(EVIL, (Grid(EVIL, (EVIL,), (Line((Entry(EVIL, (EVIL,), bold=True),)),), EVIL),)),
+        Folded(EVIL, (Grid(EVIL, (EVIL,), (Line((Cell(EVIL, EVIL, EVIL, bold=True),)),), EVIL),)),
         Forest(EVIL, (Difference(EVIL, EVIL, 1.0, 0.5, 2.0, context=EVIL, note=EVIL),), EVIL, caption=EVIL),
         Curves(EVIL, (drawn,), EVIL),
         Picker(EVIL, (Instance(EVIL, 1.0, (EVIL,), (1.0,), (1.0,), (choice,), EVIL),), EVIL, EVIL, EVIL, EVIL),

@@ -11,7 +11,7 @@ from foresolve.reproduce.runs.run import Run, run
 from reproduce import toys
 
 INFO = DomainInfo(
-    "toy", "A toy", ("Its story.",), (5, 10), 5, ("mse",), "rows", "columns", ("NN2-SPO+", "NN1-Decision"), ()
+    "toy", "A toy", ("Its story.",), (5, 10), 5, ("mse",), "rows", "columns", ("NN2-SPO+", "NN1-Decision"), {}
 )
 
 

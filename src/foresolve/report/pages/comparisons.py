@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from foresolve._base.numbers import signed, significant
+from foresolve._base.table import Cell
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.comparison import Comparison, Row
 from foresolve.learning.examples import examples
@@ -17,7 +18,6 @@ from foresolve.learning.study.verdict import LEAST_UNITS
 from foresolve.report.pages.document import (
     Block,
     Card,
-    Entry,
     Folded,
     Grid,
     Line,
@@ -28,6 +28,7 @@ from foresolve.report.pages.document import (
     bolded,
     line,
     today,
+    unseen,
 )
 from foresolve.report.pages.forest import Difference, Forest, percent
 from foresolve.report.pages.glossary import of_blocks
@@ -180,7 +181,7 @@ class _Contest:
     def p(self, row: Row) -> str:
         """The corrected p-value."""
         value = self.p_values[row.name]
-        return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
+        return f"p {'= ' * (value >= LEAST_P)}{small_p(value)}"
 
     def forest(self) -> Forest:
         """The improvements."""
@@ -214,20 +215,18 @@ class _Contest:
     def line(self, row: Row) -> Line:
         """A row of the table."""
         itself = row.name == self.reference
-        share, pair = row.normalized_regret, row.difference_interval
-        ends = () if itself or pair is None else (" to ".join(map(signed, pair)),)
-        p = None if itself else self.p_values[row.name]
         return line([
-            Entry(row.name, ("the reference",) if itself else ()), Entry(significant(row.mean), value=row.mean),
-            Entry("") if share is None else Entry(f"{share:.2%}", _percent(row.normalized_interval), share),
-            Entry("", value=0.0) if itself else Entry(signed(row.difference), ends, row.difference),
-            Entry("") if p is None else Entry(self.p(row).removeprefix("p ").removeprefix("= "), value=p),
+            Cell(row.name, note="the reference" if itself else ""), Cell(row.mean, format=significant),
+            Cell(row.normalized_regret, row.normalized_interval, format="{:.2%}".format),
+            Cell(0.0, format=unseen) if itself else Cell(row.difference, row.difference_interval, format=signed),
+            Cell(None if itself else self.p_values[row.name], format=small_p),
         ], self.roles.get(row.name))  # fmt: skip
+
+
+def small_p(value: float) -> str:
+    """A p-value; the least ones are not told apart."""
+    return f"{value:.2g}" if value >= LEAST_P else f"< {LEAST_P:g}"
 
 
 def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
-
-
-def _percent(pair: tuple[float, float] | None) -> tuple[str, ...]:
-    return () if pair is None else (f"{pair[0]:.2%} to {pair[1]:.2%}",)

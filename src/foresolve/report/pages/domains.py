@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 
 from foresolve._base.numbers import significant
-from foresolve._base.table import Cell, Table
+from foresolve._base.table import Cell
 from foresolve.errors import MissingExtraError
 from foresolve.learning.examples import matters
 from foresolve.report import courses, figures, findings, tables
 from foresolve.report.formats import (
-    MEASURE_DIGITS,
-    MEASURE_NAMES,
-    MEASURE_SCALES,
+    MEASURE_FORMATS,
     best_words,
     budget,
     digits,
     listed,
+    mean_cell,
     number,
+    share_cell,
 )
 from foresolve.report.pages.answers import forest, small
 from foresolve.report.pages.document import (
     Block,
     Bullets,
     Drawing,
-    Entry,
     Folded,
     Grid,
     Heading,
@@ -35,13 +35,13 @@ from foresolve.report.pages.document import (
     Section,
     Text,
     bolded,
-    entry,
     line,
 )
 from foresolve.report.pages.learning import histories_curves
 from foresolve.report.pages.picker import Choice, Instance, Picker
+from foresolve.report.published import Published
 from foresolve.report.roles import role_of
-from foresolve.report.summary import CHOSEN, OPT, RANDOM, Estimate
+from foresolve.report.summary import CHOSEN, OPT, RANDOM
 from foresolve.report.view import RunView
 
 OF_THE_PAGE = ("differences", "learning")  # which the page draws itself
@@ -77,57 +77,38 @@ def value_grid(run: RunView) -> Grid:
     lines = []
     for method in run.methods:
         rows = [run.row(method, k) for k in run.ks]
+        means = [None if row is None else row.shown(run.scored) for row in rows]
         cells = [
-            Entry("", _paper(run, method, k)) if row is None
-            else _entry(row.shown(run.scored), digits(run), 1.0, _paper(run, method, k))
-            for row, k in zip(rows, run.ks)
-        ]  # fmt: skip
+            mean_cell(figure, digits(run), note=_paper(run.published(method, k))) for figure, k in zip(means, run.ks)
+        ]
         shares = [row.share(run.scored) for row in rows if row is not None]
         share = shares[0] if len(shares) == 1 else None
-        extra = [] if len(run.ks) > 1 else [Entry("" if share is None else f"{100 * share:.1f} %", value=share)]
-        lines.append(line([Entry(method), *cells, *extra], role_of(run, method), method in APART))
-    lines.sort(key=lambda row: -max((cell.value or 0.0 for cell in row.cells[1:2]), default=0.0))
+        extra = [] if len(run.ks) > 1 else [share_cell(share)]
+        lines.append(line([method, *cells, *extra], role_of(run, method), method in APART))
+    lines.sort(key=lambda row: -max((cell.number or 0.0 for cell in row.cells[1:2]), default=0.0))
     of_best = [] if len(run.ks) > 1 else ["of the best"]
     headers = ("method", *(budget(k) for k in run.ks), *of_best)
-    table = tables.table1([run])
-    caption = table.caption.replace(
-        "Bold: the largest mean among learned methods.", "Bold: the largest mean of a column; "
-    )
-    caption += "references, below the double line, are not compared."
-    columns = range(1, 1 + len(run.ks))
-    text = f"{caption} {small([run])}".strip()
-    return Grid(table.title, headers, bolded(lines, list(columns)), text)
+    bold = "Bold: the largest mean of a column; references, below the double line, are not compared."
+    caption = f"{tables.quality_caption([run])} {bold} {small([run])}".strip()
+    return Grid(tables.QUALITY, headers, bolded(lines, range(1, 1 + len(run.ks))), caption)
 
 
 def accuracy_grid(run: RunView) -> Grid:
     """Table 2, the best first."""
-    block = tables.table2([run])
-    lines, measures = [], run.info.measures
-    for name in [str(row[0]) for row in block.blocks[0].rows]:
-        row = run.row(name, run.accuracy_k)
-        assert row is not None
-        cells = []
-        for measure in measures:
-            paper = run.published_accuracy(name, measure)
-            scale, places = MEASURE_SCALES[measure], MEASURE_DIGITS[measure]
-            note = () if paper is None else (f"paper {number(paper.mean, paper.half, places, scale)}",)
-            ours = row.measures.get(measure)
-            cells.append(Entry("", note) if ours is None else _entry(ours, places, scale, note))
-        lines.append(line([Entry(name), *cells], role_of(run, name)))
-    least = [i for i, measure in enumerate(measures, 1) if measure != "auc"]
-    lines.sort(key=lambda row: (row.cells[1].value or 0.0) * (1 if 1 in least else -1))
-    caption = block.caption.replace(
-        "Bold: the best among learned methods (small MSE and CE, large AUC).", "Bold: the best"
-    )
-    caption += " of a column: the least MSE or CE (cross-entropy), the largest AUC."
-    headers = ("method", *(MEASURE_NAMES[measure] for measure in measures))
-    return Grid(block.title, headers, bolded(lines, range(1, 1 + len(measures)), least), caption)
-
-
-def grid(table: Table, caption: str = "", *, words: bool = False) -> Grid:
-    """A table as it is; cells keep their asides."""
-    lines = tuple(line([_plain(cell) for cell in row]) for row in table.rows)
-    return Grid(table.title, tuple(map(str, table.headers)), lines, caption, words)
+    lines, formats = [], [MEASURE_FORMATS[measure] for measure in run.info.measures]
+    for row in tables.accurate(run):
+        cells = [
+            mean_cell(row.measures.get(measure), shown.digits, shown.scale,
+                      note=_paper(run.published_accuracy(row.method, measure), shown.digits, shown.scale))
+            for measure, shown in zip(run.info.measures, formats)
+        ]  # fmt: skip
+        lines.append(line([row.method, *cells], role_of(run, row.method)))
+    least = [i for i, measure in enumerate(run.info.measures, 1) if measure != "auc"]
+    lines.sort(key=lambda row: (row.cells[1].number or 0.0) * (1 if 1 in least else -1))
+    caption = f"{tables.accuracy_caption([run])} Bold: the best of a column: the least MSE or CE (cross-entropy), the "
+    caption += "largest AUC."
+    headers = ("method", *(shown.header for shown in formats))
+    return Grid(tables.ACCURACY, headers, bolded(lines, range(1, 1 + len(formats)), least), caption)
 
 
 def picker(run: RunView) -> Picker | None:
@@ -235,28 +216,14 @@ def _details(run: RunView) -> Grid:
     """How near the best each method comes, and what it costs."""
     lines = []
     for row in run.rows:
-        share = row.share(run.scored)
         lines.append(line([
-            Entry(row.method), *(() if row.k is None else (row.k,)),
-            Entry("" if share is None else f"{100 * share:.1f} %", value=share),
-            best_words(row.by_steps(run.scored)), entry(row.value.splits),
-            Entry("") if row.method == OPT else Entry(significant(row.seconds, 2), value=row.seconds),
+            row.method, *(() if row.k is None else (row.k,)), share_cell(row.share(run.scored)),
+            best_words(row.by_steps(run.scored)), row.value.splits,
+            Cell(None if row.method == OPT else row.seconds, format=partial(significant, digits=2)),
         ], role_of(run, row.method), row.method in APART))  # fmt: skip
     budgets = () if run.ks == [None] else ("k",)
     return Grid("", ("method", *budgets, "share", "of", "splits", "seconds a split"), tuple(lines))
 
 
-def _entry(ours: Estimate, places: int, scale: float, aside: tuple[str, ...]) -> Entry:
-    return Entry(number(ours.mean, ours.half, places, scale), aside, scale * ours.mean)
-
-
-def _paper(run: RunView, method: str, k: int | None) -> tuple[str, ...]:
-    paper = run.published(method, k)
-    return () if paper is None else (f"paper {number(paper.mean, paper.half)}",)
-
-
-def _plain(cell: object) -> Entry:
-    if not isinstance(cell, Cell):
-        return entry(cell)
-    bare = entry(cell.figure)
-    return Entry(cell.figure, tuple(filter(None, (cell.interval, cell.note))), bare.value, cell.bold)
+def _paper(figure: Published | None, places: int = 2, scale: float = 1.0) -> str:
+    return "" if figure is None else f"paper {number(figure, places, scale)}"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from foresolve._base.numbers import signed, significant
 from foresolve._base.progress import duration
+from foresolve._base.table import Cell
 from foresolve.learning.history import History
 from foresolve.learning.study.result import Study
 from foresolve.learning.study.study_pictures import NO_FEATURES, study_role
@@ -20,7 +22,6 @@ from foresolve.report.pages.document import (
     Bullets,
     Card,
     Command,
-    Entry,
     Folded,
     Grid,
     Page,
@@ -31,6 +32,7 @@ from foresolve.report.pages.document import (
     bolded,
     line,
     today,
+    unseen,
 )
 from foresolve.report.pages.forest import Difference, Forest, percent
 from foresolve.report.pages.glossary import of_blocks, settings_words, studied
@@ -183,9 +185,8 @@ def _grid(study: Mapping[str, Any], roles: Mapping[str, Role]) -> Grid:
         trial = _best(study, row["name"])
         valid = None if trial is None else trial["regret"]
         lines.append(line([
-            Entry(row["name"], ("the reference",) if itself else ()), _number(row["value"]), _number(row["regret"]),
-            Entry("", value=0.0) if itself else Entry(signed(row["difference"]), (ends,) if ends else (),
-                                                      row["difference"]),
+            Cell(row["name"], note="the reference" if itself else ""), _number(row["value"]), _number(row["regret"]),
+            Cell(0.0, format=unseen) if itself else Cell(row["difference"], ends, format=signed),
             _number(p, 2), _number(valid), _number(None if trial is None else trial["seconds"], 2),
         ], roles[row["name"]]))  # fmt: skip
     value = f"value ({units})" if units else "value"
@@ -247,8 +248,8 @@ def _settings(study: Mapping[str, Any], roles: Mapping[str, Role], command: str)
     ), "Settings")  # fmt: skip
 
 
-def _number(value: float | None, digits: int = 4) -> Entry:
-    return Entry("") if value is None else Entry(significant(value, digits), value=float(value))
+def _number(value: float | None, digits: int = 4) -> Cell:
+    return Cell(value, format=partial(significant, digits=digits))
 
 
 def _amount(number: float, units: str) -> str:
