@@ -23,7 +23,8 @@ from foresolve._base.drawing.palette import Role, color_of
 from foresolve._base.drawing.rendering import to_png
 from foresolve._base.randomness import generator
 from foresolve._base.table import Cell, Table
-from foresolve.report.formats import MEASURE_FORMATS, listed, mean_cell
+from foresolve._base.text import listed
+from foresolve.report.formats import MEASURE_FORMATS, mean_cell
 from foresolve.report.records import Config, MethodInfo, Record
 from foresolve.report.summary import CHOSEN, OPT, Estimate, chosen, estimate
 from foresolve.reproduce.domains.methods import ForestMethod

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from foresolve.report.formats import listed, mean_cell, moment, number, percent, title
+from foresolve.report.formats import mean_cell, moment, number, percent, title
 from foresolve.report.published import Published
 from foresolve.report.summary import estimate
 from report.views import published_run
@@ -27,10 +27,6 @@ def test_moments_are_read_and_what_is_none_is_none() -> None:
     assert moment("2026-11-16T10:00:00+00:00") == moment("2026-11-16T11:00:00+01:00")
     assert moment("2026-11-16T10:00:00") == moment("2026-11-16T10:00:00+00:00")  # of a machine that noted no zone
     assert [moment(text) for text in (None, "", "yesterday", 5)] == [None] * 4
-
-
-def test_listed() -> None:
-    assert [listed(list(text)) for text in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
 
 
 def test_titles_name_protocol_data_and_size() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from foresolve._base.text import listed
 from foresolve.report import published
-from foresolve.report.formats import at, best_words, digits, listed, number
+from foresolve.report.formats import at, best_words, digits, number
 from foresolve.report.published import Verdict
 from foresolve.report.summary import CHOSEN, NO_DIFFERENCE, OPT, RANDOM, Difference, MethodSummary, chosen
 from foresolve.report.tables import signed

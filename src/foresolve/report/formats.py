@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -102,14 +101,6 @@ def budget(k: int | None) -> str:
 def at(k: int | None) -> str:
     """A budget behind what is said of it."""
     return "" if k is None else f" at k = {k}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def digits(run: RunView) -> int:

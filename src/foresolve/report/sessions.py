@@ -7,7 +7,8 @@ from typing import Any
 
 from foresolve._base.progress import duration
 from foresolve._base.table import Cell, Table
-from foresolve.report.formats import listed, moment
+from foresolve._base.text import listed
+from foresolve.report.formats import moment
 from foresolve.report.view import RunView
 
 PACKAGES = ("foresolve", "torch", "numpy", "scipy", "python")

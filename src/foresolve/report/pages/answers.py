@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from foresolve._base.text import listed
 from foresolve.report import findings, published
 from foresolve.report.findings import FEW, difference_sentences, main_differences
-from foresolve.report.formats import at, digits, listed
+from foresolve.report.formats import at, digits
 from foresolve.report.pages.document import Card, Tone
 from foresolve.report.pages.forest import Difference, Forest, shared
 from foresolve.report.roles import role_of

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from foresolve._base.numbers import signed, significant
 from foresolve._base.table import Cell
+from foresolve._base.text import some_of
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.comparison import Comparison, Row
 from foresolve.learning.examples import examples
@@ -161,8 +162,10 @@ class _Contest:
         question, count = f"Which models are better than {self.reference}?", len(self.rows)
         if not self.enough:
             return Card(question, f"Too few instances to say so of any of {count}.", "open", self.caution)
-        answer = f"{len(better)} of {count}: {_names(better)}." if better else f"None of {count} significantly."
-        answer += f" Significantly worse: {_names(worse)}." if worse else ""
+        answer = (
+            f"{len(better)} of {count}: {some_of(better, LISTED)}." if better else f"None of {count} significantly."
+        )
+        answer += f" Significantly worse: {some_of(worse, LISTED)}." if worse else ""
         return Card(question, answer, "good" if better else "bad" if len(worse) == count else "open", self.caution)
 
     def card(self, row: Row) -> Card:
@@ -226,7 +229,3 @@ class _Contest:
 def small_p(value: float) -> str:
     """A p-value; the least ones are not told apart."""
     return f"{value:.2g}" if value >= LEAST_P else f"< {LEAST_P:g}"
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

@@ -10,6 +10,7 @@ import torch
 
 from foresolve._base.numbers import significant
 from foresolve._base.table import Cell
+from foresolve._base.text import listed
 from foresolve.errors import MissingExtraError
 from foresolve.learning.examples import matters
 from foresolve.report import courses, figures, findings, tables
@@ -18,7 +19,6 @@ from foresolve.report.formats import (
     best_words,
     budget,
     digits,
-    listed,
     mean_cell,
     number,
     share_cell,

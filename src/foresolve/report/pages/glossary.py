@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from foresolve._base.text import listed
 from foresolve.learning.named_losses import known_name
-from foresolve.report.formats import listed
 from foresolve.report.pages.document import Role
 from foresolve.report.view import RunView
 

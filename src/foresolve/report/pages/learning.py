@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 
 from foresolve._base.numbers import rounded
+from foresolve._base.text import listed
 from foresolve.learning.history import History
-from foresolve.report.formats import listed
 from foresolve.report.pages.curves import Curve, Curves, Panel, panel
 from foresolve.report.pages.document import Role
 
