@@ -118,3 +118,10 @@ def test_without_rich_there_is_an_error_that_names_the_extra(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "rich.table", None)
     with pytest.raises(MissingExtraError, match=r"foresolve\[cli\]"):
         TABLE.rich()
+
+
+def test_lines_tell_the_bold_rows() -> None:
+    table = Table(("", "mean"), [(Cell("a", bold=True), Cell("1", "0 to 2")), ("ab", "2"), ("a", "3")], "a", apart=1)
+    assert [bold for _, bold in table.lines()] == [False, False, False, True, False, False, False]
+    wide = Table(("", "v" * 78), table.rows, apart=1).lines()
+    assert [bold for _, bold in wide] == [False, False, True, True, False, False, False]

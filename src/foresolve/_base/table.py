@@ -118,14 +118,21 @@ class Table:
 
     def text(self) -> str:
         """Columns under each other; intervals stand below their figures where lines would be too long otherwise."""
+        return "\n".join(line for line, _ in self.lines())
+
+    def lines(self) -> list[tuple[str, bool]]:
+        """The lines of `text`, and for each whether it belongs to a row that begins with a bold cell."""
         cells = self._cells()
-        first = len(cells) - self.apart
-        lines = _columns(self.headers, [[cell.text for cell in row] for row in cells], first)
-        if max(map(len, lines)) > WIDTH:
-            parts = [_stacked(row) for row in cells]
-            lines = _columns(self.headers, [line for row in parts for line in row], sum(map(len, parts[:first])))
+        head, rows = _aligned(self.headers, [[[cell.text for cell in row]] for row in cells])
+        if max(len(line) for line in (*head, *(line for row in rows for line in row))) > WIDTH:
+            head, rows = _aligned(self.headers, [_stacked(row) for row in cells])
         title = textwrap.wrap(self.title, WIDTH, break_long_words=False, break_on_hyphens=False)
-        return "\n".join([*title, *lines])
+        lines = [(line, False) for line in (*title, *head)]
+        for place, (row, known) in enumerate(zip(rows, cells)):
+            if 0 < place == len(cells) - self.apart:
+                lines.append((head[1], False))
+            lines += [(line, known[0].bold) for line in row]
+        return lines
 
     def rich(self, *, light: bool = False) -> Any:
         """For rich's console; `light` leaves out frame and title, for a table among text.
@@ -205,17 +212,15 @@ def as_cell(entry: Any) -> Cell:
     return entry if isinstance(entry, Cell) else Cell(entry)
 
 
-def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> list[str]:
-    """Lines: the headers, a rule, and the rows; another rule before the first of those that stand apart."""
-    widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
+def _aligned(headers: Sequence[str], rows: Sequence[list[list[str]]]) -> tuple[list[str], list[list[str]]]:
+    """The headers and a rule, and the lines of each row."""
+    widths = [max(len(line[i]) for lines in ([headers], *rows) for line in lines) for i in range(len(headers))]
 
-    def line(row: Sequence[str]) -> str:
-        first, *rest = zip(row, widths)
+    def aligned(line: Sequence[str]) -> str:
+        first, *rest = zip(line, widths)
         return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]).rstrip()
 
-    rule = "  ".join("-" * width for width in widths)
-    below = [rule] if 0 < first < len(rows) else []
-    return [line(headers), rule, *map(line, rows[:first]), *below, *map(line, rows[first:])]
+    return [aligned(headers), "  ".join("-" * width for width in widths)], [list(map(aligned, row)) for row in rows]
 
 
 def _stacked(row: Sequence[Cell]) -> list[list[str]]:

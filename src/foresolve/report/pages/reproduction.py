@@ -13,19 +13,7 @@ from foresolve.report import findings, published
 from foresolve.report.claims import answers, claims_table
 from foresolve.report.formats import moment
 from foresolve.report.pages.answers import cards, main_forest, small
-from foresolve.report.pages.document import (
-    Block,
-    Bullets,
-    Command,
-    Folded,
-    Grid,
-    Heading,
-    Page,
-    Section,
-    Text,
-    grid,
-    line,
-)
+from foresolve.report.pages.document import Block, Bullets, Command, Folded, Heading, Page, Section, Text, grid
 from foresolve.report.pages.domains import section
 from foresolve.report.pages.glossary import terms
 from foresolve.report.sessions import one_code, session_table
@@ -135,11 +123,10 @@ def _reproduced(runs: Sequence[RunView]) -> list[Section]:
 
 
 def _names(runs: Sequence[RunView]) -> Section:
-    known = terms(runs)
-    lines = tuple(line([name, text]) for name, text in known.items())
+    names = Table(("name", "what it stands for"), list(terms(runs).items()))
     return Section("How to read this", (
         Text((IDEA, READING, *(PROTOCOLS[p] for p in dict.fromkeys(run.config.protocol for run in runs)), RULES)),
-        Heading("Names"), Grid("", ("name", "what it stands for"), lines, words=True),
+        Heading("Names"), grid(names, words=True),
     ))  # fmt: skip
 
 
