@@ -9,6 +9,7 @@ import pytest
 
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, Record
+from mistakes import mistake
 
 CONFIG = Config("budget", "paper", 3, (5, 10), ("NN1", "Random"), 7, True, None, "generated", {"a": "0f"}, "cuda", 0.44)
 COURSE = {"regret": [None, 0.25], "mse": [2.0, 3.0]}
@@ -24,10 +25,10 @@ def test_through_json_and_back(value: Config | Record) -> None:
 @pytest.mark.parametrize("value", [CONFIG, RECORD], ids=["config", "record"])
 def test_entries_too_many_and_too_few_are_named(value: Config | Record) -> None:
     document = value.to_dict()
-    with pytest.raises(ForesolveError, match=r"missing or unknown: color$"):
+    with mistake("", "color", kind=ForesolveError):
         type(value).from_dict(document | {"color": "red"})
     document.pop("domain")
-    with pytest.raises(ForesolveError, match=rf"a {type(value).__name__} has .*missing or unknown: domain$"):
+    with mistake("", type(value).__name__, "domain", kind=ForesolveError):
         type(value).from_dict(document)
 
 

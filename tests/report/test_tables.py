@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from foresolve._base.table import Table
-from foresolve.errors import InvalidInputError
 from foresolve.report.formats import number
 from foresolve.report.table import BlockTable
 from foresolve.report.tables import difference_table, table1, table2, write_tables
 from foresolve.report.view import RunView
+from mistakes import mistake
 from reproduce.fakes import fake_run, record
 
 DOMAINS = ("budget", "matching", "recommendation")
@@ -200,7 +200,7 @@ def test_small_values_have_more_places() -> None:
 
 def test_records_of_another_domain_are_refused() -> None:
     run = fake_run(splits=1)
-    with pytest.raises(InvalidInputError, match="domain matching; got budget"):
+    with mistake("records", "matching", "budget"):
         replace(run, records=[*run.records, record(0, "NN1-Decision", 1.0, domain="budget")])
 
 
