@@ -44,6 +44,7 @@ ABOUT_NO_MODULE = {
     "learning/test_cuda.py",
     "losses/test_compatibility.py",
     "problems/test_mistakes.py",
+    "report/test_wording.py",
     "test_architecture.py",
     "test_benchmarks.py",
     "test_core_install.py",

@@ -66,7 +66,7 @@ def real(config: Config) -> bool:
 
 
 def in_part(config: Config) -> bool:
-    """Whether the files lack published rows."""
+    """True for files that lack published rows."""
     return config.share is not None and config.share < 1
 
 

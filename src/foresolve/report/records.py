@@ -86,7 +86,7 @@ class MethodInfo:
 
     @property
     def learned(self) -> bool:
-        """Whether it is trained: no heuristic, no reference, no choice among others."""
+        """True for a trained method: no heuristic, no reference, no choice among others."""
         return self.role in ("two-stage", "decision-focused")
 
     @property

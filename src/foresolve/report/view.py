@@ -131,7 +131,7 @@ class RunView:
         return EVERYWHERE.get(name) or self.info.methods.get(name) or MethodInfo("decision-focused")
 
     def learned(self, method: str) -> bool:
-        """Whether a method is trained."""
+        """True for a trained method."""
         return self.method(method).learned
 
     def row(self, method: str, k: int | None) -> MethodSummary | None:
