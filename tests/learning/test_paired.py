@@ -122,4 +122,4 @@ def test_rows_are_the_best_first_and_the_reference_apart() -> None:
     table = paired_table(rows, {"twice": lambda row: f"{2 * row.gained:g}"}, "title", bold="best")
     assert table.apart == 1
     assert [cell.bold for cell, *_ in table.rows] == [True, False, False, False]
-    assert table.rows[-1][2:] == (Cell(), "")  # nothing is gained over itself
+    assert table.rows[-1][2:] == (Cell(), Cell())  # nothing is gained over itself

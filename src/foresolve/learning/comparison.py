@@ -100,7 +100,7 @@ class Comparison(Tabular):
 
     def _table(self) -> Table:
         measure = self.measure.replace("_", " ")
-        scores = {"normalized regret": _share, measure: lambda row: significant(row.mean)}
+        scores = {"normalized regret": _share, measure: lambda row: Cell(row.mean, format=significant)}
         if all(row.normalized_regret is None for row in self.rows):
             del scores["normalized regret"]
         title = f"{self.instances} instances" + (f" in {self.blocks}" if self.blocks else "")
@@ -109,8 +109,8 @@ class Comparison(Tabular):
 
 
 def _share(row: ReportRow) -> Cell:
-    share = "" if row.normalized_regret is None else f"{row.normalized_regret:.2%}"
-    return Cell(share, interval_words(row.normalized_interval, "{:.2%}".format))
+    ends = interval_words(row.normalized_interval, "{:.2%}".format)
+    return Cell(row.normalized_regret, ends, format="{:.2%}".format)
 
 
 def compare(

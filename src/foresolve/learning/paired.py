@@ -84,7 +84,7 @@ class PairedComparison:
 
     @property
     def is_reference(self) -> bool:
-        """Whether this is the row of the reference itself."""
+        """True for the row of the reference itself."""
         return self.name == self.reference
 
     @property
@@ -108,7 +108,7 @@ class PairedComparison:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
+        """Read a document of `to_dict`."""
         ends, p = document["interval"], document["p_value"]
         known = {
             "gained": float(document["gained"]), "p_value": None if p is None else float(p),
@@ -197,11 +197,12 @@ def paired_table(
     return Table(headers, lines, title, apart=sum(row.is_reference for row in rows))
 
 
-def pair_cells(row: PairedComparison) -> tuple[Cell, str]:
+def pair_cells(row: PairedComparison) -> tuple[Cell, Cell]:
     """The gain with its interval, and the p-value, as tables write them; nothing for the reference."""
     if row.is_reference:
-        return Cell(), ""
-    return Cell(signed(row.gained), interval_words(row.interval)), "" if row.p_value is None else f"{row.p_value:.2g}"
+        return Cell(), Cell()
+    gain = Cell(row.gained, interval_words(row.interval), format=signed)
+    return gain, Cell(row.p_value, format="{:.2g}".format)
 
 
 def interval_words(interval: Interval | None, number: Callable[[float], str] = signed) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from foresolve._base import checks
+from foresolve._base.text import some_of
 from foresolve.data.frames.keys import Keys
 from foresolve.data.frames.streams import CHUNK, TableWriter, check_writable
 from foresolve.errors import ForesolveError, SolverError
@@ -213,10 +214,8 @@ def _table(decisions: Decisions, form: Form, certify: bool) -> Any:
 def _refuse(failed: list[str], data: Path) -> None:
     """An error where some instances have no decision."""
     if failed:
-        rest = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
-        names = ", ".join(failed[:MOST_NAMED]) + rest
         count = "1 instance has" if len(failed) == 1 else f"{len(failed)} instances have"
-        raise NoDecisionError(f"{count} no decision in {data}: {names}. Nothing was written")
+        raise NoDecisionError(f"{count} no decision in {data}: {some_of(failed, MOST_NAMED)}. Nothing was written")
 
 
 def _text(key: str | tuple[str, ...]) -> str:

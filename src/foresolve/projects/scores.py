@@ -11,7 +11,7 @@ import numpy as np
 from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.numbers import significant
-from foresolve._base.table import Table, Tabular
+from foresolve._base.table import Cell, Table, Tabular
 from foresolve.data.frames.keys import Keys
 from foresolve.errors import ForesolveError
 from foresolve.learning.paired import PairedComparison, gained_words, gains, paired, paired_table
@@ -94,8 +94,8 @@ class RunComparison(Tabular):
 
     def _table(self) -> Table:
         scores = {
-            "method": lambda row: row.method, "value": lambda row: significant(row.value),
-            "regret": lambda row: significant(row.regret),
+            "method": lambda row: row.method, "value": lambda row: Cell(row.value, format=significant),
+            "regret": lambda row: Cell(row.regret, format=significant),
         }  # fmt: skip
         words = gained_words("regret", self.reference, more_is_better=False)
         return paired_table(self.rows, scores, f"{self.instances} test instances; {words}", first="run")

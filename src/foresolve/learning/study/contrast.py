@@ -12,7 +12,7 @@ import numpy as np
 from foresolve._base.bootstrap import Block
 from foresolve._base.extras import need
 from foresolve._base.numbers import significant
-from foresolve._base.table import Table, Tabular
+from foresolve._base.table import Cell, Table, Tabular
 from foresolve.learning.blocks import described
 from foresolve.learning.comparison import report_gains
 from foresolve.learning.inference import mean_difference, unit_sums
@@ -80,12 +80,12 @@ class Contrast(Tabular):
 
     @property
     def costs(self) -> bool:
-        """Whether values are costs."""
+        """True if values are costs."""
         return self.sense == "min"
 
     @property
     def counted(self) -> str:
-        """How many independent units there are, in words."""
+        """The number of independent units, in words."""
         return self.blocks or f"{self.units} test instance{'s' * (self.units != 1)}"
 
     @property
@@ -117,7 +117,7 @@ class Contrast(Tabular):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
+        """Read a document of `to_dict`."""
         return cls(**{**document, "rows": tuple(map(MethodRow.from_dict, document["rows"]))})
 
     def table(self, *, first: str = "", units: str = "", bold: str = "") -> Table:
@@ -130,7 +130,10 @@ class Contrast(Tabular):
         bold: the name in bold.
         """
         value = ("cost" if self.costs else "value") + (f" ({units})" if units else "")
-        scores = {value: lambda row: significant(row.value), "regret": lambda row: significant(row.regret)}
+        scores = {
+            value: lambda row: Cell(row.value, format=significant),
+            "regret": lambda row: Cell(row.regret, format=significant),
+        }
         title = f"{self.instances} test instances" + (f" in {self.blocks}" if self.blocks else "")
         words = gained_words("regret", self.reference, more_is_better=False)
         return paired_table(self.rows, scores, f"{title}; {words}", first=first, bold=bold)

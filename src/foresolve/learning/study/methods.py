@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 from torch import nn
 
+from foresolve._base.text import line_of
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.learning.fitting import fit
@@ -37,7 +38,7 @@ MOST_ROWS = 50_000  # that a forest is grown on
 
 @dataclass
 class Context:
-    """What trials work with.
+    """Data and settings of trials.
 
     Attributes
     ----------
@@ -87,7 +88,7 @@ class MethodInfo:
 
     @property
     def focused(self) -> bool:
-        """Whether it is trained on decisions; the others are references."""
+        """True if it is trained on decisions; the others are references."""
         return self.family is Family.DECISION_FOCUSED
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,7 +97,7 @@ class MethodInfo:
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        """What `to_dict` gave."""
+        """Read a document of `to_dict`."""
         return cls(**{**document, "family": Family(document["family"])})
 
 
@@ -113,12 +114,12 @@ class Method(ABC):
 
     @property
     def name(self) -> str:
-        """In tables."""
+        """The name in tables."""
         return self.info.name
 
     @abstractmethod
     def settings(self, facts: Facts) -> list[Settings]:
-        """What may be tried, the default first, fit for JSON."""
+        """The settings to try, the default first, fit for JSON."""
 
     @abstractmethod
     def train(self, settings: Settings, number: int, context: Context) -> nn.Module:
@@ -129,7 +130,7 @@ class Method(ABC):
         return data
 
     def improving(self, model: nn.Module, history: dict[str, Any] | None) -> bool:
-        """Whether a model that was just trained might have got better with more epochs, or trees."""
+        """True if a model that was just trained might have got better with more epochs, or trees."""
         return False
 
 
@@ -212,7 +213,7 @@ class Boosted(Method):
             return model.fit(context.train, context.valid)
 
     def improving(self, model: nn.Module, history: dict[str, Any] | None) -> bool:
-        """Where all trees are kept, the last ones were of use."""
+        """True if all trees are kept: the last ones were of use."""
         assert isinstance(model, BoostedTrees)
         config = model.config()
         return model.chosen == config["trees"] * (1 if self.loss is None else 2)
@@ -251,7 +252,7 @@ class Network(Method):
         return settings["loss"], settings["lr"]
 
     def improving(self, model: nn.Module, history: dict[str, Any] | None) -> bool:
-        """Where it had not come to the end of its patience, by the rule of early stopping."""
+        """True if it had not come to the end of its patience, by the rule of early stopping."""
         if history is None or history["best_epoch"] is None:
             return False
         return len(history["train_loss"]) - history["best_epoch"] < max(LEAST_PATIENCE, history["planned"] // 2)
@@ -311,7 +312,6 @@ def quiet() -> Iterator[None]:
 
 
 def refusal(error: Exception) -> str:
-    """Why something failed, in a line."""
-    text = str(error).strip().splitlines()
-    reason = text[0] if text else type(error).__name__
+    """The reason of a failure, in a line."""
+    reason = line_of(error) or type(error).__name__
     return reason if isinstance(error, ForesolveError) else f"{type(error).__name__}: {reason}"
