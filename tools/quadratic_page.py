@@ -19,13 +19,14 @@ from pathlib import Path
 from statistics import median
 
 from foresolve import evaluate
-from foresolve._base.drawing.palette import color_of
+from foresolve._base.drawing.palette import Role, color_of
 from foresolve._base.drawing.rendering import to_png
 from foresolve._base.randomness import generator
 from foresolve._base.table import Cell, Table
-from foresolve.report.formats import MEASURE_NAMES, MEASURE_SCALES, PLUS_MINUS, listed
-from foresolve.report.records import Config, Record
-from foresolve.report.summary import CHOSEN, OPT, Estimate, chosen, estimate, two_stage
+from foresolve._base.text import listed
+from foresolve.report.formats import MEASURE_FORMATS, mean_cell
+from foresolve.report.records import Config, MethodInfo, Record
+from foresolve.report.summary import CHOSEN, OPT, Estimate, chosen, estimate
 from foresolve.reproduce.domains.methods import ForestMethod
 from foresolve.reproduce.domains.registry import find_domain
 from foresolve.reproduce.runs.folder import Run
@@ -40,6 +41,7 @@ except ModuleNotFoundError:  # a script sees its own folder
 
 PAGE = Path(__file__).parents[1] / "docs" / "results_quadratic.md"
 DOMAINS = ("portfolio", "tracking")
+MSE = MEASURE_FORMATS["mse"]
 BEST, MEAN = "Best two-stage", "Mean"
 Records = dict[str, dict[int, Record]]
 
@@ -67,6 +69,7 @@ class Row:
     """A method over the splits: values, normalized regrets, MSEs, and what it is ahead of the two references."""
 
     method: str
+    role: Role
     value: Estimate
     regret: Estimate
     ahead: Estimate  # of the best two-stage model, chosen in each split
@@ -80,12 +83,18 @@ def with_choices(config: Config, records: Sequence[Record]) -> Records:
     """Records by method and split, the two choices on validation instances among them; of splits that are finished."""
     jobs = Counter(record.split for record in records)
     records = [record for record in records if jobs[record.split] == len(config.methods)]
-    validated = [replace(r, validation=_validation(config, r)) if two_stage(r.method) else r for r in records]
-    references = [r for r in validated if two_stage(r.method)]
+    trained = {name for name in config.methods if facts(config, name).role == "two-stage"}
+    validated = [replace(r, validation=_validation(config, r)) if r.method in trained else r for r in records]
+    references = [r for r in validated if r.method in trained]
     choices = [replace(r, method=BEST) for r in chosen(references, config.methods)]
     everything = [*validated, *choices, *chosen(validated, config.methods)]
     order = [name for name in config.methods if name != OPT]
     return {name: {r.split: r for r in everything if r.method == name} for name in (*order, BEST, CHOSEN, OPT)}
+
+
+def facts(config: Config, method: str) -> MethodInfo:
+    """Facts about a method of the domain, or about a choice among them."""
+    return find_domain(config.domain).info.methods.get(method, MethodInfo("choice"))
 
 
 CACHE = InstanceCache()
@@ -112,12 +121,14 @@ def summarized(config: Config, records: Records) -> list[Row]:
     rows: list[Row] = []
     for method, by_split in records.items():
         runs = [by_split[split] for split in sorted(by_split)]
-        own = records.get(f"{method.rpartition('-')[0]}-2Stage")
+        known = facts(config, method)
+        own = records.get(replace(known, training="2Stage", variant="").name) if known.learned else None
         gaps = [r.value - records[BEST][r.split].value for r in runs]
         mses = [r.mse for r in runs if r.mse is not None]
         rows.append(
             Row(
                 method,
+                known.role,
                 mean([r.value for r in runs]),
                 mean([(r.optimum - r.value) / abs(r.optimum) for r in runs]),
                 mean(gaps),
@@ -155,17 +166,16 @@ def table(rows: Sequence[Row]) -> Table:
     lines = [
         (
             row.method,
-            Cell(f"{row.value.mean:.{places}f} {PLUS_MINUS} {row.value.half or 0:.{places}f}",
-                 bold=row.value.mean == best and row.method != BEST),
+            mean_cell(row.value, places, bold=row.value.mean == best and row.method != BEST),
             f"{100 * row.regret.mean:.2f} %",
             _gap(None if row.method in (BEST, OPT, "Random") else row.ahead, places),
-            _gap(None if row.method.endswith("-2Stage") else row.ahead_of_own, places),
-            "" if row.mse is None else f"{MEASURE_SCALES['mse'] * row.mse:.4f}",
+            _gap(None if row.role == "two-stage" else row.ahead_of_own, places),
+            "" if row.mse is None else f"{MSE.scale * row.mse:.{MSE.digits}f}",
         )
         for row in rows
     ]  # fmt: skip
     heads = ("method", "value", "normalized regret", "less the best two-stage", "less its own two-stage",
-             MEASURE_NAMES["mse"])  # fmt: skip
+             MSE.header)  # fmt: skip
     return Table(heads, lines)
 
 
@@ -200,8 +210,7 @@ def chart(rows: Sequence[Row]) -> bytes:
     axis = figure.subplots()
     axis.axvline(0.0, color="#333333", linestyle="--", linewidth=1)
     for height, row in enumerate(shown):
-        known = row.method in (CHOSEN, "True means")
-        color = color_of("reference" if known else "two-stage" if two_stage(row.method) else "decision-focused")
+        color = color_of("reference" if row.role in ("choice", "heuristic") else row.role)
         if row.ahead.low is not None and row.ahead.high is not None:
             axis.plot([row.ahead.low, row.ahead.high], [height, height], color=color, linewidth=2)
         axis.plot([row.ahead.mean], [height], "o", color=color, markersize=5)

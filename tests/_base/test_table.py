@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -71,9 +73,22 @@ def test_markdown_gives_notes_columns_of_their_own() -> None:
         "| method | k = 5 | paper | k = 10 | paper |",
         "| --- | ---: | ---: | ---: | ---: |",
         "| a\\|b | **1.25 [1.00, 1.50]** | 1.30 |  |  |",
-        "| <c> & [d] | 2 |  | None |  |",
+        "| <c> & [d] | 2 |  |  |  |",
     ]
     assert Table(("a", "b"), [("c", 1)]).markdown() == "| a | b |\n| --- | ---: |\n| c | 1 |"
+
+
+def test_a_cell_is_written_by_its_format_and_sorted_by_its_value() -> None:
+    percent = "{:.1%}".format
+    cell = Cell(0.1234, (0.1, 0.2), format=percent)
+    assert (cell.figure, cell.ends, cell.number) == ("12.3%", "10.0% to 20.0%", 0.1234)
+    assert cell.text == "12.3% 10.0% to 20.0%"
+    assert (Cell((0.1, 0.2), format=percent).figure, Cell((0.1, 0.2)).number) == ("10.0% to 20.0%", 0.1)
+    assert [Cell(value, format=percent).figure for value in (None, "", "12 of 13")] == ["", "", "12 of 13"]
+    assert [Cell(value).number for value in (None, "12", True, math.nan, math.inf)] == [None, None, 1.0, None, None]
+    time = Cell(datetime(1970, 1, 1, 0, 1, tzinfo=UTC), format="{:%H:%M}".format)
+    assert (time.figure, time.number) == ("00:01", 60.0)
+    assert Table(("a", "b"), [(cell, time)]).csv() == "a,b\n0.1234,1970-01-01 00:01:00+00:00\n"
 
 
 def test_csv_is_in_full_precision_and_empty_where_there_is_nothing() -> None:
@@ -104,3 +119,10 @@ def test_without_rich_there_is_an_error_that_names_the_extra(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "rich.table", None)
     with mistake("", "foresolve[cli]", kind=MissingExtraError):
         TABLE.rich()
+
+
+def test_lines_tell_the_bold_rows() -> None:
+    table = Table(("", "mean"), [(Cell("a", bold=True), Cell("1", "0 to 2")), ("ab", "2"), ("a", "3")], "a", apart=1)
+    assert [bold for _, bold in table.lines()] == [False, False, False, True, False, False, False]
+    wide = Table(("", "v" * 78), table.rows, apart=1).lines()
+    assert [bold for _, bold in wide] == [False, False, True, True, False, False, False]

@@ -18,6 +18,7 @@ from foresolve.cli import build
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
 from foresolve.reproduce import DOMAINS, Domain, Run, run_all
+from foresolve.reproduce.domains import methods
 from foresolve.reproduce.domains.registry import published
 from foresolve.reproduce.runs import engines
 from reproduce import toys
@@ -29,8 +30,9 @@ METHODS = ("NN1-Decision", "NN1-2Stage", "Random")
 def info(name: str) -> DomainInfo:
     ks = () if name == "matching" else (5, 10)
     return DomainInfo(
-        name, f"The {name}", ("A story.",), ks, 10 if ks else None, ("mse",), "rows", "columns", METHODS[1::-1], ()
-    )
+        name, f"The {name}", ("A story.",), ks, 10 if ks else None, ("mse",), "rows", "columns", METHODS[1::-1],
+        methods.METHODS,
+    )  # fmt: skip
 
 
 def work(config: Config, job: Job) -> JobResult:

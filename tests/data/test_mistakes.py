@@ -40,13 +40,15 @@ WORDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "decimals": (
         text("road;km\nr1;1,5\n"),
         "`decimal` must be given for FILE, whose column 'km' can be read in two ways; got '1,5'. Set it in "
-        '`foresolve.data.TableFile`: `decimal=","` if \',\' stands before decimals, `thousands=","` if it stands between '
+        '`foresolve.data.TableFile`: `decimal=","` if \',\' stands before decimals, `thousands=","` if it stands '
+        "between "
         "thousands",
     ),
     "thousands": (
         text("road;km\nr1;1.500\n", decimal=","),
         "`thousands` must be given for FILE, whose column 'km' can be read in two ways; got '1.500'. Set it in "
-        '`foresolve.data.TableFile`: `decimal="."` if \'.\' stands before decimals, `thousands="."` if it stands between '
+        '`foresolve.data.TableFile`: `decimal="."` if \'.\' stands before decimals, `thousands="."` if it stands '
+        "between "
         "thousands",
     ),
     "dates of keys": (

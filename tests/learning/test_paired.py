@@ -131,4 +131,4 @@ def test_rows_are_the_best_first_and_the_reference_apart() -> None:
     assert [row[0].text for row in shown.rows] == ["best", "worse", "nobody knows", "ridge"]
     assert shown.apart == 1
     assert [cell.bold for cell, *_ in shown.rows] == [True, False, False, False]
-    assert shown.rows[-1][2:] == (Cell(), "")  # nothing is gained over itself
+    assert shown.rows[-1][2:] == (Cell(), Cell())  # nothing is gained over itself

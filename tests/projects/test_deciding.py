@@ -15,6 +15,7 @@ from foresolve.learning import Policy
 from foresolve.problems import TopK
 from foresolve.projects import NoDecisionError, decide_file, deciding
 from foresolve.projects.deciding import block_size
+from mistakes import mistake
 from projects.policies import KEYS, dated, dated_policy, long, long_policy, wide, wide_policy, written
 
 TABLES: dict[str, tuple[Callable[..., pd.DataFrame], Callable[[], Policy]]] = {
@@ -106,7 +107,7 @@ def test_only_so_many_are_named(tmp_path: Path) -> None:
     table = wide(40)
     table.loc[:30, "rain"] = None
     with (
-        pytest.raises(NoDecisionError, match=r"31 instances .* and 21 more. Nothing"),
+        mistake(None, "31 instances", "21 more", kind=NoDecisionError),
         pytest.warns(ForesolveWarning, match="left out"),
     ):
         decide_file(wide_policy(missing="drop"), written(table, tmp_path / "data.csv"), tmp_path / "out.csv")
@@ -147,7 +148,7 @@ def test_instances_together_are_as_many_as_fit() -> None:
 def test_bad_arguments(tmp_path: Path) -> None:
     data = written(wide(3), tmp_path / "data.csv")
     for options, name in (({"form": "tall"}, "form"), ({"chunk": 0}, "chunk")):
-        with pytest.raises(InvalidInputError, match=f"`{name}`"):
+        with mistake(name):
             decide_file(wide_policy(), data, tmp_path / "out.csv", **options)  # type: ignore[arg-type]
     with mistake("", "no.csv", kind=FileError):
         decide_file(wide_policy(), tmp_path / "no.csv", tmp_path / "out.csv")
@@ -213,5 +214,6 @@ def test_the_folder_of_a_policy_or_of_a_run_will_do(tmp_path: Path) -> None:
         assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
     with mistake("policy"):
         decide_file(3, data, tmp_path / "out.csv")  # type: ignore[arg-type]
-    with pytest.raises(ForesolveError, match="nowhere"):
+    with pytest.raises(ForesolveError) as caught:
         decide_file(tmp_path / "nowhere", data, tmp_path / "out.csv")
+    assert "nowhere" in str(caught.value)

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from foresolve.report.formats import listed, number, percent, title
+from foresolve.report.formats import mean_cell, moment, number, percent, title
+from foresolve.report.published import Published
+from foresolve.report.summary import estimate
 from report.views import published_run
 from reproduce.fakes import fake_run
 
@@ -15,13 +17,16 @@ def test_percent(value: float, text: str) -> None:
 
 
 def test_number() -> None:
-    assert number(None, None) == ""
-    assert number(6.149, None) == "6.15"
-    assert number(0.008673, 1.83e-4, 4, 100.0) == "0.8673 ± 0.0183"
+    assert number(None) == ""
+    assert number(estimate([6.149])) == "6.15"
+    assert number(Published(0.008673, 1.83e-4), 4, 100.0) == "0.8673 ± 0.0183"
+    assert mean_cell(Published(0.008673, 1.83e-4), 4, 100.0).value == pytest.approx(0.8673)
 
 
-def test_listed() -> None:
-    assert [listed(list(text)) for text in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
+def test_moments_are_read_and_what_is_none_is_none() -> None:
+    assert moment("2026-11-16T10:00:00+00:00") == moment("2026-11-16T11:00:00+01:00")
+    assert moment("2026-11-16T10:00:00") == moment("2026-11-16T10:00:00+00:00")  # of a machine that noted no zone
+    assert [moment(text) for text in (None, "", "yesterday", 5)] == [None] * 4
 
 
 def test_titles_name_protocol_data_and_size() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from foresolve.errors import InvalidInputError
 from foresolve.report.out_weights import r_squared, weights
+from mistakes import mistake
 
 
 def test_r_squared() -> None:
@@ -19,5 +19,5 @@ def test_r_squared() -> None:
 def test_weights_are_flat_and_of_one_size() -> None:
     true, predicted = weights({"true_weight": np.ones((2, 3)), "predicted_weight": np.zeros((2, 3))}, "a")
     assert true.shape == predicted.shape == (6,)
-    with pytest.raises(InvalidInputError, match="predicted_weight of a"):
+    with mistake("predicted_weight of a"):
         weights({"true_weight": np.ones((2, 3)), "predicted_weight": np.zeros(3)}, "a")

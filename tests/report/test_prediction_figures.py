@@ -9,8 +9,8 @@ from matplotlib.colors import to_rgba
 from drawn import labels, overlaps
 from foresolve._base.drawing.palette import COLORS, Role
 from foresolve._base.drawing.rendering import to_svg
-from foresolve.errors import InvalidInputError
 from foresolve.report.prediction_figures import blocks, heat_maps, out_weights, trend
+from mistakes import mistake
 from reproduce.fakes import picture
 
 ROLES: dict[str, Role] = {"NN2-2Stage": "two-stage", "NN2-Decision": "decision-focused"}
@@ -89,10 +89,10 @@ def test_wide_matrices_are_stacked() -> None:
 
 def test_shapes_must_agree(pictures: dict[str, dict[str, np.ndarray]]) -> None:
     wrong = {**pictures["NN2-2Stage"], "theta_hat": np.zeros(2500)}
-    with pytest.raises(InvalidInputError, match=r"theta_hat of NN2-2Stage.*\(50, 50\)"):
+    with mistake("theta_hat of NN2-2Stage", "(50, 50)"):
         heat_maps({"NN2-2Stage": wrong}, rows="papers", columns="others")
     wrong = {**pictures["NN2-2Stage"], "predicted_weight": np.zeros(3)}
-    with pytest.raises(InvalidInputError, match="predicted_weight of NN2-2Stage"):
+    with mistake("predicted_weight of NN2-2Stage"):
         out_weights({"NN2-2Stage": wrong}, rows="papers", roles=ROLES)
 
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from foresolve.report.published import DOMAINS, TABLE1
 from foresolve.report.reasons import REASONS, in_part, reasons
-from foresolve.report.records import Config
-
-PART = "the HetRec 2011 MovieLens files (10,174 movies, 375,088 ratings, 44% of the published ones)"
-
-
-def about(domain: str, method: str, verdict: str, measure: str | None = None, **config: str) -> str:
-    return " ".join(reasons(Config(domain, **config), method, measure, verdict))  # type: ignore[arg-type]
+from foresolve.report.records import Config, MethodInfo
+from foresolve.reproduce.domains.methods import METHODS
 
 
-@pytest.mark.parametrize(
-    ("source", "part"),
-    [(PART, True), ("... 99.5 % of the published ones", True), ("... 100% of the published ones", False),
-     ("the published files", False), ("", False)],
-)  # fmt: skip
-def test_a_part_of_the_data_is_told_by_its_source(source: str, part: bool) -> None:
-    assert in_part(Config("recommendation", source=source)) == part
-    words = about("recommendation", "NN1-Decision", "not reproduced", data="d", source=source, protocol="paper")
+def about(domain: str, method: str, verdict: str, measure: str | None = None, **config: Any) -> str:
+    known = METHODS.get(method, MethodInfo("reference"))
+    return " ".join(reasons(Config(domain, **config), known, measure, verdict))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("share", "part"), [(0.44, True), (0.996, True), (1.0, False), (None, False)])
+def test_a_part_of_the_published_data_is_a_reason(share: float | None, part: bool) -> None:
+    assert in_part(Config("recommendation", share=share)) == part
+    words = about("recommendation", "NN1-Decision", "not reproduced", data="d", share=share, protocol="paper")
     assert ("The ratings at hand are a part of the published ones." in words) == part
 
 
@@ -64,7 +62,7 @@ def test_domains_have_reasons_of_their_own() -> None:
 @pytest.mark.parametrize("verdict", ["reproduced", "unknown"])
 def test_what_agrees_needs_no_reason(verdict: str) -> None:
     for domain, method, _ in TABLE1:
-        assert about(domain, method, verdict, source=PART) == ""
+        assert about(domain, method, verdict, share=0.44) == ""
 
 
 def test_every_reason_can_apply() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from foresolve._base.table import as_cell
 from foresolve.report.sessions import one_code, session_table
 from reproduce.fakes import fake_run
 
@@ -19,11 +21,17 @@ def test_a_row_for_each_session() -> None:
     old = {name: value for name, value in SESSION.items() if name not in ("code", "workers")}
     table = session_table([replace(fake_run(splits=1), sessions=[SESSION, old]), fake_run("budget", splits=1)])
     versions = "foresolve 0.1.0, torch 2.9.0, numpy 2.1, scipy 1.16, python 3.12.1"
-    first = ("Bipartite matching (protocol exact)", "2026-11-16 10:00:00", "Linux-6.1, 8 cores", versions)
-    assert table.rows == [
-        (*first, "ab12cd", "local x 4", "12", "2 h 5 min"),
-        (*first, "not noted", "local", "12", "2 h 5 min"),
+    first = ("Bipartite matching (protocol exact)", datetime(2026, 11, 16, 10, tzinfo=UTC), "Linux-6.1, 8 cores")
+    assert [[as_cell(entry).value for entry in row] for row in table.rows] == [
+        [*first, versions, "ab12cd", "local x 4", 12, 7500.0],
+        [*first, versions, "not noted", "local", 12, 7500.0],
     ]
+    assert all(text in table.text() for text in ("2026-11-16 10:00:00", "2 h 5 min"))
+
+
+def test_a_date_that_is_none_leaves_its_cell_empty() -> None:
+    (row,) = session_table([replace(fake_run(splits=1), sessions=[SESSION | {"date": "yesterday"}])]).rows
+    assert row[1].figure == ""
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from foresolve.learning.paired import IntervalRule, Standing
+from foresolve.report.records import MethodInfo
 from foresolve.report.summary import chosen, differences, estimate, pairs, summary, ways
+from foresolve.reproduce.domains.methods import METHODS
 from reproduce.fakes import record
 
 
@@ -90,7 +92,7 @@ def test_rows_come_in_the_order_of_the_methods_references_last() -> None:
 
 def test_pairs() -> None:
     methods = ["NN2-Decision", "NN2-SPO+", "NN2-2Stage", "RF-2Stage", "Cosine-Decision", "TF-IDF", "Chosen", "Random"]
-    assert pairs(methods, ["TF-IDF", "Random"]) == [
+    assert pairs(methods, {**METHODS, "TF-IDF": MethodInfo("heuristic"), "Random": MethodInfo("reference")}) == [
         ("NN2-Decision", "NN2-2Stage"),
         ("NN2-SPO+", "NN2-2Stage"),
         ("Chosen", "TF-IDF"),
@@ -98,12 +100,14 @@ def test_pairs() -> None:
 
 
 def test_variants_are_held_against_the_two_stage_training_of_their_architecture() -> None:
-    methods = ["NN1-Decision (code rate)", "NN2-Decision (soft-backward)", "NN1-2Stage", "NN2-2Stage",
-               "NN2-2Stage (2 epochs)", "Most rated (all)"]  # fmt: skip
-    assert pairs(methods, ["Most rated (all)"]) == [
+    longer = MethodInfo("two-stage", "NN2", "2Stage", "2 epochs")
+    known = {**METHODS, "longer": longer, "NN3": MethodInfo("decision-focused", "NN3"), "rule": MethodInfo("heuristic")}
+    methods = ["NN1-Decision (code rate)", "NN2-Decision (exact layer)", "NN1-2Stage", "NN2-2Stage", "longer", "NN3",
+               "rule", "unknown"]  # fmt: skip
+    assert pairs(methods, known) == [
         ("NN1-Decision (code rate)", "NN1-2Stage"),
-        ("NN2-Decision (soft-backward)", "NN2-2Stage"),
-        ("NN2-2Stage (2 epochs)", "NN2-2Stage"),
+        ("NN2-Decision (exact layer)", "NN2-2Stage"),
+        ("longer", "NN2-2Stage"),
     ]
 
 
@@ -130,22 +134,22 @@ def test_differences_are_paired() -> None:
             record(i, "NN1-2Stage", luck[i], fractional=luck[i] + 2),
         )
     ]
-    (difference,) = differences(records[:-1])
+    (difference,) = differences(records[:-1], METHODS)
     assert difference.units == 11
     assert difference.gained == pytest.approx(1.0, abs=0.1)
     assert difference.standing is Standing.AHEAD
     assert (difference.rule, difference.p_value) == (IntervalRule.BOOTSTRAP, None)
-    (fractional,) = differences(records, protocol="paper")
+    (fractional,) = differences(records, METHODS, protocol="paper")
     assert (fractional.basis, fractional.standing) == ("fractional", Standing.BEHIND)
     assert fractional.gained == pytest.approx(-2.0)
 
 
 def test_rounding_noise_does_not_decide() -> None:
-    records = [r for i in range(5) for r in (record(i, "A-Decision", 0.1 + 0.2), record(i, "A-2Stage", 0.3))]
-    (difference,) = differences(records)
+    records = [r for i in range(5) for r in (record(i, "NN1-Decision", 0.1 + 0.2), record(i, "NN1-2Stage", 0.3))]
+    (difference,) = differences(records, METHODS)
     assert difference.gained == 0
     assert difference.standing is Standing.LEVEL
-    assert differences(records[:2])[0].standing is Standing.UNKNOWN
+    assert differences(records[:2], METHODS)[0].standing is Standing.UNKNOWN
 
 
 def test_shares_of_the_way_are_paired_by_split() -> None:

@@ -65,11 +65,9 @@ def test_a_quick_run_shows_nothing_published() -> None:
 
 def test_heuristics_have_their_color_and_variants_that_of_their_training() -> None:
     run = fake_run(splits=2)
-    more = [
-        record(i, name, 3.0 + i) for i in range(2) for name in ("NN2-2Stage (2 epochs)", "NN2-Decision (exact layer)")
-    ]
+    more = [record(i, name, 3.0 + i) for i in range(2) for name in ("RF-2Stage", "NN2-Decision (exact layer)")]
     axis = value_figures.values(replace(run, records=[*run.records, *more])).axes[0]
-    roles = {"NN2-2Stage (2 epochs)": "two-stage", "NN2-Decision (exact layer)": "decision-focused",
+    roles = {"RF-2Stage": "two-stage", "NN2-Decision (exact layer)": "decision-focused",
              "TF-IDF": "heuristic"}  # fmt: skip
     for name, role in roles.items():
         assert color(points(axis, name)[0]) == to_rgba(COLORS[role])  # type: ignore[index]

@@ -7,23 +7,26 @@ from typing import Any
 import numpy as np
 
 from foresolve.report.published import TABLE1, TABLE2
-from foresolve.report.records import Config, Course, DomainInfo, Record
+from foresolve.report.records import Config, Course, DomainInfo, MethodInfo, Record
 from foresolve.report.view import RunView
+from foresolve.reproduce.domains.methods import METHODS
 
 PAPER_METHODS = ("NN1-Decision", "NN2-Decision", "NN1-2Stage", "NN2-2Stage", "RF-2Stage")
 BEST = {5: 52.0, 10: 75.0, 20: 101.0, None: 40.0}
 INFOS = {
     "budget": DomainInfo(
         "budget", "Budget allocation", ("Channels reach customers.", "Choose k channels."), (5, 10, 20), 10, ("mse",),
-        "channels", "customers", ("NN1-2Stage", "NN1-Decision"), (),
+        "channels", "customers", ("NN1-2Stage", "NN1-Decision"), METHODS,
     ),
     "matching": DomainInfo(
         "matching", "Bipartite matching", ("Papers & citations.",), (), None, ("cross_entropy", "auc"),
-        "papers", "papers of the other side", ("NN2-2Stage", "NN2-Decision"), ("TF-IDF",), False,
+        "papers", "papers of the other side", ("NN2-2Stage", "NN2-Decision"),
+        {**METHODS, "TF-IDF": MethodInfo("heuristic")}, False,
     ),
     "recommendation": DomainInfo(
         "recommendation", "Diverse recommendation", ("Movies and actors.",), (5, 10, 20), 10,
-        ("cross_entropy", "auc"), "movies", "actors", ("NN2-2Stage", "NN2-Decision"), ("Most rated",),
+        ("cross_entropy", "auc"), "movies", "actors", ("NN2-2Stage", "NN2-Decision"),
+        {**METHODS, "Most rated": MethodInfo("heuristic")},
     ),
 }  # fmt: skip
 

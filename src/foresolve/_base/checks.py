@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import functorch
+from foresolve._base.text import some_of
 from foresolve.errors import ForesolveError, InvalidInputError, Words
 
 T = TypeVar("T")
@@ -298,5 +299,4 @@ def instance_names(flat: Sequence[int], batch: Sequence[int], most: int = 5) -> 
     if len(batch) == 0:
         return "the instance"
     names = [str(i) if len(batch) == 1 else str(tuple(int(k) for k in np.unravel_index(i, tuple(batch)))) for i in flat]
-    shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-    return f"instance{'s' if len(names) > 1 else ''} {shown}"
+    return f"instance{'s' if len(names) > 1 else ''} {some_of(names, most)}"

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from foresolve._base import checks
+from foresolve._base.text import line_of
 
 
 def canonical(device: torch.device | str) -> torch.device:
@@ -16,9 +17,8 @@ def canonical(device: torch.device | str) -> torch.device:
         return torch.empty(0, device=device).device
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         available = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
-        reason = str(error).splitlines()[0]
         expected = f"one that is available ({', '.join(available)})"
-        raise checks.fail("device", expected, f"{device!r}: {reason}") from error
+        raise checks.fail("device", expected, f"{device!r}: {line_of(error)}") from error
 
 
 def find_device(device: Any, model: nn.Module) -> torch.device:

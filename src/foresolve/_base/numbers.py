@@ -17,9 +17,19 @@ def significant(value: float, digits: int = 4, *, sign: bool = False) -> str:
     ('643,000', '10,000', '-12.35', '6.17e-06')
     """
     plus = "+" if sign and value else ""
-    text = f"{value + 0.0:{plus}.{digits}g}"
-    rounded = float(text)
-    return f"{rounded:{plus},.15g}" if GROUPED <= abs(rounded) < WRITTEN_OUT else text
+    number = rounded(value, digits)
+    if GROUPED <= abs(number) < WRITTEN_OUT:
+        return f"{number:{plus},.15g}"
+    return f"{value + 0.0:{plus}.{digits}g}"
+
+
+def rounded(value: float, digits: int) -> float:
+    """The number that `significant` writes.
+
+    >>> rounded(643_127.0, 3)
+    643000.0
+    """
+    return float(f"{value:.{digits}g}")
 
 
 def signed(value: float, digits: int = 3) -> str:

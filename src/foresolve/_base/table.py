@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from html import escape
 from typing import Any
 
@@ -18,24 +20,60 @@ WIDTH = 80  # of a terminal
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure and what goes with it.
+    """A value, the format that writes it, and what goes with it.
 
     Attributes
     ----------
-    interval: behind it, or below it where room is short.
+    value: a number, a time or a text, which is written as it is; a pair of numbers is an interval, `None` is nothing.
+    interval: the interval of the number, a pair or a text; stands behind the figure, or below it where room is short.
     note: another figure to stand beside it.
     bold: the best of its kind.
+    format: writes a number, and the ends of its interval.
+
+    Examples
+    --------
+    >>> Cell(0.25, (0.2, 0.3), format="{:.0%}".format).text
+    '25% 20% to 30%'
     """
 
-    figure: str = ""
-    interval: str = ""
+    value: Any = None
+    interval: tuple[float, float] | str | None = None
     note: str = ""
     bold: bool = False
+    format: Callable[[Any], str] = field(default=str, kw_only=True)
+
+    @property
+    def figure(self) -> str:
+        """The value as it is written."""
+        return self._written(self.value)
+
+    @property
+    def ends(self) -> str:
+        """The interval as it is written."""
+        return self._written(self.interval)
 
     @property
     def text(self) -> str:
         """Figure and interval."""
-        return f"{self.figure} {self.interval}" if self.interval else self.figure
+        return " ".join(filter(None, (self.figure, self.ends)))
+
+    @property
+    def asides(self) -> list[str]:
+        """Interval and note, unless they are empty."""
+        return [text for text in (self.ends, self.note) if text]
+
+    @property
+    def number(self) -> float | None:
+        """The number by which a table is sorted, of an interval its lower end; `None` for text."""
+        first = self.value[0] if isinstance(self.value, tuple) else self.value
+        if isinstance(first, datetime):
+            return first.timestamp()
+        return float(first) if isinstance(first, int | float) and math.isfinite(first) else None
+
+    def _written(self, value: Any) -> str:
+        if value is None or isinstance(value, str):
+            return value or ""
+        return " to ".join(map(self.format, value)) if isinstance(value, tuple) else self.format(value)
 
 
 @dataclass(frozen=True)
@@ -44,7 +82,7 @@ class Table:
 
     Attributes
     ----------
-    rows: of `Cell`s, or of whatever `str` shows.
+    rows: of `Cell`s, or of their values.
     notes: what the notes of the cells are; Markdown gives them columns of this name.
     apart: how many of the last rows are below a rule: what the others are compared with.
 
@@ -76,18 +114,25 @@ class Table:
         return any(cell.note for row in self._cells() for cell in row)
 
     def _cells(self) -> list[list[Cell]]:
-        return [[entry if isinstance(entry, Cell) else Cell(str(entry)) for entry in row] for row in self.rows]
+        return [[as_cell(entry) for entry in row] for row in self.rows]
 
     def text(self) -> str:
         """Columns under each other; intervals stand below their figures where lines would be too long otherwise."""
+        return "\n".join(line for line, _ in self.lines())
+
+    def lines(self) -> list[tuple[str, bool]]:
+        """The lines of `text`, and for each whether it belongs to a row that begins with a bold cell."""
         cells = self._cells()
-        first = len(cells) - self.apart
-        lines = _columns(self.headers, [[cell.text for cell in row] for row in cells], first)
-        if max(map(len, lines)) > WIDTH:
-            parts = [_stacked(row) for row in cells]
-            lines = _columns(self.headers, [line for row in parts for line in row], sum(map(len, parts[:first])))
+        head, rows = _aligned(self.headers, [[[cell.text for cell in row]] for row in cells])
+        if max(len(line) for line in (*head, *(line for row in rows for line in row))) > WIDTH:
+            head, rows = _aligned(self.headers, [_stacked(row) for row in cells])
         title = textwrap.wrap(self.title, WIDTH, break_long_words=False, break_on_hyphens=False)
-        return "\n".join([*title, *lines])
+        lines = [(line, False) for line in (*title, *head)]
+        for place, (row, known) in enumerate(zip(rows, cells)):
+            if 0 < place == len(cells) - self.apart:
+                lines.append((head[1], False))
+            lines += [(line, known[0].bold) for line in row]
+        return lines
 
     def rich(self, *, light: bool = False) -> Any:
         """The table for rich's console; `light` leaves out frame and title, for a table among text.
@@ -103,7 +148,7 @@ class Table:
         for i, header in enumerate(self.headers):
             drawn.add_column(text(header), justify="left" if i == 0 else "right")
         for place, row in enumerate(self._cells(), 1):
-            parts = [(text("\n".join(filter(None, (c.figure, c.interval))), "bold" if c.bold else ""), c) for c in row]
+            parts = [(text("\n".join(filter(None, (c.figure, c.ends))), "bold" if c.bold else ""), c) for c in row]
             for part, cell in parts:
                 if cell.note:
                     part.append(f"\n({cell.note})", style="dim not bold")
@@ -141,7 +186,7 @@ class Table:
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(self.headers)
-        writer.writerows(["" if entry is None else entry for entry in row] for row in self.rows)
+        writer.writerows([as_cell(entry).value for entry in row] for row in self.rows)
         return stream.getvalue()
 
 
@@ -162,24 +207,27 @@ class Tabular(ABC):
         return self._table().html()
 
 
-def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> list[str]:
-    """Lines: the headers, a rule, and the rows; another rule before the first of those that stand apart."""
-    widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
+def as_cell(entry: Any) -> Cell:
+    """A cell of a table, which may also be given by its value."""
+    return entry if isinstance(entry, Cell) else Cell(entry)
 
-    def line(row: Sequence[str]) -> str:
-        first, *rest = zip(row, widths)
+
+def _aligned(headers: Sequence[str], rows: Sequence[list[list[str]]]) -> tuple[list[str], list[list[str]]]:
+    """The headers and a rule, and the lines of each row."""
+    widths = [max(len(line[i]) for lines in ([headers], *rows) for line in lines) for i in range(len(headers))]
+
+    def aligned(line: Sequence[str]) -> str:
+        first, *rest = zip(line, widths)
         return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]).rstrip()
 
-    rule = "  ".join("-" * width for width in widths)
-    below = [rule] if 0 < first < len(rows) else []
-    return [line(headers), rule, *map(line, rows[:first]), *below, *map(line, rows[first:])]
+    return [aligned(headers), "  ".join("-" * width for width in widths)], [list(map(aligned, row)) for row in rows]
 
 
 def _stacked(row: Sequence[Cell]) -> list[list[str]]:
     """Lines of a row: figures, and where there are intervals, these below."""
-    return [part for part in ([c.figure for c in row], [c.interval for c in row]) if any(part)]
+    return [part for part in ([c.figure for c in row], [c.ends for c in row]) if any(part)]
 
 
 def _html(cell: Cell) -> str:
     figure = f"<b>{escape(cell.figure)}</b>" if cell.bold else escape(cell.figure)
-    return figure + "".join(f'<span class="aside">{escape(text)}</span>' for text in (cell.interval, cell.note) if text)
+    return figure + "".join(f'<span class="aside">{escape(text)}</span>' for text in cell.asides)

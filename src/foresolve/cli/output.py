@@ -41,12 +41,11 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def print_table(table: "Table", bold: str = "") -> None:
+def print_table(table: "Table") -> None:
     """Columns under each other, in lines that no narrow window breaks in the middle of a cell."""
     out = console()
-    for line in table.text().splitlines():
-        chosen = bool(bold) and line.startswith(bold) and line[len(bold) : len(bold) + 2].strip() == ""
-        out.print(line, style="bold" if chosen else "", markup=False)
+    for line, bold in table.lines():
+        out.print(line, style="bold" if bold else "", markup=False)
 
 
 def print_text(text: str, style: str = "") -> None:

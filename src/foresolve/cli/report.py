@@ -51,7 +51,7 @@ def add_report(app: "Typer") -> None:
                 noted = "".join(f"- {note}\n" for note in notes) + "\n" * bool(notes)
                 print(f"## {run.folder}\n\n{sentence}\n\n{table.title}\n\n{table.markdown()}\n\n{noted}", end="")
             else:
-                print_table(table, bold=run.method)
+                print_table(table)
                 for note in notes:
                     print_text(f"- {note}")
                 print_text(f"{sentence} The policy is that of {run.method}.")

@@ -115,7 +115,7 @@ def _show(run: "Run", as_json: bool, page: Path) -> None:
     from foresolve.projects.tables import cautions, study_table
 
     out = console()
-    print_table(study_table(run), bold=run.method)
+    print_table(study_table(run))
     for note in cautions(run):
         print_text(f"- {note}")
     print_text(study["verdict"]["sentence"], "bold")

@@ -76,15 +76,15 @@ class Comparison(PairedTable[ReportRow]):
 
     def _table(self) -> Table:
         measure = self.measure.replace("_", " ")
-        scores = {"normalized regret": _share, measure: lambda row: significant(row.mean)}
+        scores = {"normalized regret": _share, measure: lambda row: Cell(row.mean, format=significant)}
         if all(row.normalized_regret is None for row in self.rows):
             del scores["normalized regret"]
         return self.table(scores, measure=measure, more_is_better=self.more_is_better)
 
 
 def _share(row: ReportRow) -> Cell:
-    share = "" if row.normalized_regret is None else f"{row.normalized_regret:.2%}"
-    return Cell(share, interval_words(row.normalized_interval, "{:.2%}".format))
+    ends = interval_words(row.normalized_interval, "{:.2%}".format)
+    return Cell(row.normalized_regret, ends, format="{:.2%}".format)
 
 
 def compare(

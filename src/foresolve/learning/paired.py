@@ -109,7 +109,7 @@ class PairedComparison:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`."""
+        """Read a document of `to_dict`."""
         ends, p = document["interval"], document["p_value"]
         known = {
             "gained": float(document["gained"]), "p_value": None if p is None else float(p),
@@ -177,7 +177,7 @@ class PairedTable(Tabular, Generic[P]):
         """
         reference = [row for row in self.rows if row.is_reference]
         lines = [
-            (Cell(row.name, bold=row.name == bold), *(shown(row) for shown in scores.values()), *_cells(row))
+            (Cell(row.name, bold=row.name == bold), *(shown(row) for shown in scores.values()), *pair_cells(row))
             for row in (*self.others, *reference)
         ]
         minuend, other = ("the row", self.reference) if more_is_better else (self.reference, "the row")
@@ -247,11 +247,12 @@ def interval_words(interval: Interval | None, number: Callable[[float], str] = s
     return f"[{', '.join(number(end) if math.isfinite(end) else 'unbounded' for end in interval)}]"
 
 
-def _cells(row: PairedComparison) -> tuple[Cell, str]:
+def pair_cells(row: PairedComparison) -> tuple[Cell, Cell]:
     """The gain with its interval, and the p-value; nothing for the reference."""
     if row.is_reference:
-        return Cell(), ""
-    return Cell(signed(row.gained), interval_words(row.interval)), "" if row.p_value is None else f"{row.p_value:.2g}"
+        return Cell(), Cell()
+    gain = Cell(row.gained, interval_words(row.interval), format=signed)
+    return gain, Cell(row.p_value, format="{:.2g}".format)
 
 
 def _tested(evidence: Evidence, confidence: float, together: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from foresolve._base import checks
 from foresolve._base.bootstrap import Block, intervals
 from foresolve._base.extras import need
 from foresolve._base.numbers import significant
-from foresolve._base.table import Table, Tabular
+from foresolve._base.table import Cell, Table, Tabular
 from foresolve.data.frames.keys import Keys
 from foresolve.learning.blocks import described, same_block
 from foresolve.learning.measures import MEASURES
@@ -136,7 +136,7 @@ class Report(Tabular):
         return draw_report(self, measure, ax)
 
     def __repr__(self) -> str:
-        numbers = [f"{label} {number}" for label, number, _ in self.rows()[:4]]
+        numbers = [f"{label} {cell.figure}" for label, cell, _ in self.rows()[:4]]
         return f"Report({len(self)} instances, {', '.join(numbers)})"
 
     def table(self) -> Any:
@@ -155,8 +155,8 @@ class Report(Tabular):
             "intervals": {name: list(pair) for name, pair in self.intervals.items()},
         }
 
-    def rows(self) -> list[tuple[str, str, str]]:
-        """Label, number and interval, as they are shown."""
+    def rows(self) -> list[tuple[str, Cell, Cell]]:
+        """Label, number and interval of all that is known."""
         shown = []
         numbers = {name: getattr(self, name) for name in MEASURES} | self.metrics
         for name, number in numbers.items():
@@ -165,19 +165,23 @@ class Report(Tabular):
                 continue
             if name == "optimum" and not self.exact:
                 label = "best known value"
-            pair = self.intervals.get(name)
-            text = "" if pair is None else f"{_format(name, pair[0])} to {_format(name, pair[1])}"
-            shown.append((label, _format(name, number), text))
-        shown.append(("time per decision", f"{1e3 * self.seconds_per_decision:.3g} ms", ""))
-        return shown
+            written = "{:.2%}".format if name in MEASURES and MEASURES[name].percent else significant
+            shown.append((label, Cell(number, format=written), Cell(self.intervals.get(name), format=written)))
+        time = Cell(1e3 * self.seconds_per_decision, format="{:.3g} ms".format)
+        return [*shown, ("time per decision", time, Cell())]
 
-    def _table(self) -> Table:
+    @property
+    def remarks(self) -> str:
+        """Weights, blocks and a regret above the mean's, behind the number of instances; empty without any."""
         weighted = ", weighted" if "weight" in self.instances else ""
         blocks = described(self.block, len(self))
         blocks = f", resampled by {blocks}" if blocks else ""
         worse = ", worse than the mean's decision" if self.loses_to_mean else ""
-        title = f"{len(self)} instances{weighted}{blocks}{worse}"
-        return Table(("", "mean", f"{self.confidence:.0%} interval"), self.rows(), title)
+        return f"{weighted}{blocks}{worse}"
+
+    def _table(self) -> Table:
+        headers = ("", "mean", f"{self.confidence:.0%} interval")
+        return Table(headers, self.rows(), f"{len(self)} instances{self.remarks}")
 
 
 def check_intervals(bootstrap: Any, confidence: Any) -> None:
@@ -255,7 +259,3 @@ def mean(above: np.ndarray, below: np.ndarray | None) -> float:
     if below is not None:
         return float(ratio(above[known], below[known]))
     return float(above[known].mean()) if known.any() else math.nan
-
-
-def _format(name: str, number: float) -> str:
-    return f"{number:.2%}" if name in MEASURES and MEASURES[name].percent else significant(number)

@@ -21,11 +21,16 @@ class Violation:
     amount: float
     name: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def constraint(self) -> str:
+        """The constraint and by how much it is broken, without the instance."""
         noun = {"A_ub": "row", "A_eq": "row", "sets": "number", "base": "row"}.get(self.kind, "variable")
         named = f" ({self.name})" if self.name else ""
-        broken = f"{self.kind} {noun} {self.index}{named} is broken by {self.amount:.3g}"
-        return f"instance {', '.join(map(str, self.instance))}: {broken}" if self.instance else broken
+        return f"{self.kind} {noun} {self.index}{named} is broken by {self.amount:.3g}"
+
+    def __str__(self) -> str:
+        place = ", ".join(map(str, self.instance))
+        return f"instance {place}: {self.constraint}" if self.instance else self.constraint
 
 
 @dataclass(frozen=True)

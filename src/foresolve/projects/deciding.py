@@ -128,11 +128,10 @@ def write_outcomes(
                 progress(done, source.instances)
         _warn(warned)
         if failed:
-            names = ", ".join(failed[:MOST_NAMED]) + f" and {len(failed) - MOST_NAMED} more" * (
-                len(failed) > MOST_NAMED
-            )
             count = "1 instance has" if len(failed) == 1 else f"{len(failed)} instances have"
-            raise NoDecisionError(f"{count} no decision in {source.file.path}: {names}. Nothing was written")
+            raise NoDecisionError(
+                f"{count} no decision in {source.file.path}: {some_of(failed, MOST_NAMED)}. Nothing was written"
+            )
     return done, writer.rows
 
 

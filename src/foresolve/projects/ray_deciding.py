@@ -16,6 +16,7 @@ from foresolve._base.environment import THREADS
 from foresolve._base.extras import need
 from foresolve._base.ray_sessions import ray_session
 from foresolve._base.table_files import CHUNK, TableFile
+from foresolve._base.text import line_of
 from foresolve.errors import ForesolveError
 from foresolve.learning.policy import Policy
 from foresolve.projects.deciding import (
@@ -155,8 +156,9 @@ def _quiet(ray: Any) -> Iterator[None]:
     try:
         yield
     except ray.exceptions.RayError as error:
-        reason = (str(error).strip().splitlines() or [""])[-1]
-        raise ForesolveError(f"Ray lost its work ({type(error).__name__}: {reason}). Nothing was written") from error
+        raise ForesolveError(
+            f"Ray lost its work ({type(error).__name__}: {line_of(error, -1)}). Nothing was written"
+        ) from error
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)

@@ -11,7 +11,7 @@ import numpy as np
 from foresolve._base import checks
 from foresolve._base.extras import need
 from foresolve._base.numbers import significant
-from foresolve._base.table import Table
+from foresolve._base.table import Cell, Table
 from foresolve.data.frames.keys import Keys
 from foresolve.errors import ForesolveError
 from foresolve.learning.paired import PairedComparison, PairedTable, gains, paired
@@ -81,8 +81,8 @@ class RunComparison(PairedTable[RunRow]):
 
     def _table(self) -> Table:
         scores = {
-            "method": lambda row: row.method, "value": lambda row: significant(row.value),
-            "regret": lambda row: significant(row.regret),
+            "method": lambda row: row.method, "value": lambda row: Cell(row.value, format=significant),
+            "regret": lambda row: Cell(row.regret, format=significant),
         }  # fmt: skip
         return self.table(scores, first="run")
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from foresolve.report.formats import listed
+from foresolve._base.text import listed
 from foresolve.report.out_weights import r_squared, weights
 from foresolve.report.published import TABLE1, Published
 from foresolve.report.records import Measure

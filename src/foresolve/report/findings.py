@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from foresolve._base.text import listed
 from foresolve.learning.paired import Standing
 from foresolve.report import published
-from foresolve.report.formats import at, best_words, digits, listed, number
+from foresolve.report.formats import at, best_words, digits, number
 from foresolve.report.published import Verdict
-from foresolve.report.summary import CHOSEN, OPT, RANDOM, SplitComparison, chosen, two_stage
+from foresolve.report.summary import CHOSEN, OPT, RANDOM, MethodSummary, SplitComparison, chosen
 from foresolve.report.tables import signed
 from foresolve.report.verdicts import Comparison, comparisons
 from foresolve.report.view import RunView
@@ -63,7 +64,7 @@ def two_stage_gaps(run: RunView) -> list[str]:
     """Two-stage rows that are far from the published ones, in either direction, with the likely reason."""
     groups: dict[tuple[str, str, tuple[str, ...]], list[Comparison]] = {}
     for c in quality(run):
-        if two_stage(c.method) and abs(c.percent) > FAR:
+        if run.method(c.method).role == "two-stage" and abs(c.percent) > FAR:
             groups.setdefault((c.method, "above" if c.percent > 0 else "below", c.reasons), []).append(c)
     sentences: list[str] = []
     for (method, side, reasons), group in groups.items():
@@ -154,8 +155,7 @@ def _below(comparison: Comparison) -> bool:
 
 
 def _both(comparison: Comparison, places: int) -> str:
-    ours, paper = comparison.ours, comparison.published
-    return f"{number(ours.mean, ours.half, places)} against {number(paper.mean, paper.half, places)}"
+    return f"{number(comparison.ours, places)} against {number(comparison.published, places)}"
 
 
 def _maybe_behind(difference: SplitComparison) -> bool:
@@ -164,11 +164,9 @@ def _maybe_behind(difference: SplitComparison) -> bool:
 
 def _best(run: RunView, k: int | None) -> str | None:
     """The learned method with the largest mean, beside random and best decisions."""
-    rows = [row for row in run.rows if row.k == k and run.learned(row.method)]
-    if not rows:
+    row, protocol, places = best_row(run, k), run.scored, digits(run)
+    if row is None:
         return None
-    protocol, places = run.scored, digits(run)
-    row = max(rows, key=lambda row: row.shown(protocol).mean)
     references = [
         f"{name} {reference.shown(protocol).mean:.{places}f}"
         for name in (*run.info.heuristics, RANDOM, OPT)
@@ -181,18 +179,22 @@ def _best(run: RunView, k: int | None) -> str | None:
     return f"The largest mean among learned methods{at(k)} is {row.method}'s, {ours.mean:.{places}f}{near}{beside}."
 
 
+def best_row(run: RunView, k: int | None) -> MethodSummary | None:
+    """The learned method with the largest mean, if any learned."""
+    rows = [row for row in run.rows if row.k == k and run.learned(row.method)]
+    return max(rows, key=lambda row: row.shown(run.scored).mean, default=None)
+
+
 def _below_heuristics(run: RunView) -> list[str]:
     """Where no learned method has the mean of a heuristic, whether or not there is a chosen one."""
     sentences: list[str] = []
-    protocol, places = run.scored, digits(run)
+    places = digits(run)
     for name in run.info.heuristics:
         for k in run.ks:
-            row = run.row(name, k)
-            rows = [r for r in run.rows if r.k == k and run.learned(r.method)]
-            if name in (RANDOM, OPT) or row is None or not rows:
+            row, best = run.row(name, k), best_row(run, k)
+            if row is None or best is None:
                 continue
-            best = max(rows, key=lambda r: r.shown(protocol).mean)
-            learned, heuristic = best.shown(protocol).mean, row.value.mean
+            learned, heuristic = best.shown(run.scored).mean, row.value.mean
             if learned < heuristic:
                 sentences.append(
                     f"No learned method reaches the heuristic {name}{at(k)}: {best.method} has "

@@ -2,27 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
+from foresolve._base.table import Cell
+from foresolve.report.published import Published
 from foresolve.report.records import Measure
+from foresolve.report.summary import Estimate
 from foresolve.report.view import RunView
 
 PLUS_MINUS = "±"
-MEASURE_NAMES: dict[Measure, str] = {"mse": "MSE (x 1e-2)", "cross_entropy": "CE", "auc": "AUC"}
-MEASURE_SCALES: dict[Measure, float] = {"mse": 100.0, "cross_entropy": 1.0, "auc": 1.0}
-MEASURE_DIGITS: dict[Measure, int] = {"mse": 4, "cross_entropy": 3, "auc": 3}
 
 
-def number(value: float | None, half: float | None, digits: int = 2, scale: float = 1.0) -> str:
-    """A mean with its half width, as the paper writes them.
+@dataclass(frozen=True)
+class MeasureFormat:
+    """The format of a measure of predictions: its name, and how its numbers are written.
 
-    >>> number(6.149, 0.38)
+    Attributes
+    ----------
+    unit: of the numbers that are shown, which are `scale` times the measure; empty for none.
+    """
+
+    name: str
+    digits: int
+    scale: float = 1.0
+    unit: str = ""
+
+    @property
+    def header(self) -> str:
+        """The head of a column."""
+        return f"{self.name} {self.unit}".rstrip()
+
+
+MEASURE_FORMATS: dict[Measure, MeasureFormat] = {
+    "mse": MeasureFormat("MSE", 4, 100.0, "(x 1e-2)"),
+    "cross_entropy": MeasureFormat("CE", 3),
+    "auc": MeasureFormat("AUC", 3),
+}
+
+
+def mean_cell(
+    figure: Estimate | Published | None, digits: int = 2, scale: float = 1.0, *, note: str = "", bold: bool = False
+) -> Cell:
+    """A cell of a mean with its half width; empty without a figure."""
+    if figure is None:
+        return Cell(note=note)
+    half = None if figure.half is None else scale * figure.half
+    return Cell(scale * figure.mean, note=note, bold=bold, format=partial(_plus_minus, half=half, digits=digits))
+
+
+def number(figure: Estimate | Published | None, digits: int = 2, scale: float = 1.0) -> str:
+    """A mean with its half width, as the paper writes them; empty without a figure.
+
+    >>> number(Published(6.149, 0.38))
     '6.15 ± 0.38'
     """
-    if value is None:
-        return ""
-    mean = f"{scale * value:.{digits}f}"
-    return mean if half is None else f"{mean} {PLUS_MINUS} {scale * half:.{digits}f}"
+    return mean_cell(figure, digits, scale).figure
+
+
+def _plus_minus(mean: float, half: float | None, digits: int) -> str:
+    return f"{mean:.{digits}f}" if half is None else f"{mean:.{digits}f} {PLUS_MINUS} {half:.{digits}f}"
+
+
+def share_cell(share: float | None) -> Cell:
+    """A cell of a share in percent, empty where it is not known."""
+    return Cell(share, format=lambda share: f"{100 * share:.1f} %")
+
+
+def moment(text: Any) -> datetime | None:
+    """The time that a session noted; `None` for what is none, and for what is no time.
+
+    >>> moment("2026-11-16T10:00:00+00:00")
+    datetime.datetime(2026, 11, 16, 10, 0, tzinfo=datetime.timezone.utc)
+    """
+    try:
+        noted = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return noted if noted.tzinfo else noted.replace(tzinfo=UTC)
 
 
 def percent(value: float) -> str:
@@ -42,14 +101,6 @@ def budget(k: int | None) -> str:
 def at(k: int | None) -> str:
     """A budget behind what is said of it."""
     return "" if k is None else f" at k = {k}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def digits(run: RunView) -> int:

@@ -5,13 +5,11 @@ To add one, add a `Reason` to `REASONS`. All that apply to a figure stand beside
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from foresolve.report.published import Verdict
-from foresolve.report.records import Config, Measure, Protocol
-from foresolve.report.summary import plain
+from foresolve.report.records import Config, Measure, MethodInfo, Protocol
 
 DIFFERENT: tuple[Verdict, ...] = ("above", "better", "not reproduced")
 WORSE: tuple[Verdict, ...] = ("not reproduced",)
@@ -25,7 +23,7 @@ class Reason:
 
     Attributes
     ----------
-    methods: names, or trainings such as "Decision".
+    methods: names of methods without a variant, or of trainings such as "Decision".
     verdicts: those that it explains.
     measures: of Table 2, `None` standing for Table 1.
     when: whether it is true of a run.
@@ -39,9 +37,9 @@ class Reason:
     measures: tuple[Measure | None, ...] = ()
     when: Callable[[Config], bool] = lambda config: True
 
-    def explains(self, config: Config, method: str, measure: Measure | None, verdict: Verdict) -> bool:
+    def explains(self, config: Config, method: MethodInfo, measure: Measure | None, verdict: Verdict) -> bool:
         """Whether it is about this figure."""
-        names = {plain(method), plain(method).rpartition("-")[2]}
+        names = {method.judged, method.training}
         return (
             verdict in self.verdicts
             and (not self.domains or config.domain in self.domains)
@@ -52,7 +50,7 @@ class Reason:
         )
 
 
-def reasons(config: Config, method: str, measure: Measure | None, verdict: Verdict) -> list[str]:
+def reasons(config: Config, method: MethodInfo, measure: Measure | None, verdict: Verdict) -> list[str]:
     """The sentences about a figure, none where none is known."""
     return [reason.text for reason in REASONS if reason.explains(config, method, measure, verdict)]
 
@@ -68,13 +66,8 @@ def real(config: Config) -> bool:
 
 
 def in_part(config: Config) -> bool:
-    """Whether the source of the data says that they are a part of the published ones: "..., 44% of the published ones".
-
-    >>> in_part(Config("recommendation", source="files (375,088 ratings, 44% of the published ones)"))
-    True
-    """
-    share = re.search(r"(\d+(?:\.\d+)?) ?% of the published", config.source)
-    return share is not None and float(share[1]) < 100
+    """True for files that lack published rows."""
+    return config.share is not None and config.share < 1
 
 
 SECOND_SIGMOID = "The published code seems to apply a second sigmoid in its cross-entropy; ours does not."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self
 
 import numpy as np
 
+from foresolve._base.drawing.palette import Role
 from foresolve.errors import ForesolveError
 
 Protocol = Literal["exact", "paper"]
@@ -29,9 +31,10 @@ class Config:
     seed: of data, splits, weights and training.
     quick: small generated instances, smaller models and fewer trees, to see everything in minutes.
     data: the folder of real data; `None` for the embedded generator.
-    source: which data these are, in words.
+    source: a description of the data.
     files: sha256 of the files that are read, by name.
     device: where networks are trained; another one may continue a run.
+    share: the part of the published rows that the files have; `None` where it is not known.
     """
 
     domain: str
@@ -45,6 +48,7 @@ class Config:
     source: str = ""
     files: dict[str, str] = field(default_factory=dict)
     device: str = "cpu"
+    share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -53,11 +57,47 @@ class Config:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
         """What `to_dict` was called on; an error for entries that are not known."""
-        entries: dict[str, Any] = _known(cls, document)
+        earlier = {"share": None} | document if isinstance(document, dict) else document
+        entries: dict[str, Any] = _known(cls, earlier)
         _check_entries(entries)
         for name in ("ks", "methods"):
             entries[name] = tuple(entries[name])
         return cls(**entries)
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """Facts about a method for tables, figures and reports.
+
+    Attributes
+    ----------
+    role: "two-stage" and "decision-focused" for trained models, "heuristic" for a rule that learns nothing.
+    model: the model that is trained; its trainings are compared with its two-stage training.
+    training: the name of the training, such as "Decision" or "2Stage".
+    variant: the difference from the method of the same model and training that is judged; empty for that method.
+    words: a description of the method, for readers.
+    """
+
+    role: Role
+    model: str = ""
+    training: str = ""
+    variant: str = ""
+    words: str = ""
+
+    @property
+    def learned(self) -> bool:
+        """True for a trained method: no heuristic, no reference, no choice among others."""
+        return self.role in ("two-stage", "decision-focused")
+
+    @property
+    def judged(self) -> str:
+        """The name of the method without a variant."""
+        return f"{self.model}-{self.training}"
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+        return f"{self.judged} ({self.variant})" if self.variant else self.judged
 
 
 @dataclass(frozen=True)
@@ -72,9 +112,8 @@ class DomainInfo:
     measures: of the predictions, in Table 2.
     rows, columns: what a row and a column of `theta` are, in the plural.
     figure_methods: the two-stage and the decision-focused method of the figures.
-    heuristics: names of methods that learn nothing.
+    methods: facts about each method, by its name.
     fractional: whether the paper scores fractional decisions here, and so do the tables under its protocol.
-    terms: what names of methods stand for that follow no rule.
     """
 
     name: str
@@ -86,9 +125,13 @@ class DomainInfo:
     rows: str
     columns: str
     figure_methods: tuple[str, str]
-    heuristics: tuple[str, ...]
+    methods: Mapping[str, MethodInfo]
     fractional: bool = True
-    terms: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def heuristics(self) -> list[str]:
+        """The names of methods that learn nothing."""
+        return [name for name, method in self.methods.items() if method.role == "heuristic"]
 
 
 @dataclass(frozen=True)
@@ -169,7 +212,7 @@ def _check_entries(entries: dict[str, Any]) -> None:
     """Refuse entries of a config that are not of their kind: a file may hold anything."""
     kinds: dict[str, tuple[type, ...]] = {
         **dict.fromkeys(("domain", "protocol", "source", "device"), (str,)), "data": (str, type(None)),
-        **dict.fromkeys(("splits", "seed"), (int,)), "quick": (bool,), "files": (dict,),
+        **dict.fromkeys(("splits", "seed"), (int,)), "quick": (bool,), "files": (dict,), "share": (float, type(None)),
         **dict.fromkeys(("ks", "methods"), (list, tuple)),
     }  # fmt: skip
     for name, kind in kinds.items():

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foresolve._base.progress import duration
-from foresolve._base.table import Table
-from foresolve.report.formats import listed
+from foresolve._base.table import Cell, Table
+from foresolve._base.text import listed
+from foresolve.report.formats import moment
 from foresolve.report.view import RunView
 
 PACKAGES = ("foresolve", "torch", "numpy", "scipy", "python")
@@ -38,16 +39,16 @@ def _sessions(count: int) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
-def _row(session: Mapping[str, Any]) -> tuple[str, ...]:
+def _row(session: Mapping[str, Any]) -> tuple[Any, ...]:
     cpus = f", {session['cpus']} cores" if "cpus" in session else ""
     crew = f" x {session['workers']}" if "workers" in session else ""
     device = f", {session['device']}" if "device" in session else ""
     return (
-        str(session.get("date", "")).replace("T", " ").removesuffix("+00:00"),
+        Cell(moment(session.get("date")), format="{:%Y-%m-%d %H:%M:%S}".format),
         f"{session.get('platform', '')}{cpus}",
         ", ".join(f"{name} {session[name]}" for name in PACKAGES if name in session),
         str(session.get("code") or "not noted"),
         f"{session.get('engine', '')}{crew}{device}",
-        str(session.get("jobs", "")),
-        duration(float(session.get("seconds", 0.0))),
+        session.get("jobs"),
+        Cell(float(session.get("seconds", 0.0)), format=duration),
     )

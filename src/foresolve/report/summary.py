@@ -10,11 +10,16 @@ import numpy as np
 
 from foresolve._base import bootstrap
 from foresolve.learning.paired import ROUNDINGS, IntervalRule, PairedComparison, gains
-from foresolve.report.records import Measure, Protocol, Record
+from foresolve.report.records import Measure, MethodInfo, Protocol, Record
 
 RESAMPLES = 10_000
 CHOSEN, RANDOM, OPT = "Chosen", "Random", "OPT"
-TWO_STAGE = "2Stage"
+EVERYWHERE = {
+    CHOSEN: MethodInfo("choice", words="takes, in each split, the method that did best on validation instances"),
+    RANDOM: MethodInfo("reference", words="decides by chance; learns nothing"),
+    OPT: MethodInfo("bound", words="the best decision known under the truth, which no method can know beforehand"),
+}
+"""Methods that mean the same in every domain."""
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 SUMS = 2.5e-10  # the rounding of a value: two ways of adding up the same numbers
 TIE = ROUNDINGS * SUMS
@@ -143,43 +148,28 @@ def chosen(records: Sequence[Record], methods: Sequence[str] = ()) -> list[Recor
     return choices
 
 
-def plain(method: str) -> str:
-    """The name without what a variant adds to it.
-
-    >>> plain("NN1-Decision (code rate)")
-    'NN1-Decision'
-    """
-    return method.partition(" (")[0]
-
-
-def two_stage(method: str) -> bool:
-    """Whether it is trained to predict, by its name; variants too."""
-    return plain(method).endswith(f"-{TWO_STAGE}")
-
-
-def pairs(methods: Sequence[str], heuristics: Sequence[str]) -> list[tuple[str, str]]:
+def pairs(methods: Sequence[str], known: Mapping[str, MethodInfo]) -> list[tuple[str, str]]:
     """Method and reference of every difference that is tested.
 
-    Each way of training against the two-stage training of the same architecture (what stands before the last hyphen of
-    the name), its variants too, and the method chosen on validation data against each heuristic.
+    Each training of a model, its variants too, is compared with the model's two-stage training, and the method chosen
+    on validation data with each heuristic.
 
-    >>> pairs(["NN1-Decision", "NN1-2Stage", "TF-IDF", "Chosen"], ["TF-IDF"])
-    [('NN1-Decision', 'NN1-2Stage'), ('Chosen', 'TF-IDF')]
+    >>> known = {"A": MethodInfo("decision-focused", "NN1"), "B": MethodInfo("two-stage", "NN1")}
+    >>> pairs(["A", "B", "TF-IDF", "Chosen"], {**known, "TF-IDF": MethodInfo("heuristic")})
+    [('A', 'B'), ('Chosen', 'TF-IDF')]
     """
-    looked_at: list[tuple[str, str]] = []
-    for method in methods:
-        reference = f"{plain(method).rpartition('-')[0]}-{TWO_STAGE}"
-        if method != reference and reference in methods and method not in heuristics:
-            looked_at.append((method, reference))
-    if CHOSEN in methods:
-        looked_at += [(CHOSEN, name) for name in methods if name in heuristics and name not in (RANDOM, OPT)]
-    return looked_at
+    facts = {name: known[name] for name in methods if name in known}
+    references = {m.model: name for name, m in facts.items() if m.role == "two-stage" and m.model and not m.variant}
+    trained = [(name, references[m.model]) for name, m in facts.items() if m.learned and m.model in references]
+    heuristics = [name for name, m in facts.items() if m.role == "heuristic"] if CHOSEN in methods else []
+    return [*((name, reference) for name, reference in trained if name != reference),
+            *((CHOSEN, name) for name in heuristics)]  # fmt: skip
 
 
 def differences(
     records: Sequence[Record],
+    known: Mapping[str, MethodInfo],
     methods: Sequence[str] = (),
-    heuristics: Sequence[str] = (),
     *,
     protocol: Protocol = "exact",
     seed: int = 0,
@@ -188,13 +178,13 @@ def differences(
 
     Under the paper's protocol they are those of fractional decisions where both methods have them in every split.
     """
-    known = [*_distinct(records), *chosen(records, methods)]
+    every = [*_distinct(records), *chosen(records, methods)]
     table: dict[tuple[str, int | None], dict[int, Record]] = {}
-    for record in known:
+    for record in every:
         table.setdefault((record.method, record.k), {})[record.split] = record
-    budgets = sorted({record.k for record in known}, key=lambda k: k or 0)
+    budgets = sorted({record.k for record in every}, key=lambda k: k or 0)
     gaps: list[SplitComparison] = []
-    for method, reference in pairs(_order(known, methods), heuristics):
+    for method, reference in pairs(_order(every, methods), known):
         for k in budgets:
             scores, references = table.get((method, k), {}), table.get((reference, k), {})
             both = [(scores[split], references[split]) for split in sorted(scores.keys() & references.keys())]

@@ -12,13 +12,12 @@ from foresolve.learning.measures import MEASURES
 from foresolve.report import published
 from foresolve.report.claims import claims_table
 from foresolve.report.formats import (
-    MEASURE_DIGITS,
-    MEASURE_NAMES,
-    MEASURE_SCALES,
+    MEASURE_FORMATS,
     PLUS_MINUS,
     best_words,
     budget,
     digits,
+    mean_cell,
     number,
     title,
 )
@@ -29,46 +28,56 @@ from foresolve.report.table import BlockTable
 from foresolve.report.verdicts import reproduced_table
 from foresolve.report.view import RunView
 
+QUALITY, ACCURACY = "Table 1: solution quality", "Table 2: accuracy"
 
-def table1(runs: Sequence[RunView]) -> BlockTable:
-    """Solution quality: a row for each method, a column for each budget, a block for each domain."""
-    caption = _sentences(
+
+def quality_caption(runs: Sequence[RunView]) -> str:
+    """The caption of Table 1, but for what is bold."""
+    return _sentences(
         f"The value of decisions under the truth: mean over random splits {PLUS_MINUS} half the width of a "
         "bootstrapped 95 % interval.",
         _bases(runs),
         _published_note(runs),
-        "Bold: the largest mean among learned methods.",
     )
+
+
+def accuracy_caption(runs: Sequence[RunView]) -> str:
+    """The caption of Table 2, but for what is bold."""
+    return _sentences(
+        "How good predictions are, regardless of decisions; a decision-focused model is not asked to "
+        f"predict well. Mean {PLUS_MINUS} half width, as in Table 1.",
+        _published_note(runs),
+    )
+
+
+def table1(runs: Sequence[RunView]) -> BlockTable:
+    """Solution quality: a row for each method, a column for each budget, a block for each domain."""
+    caption = f"{quality_caption(runs)} Bold: the largest mean among learned methods."
     columns = ("domain", "protocol", "method", "k", "splits", *_names("value"), *_names("fractional"), "optimum",
                "shown", "share", "share_of", "published", "published_half_width", "seconds")  # fmt: skip
     lines = [_line1(run, row) for run in runs for row in run.rows]
     blocks = tuple(run.once("block of Table 1", _block1) for run in runs)
-    return BlockTable("Table 1: solution quality", caption, blocks, Table(columns, lines))
+    return BlockTable(QUALITY, caption, blocks, Table(columns, lines))
 
 
 def table2(runs: Sequence[RunView]) -> BlockTable:
     """Accuracy of the predictions: MSE, cross-entropy (CE) and AUC."""
-    runs = [run for run in runs if _accurate(run)]
-    caption = _sentences(
-        "How good predictions are, regardless of decisions; a decision-focused model is not asked to "
-        f"predict well. Mean {PLUS_MINUS} half width, as in Table 1.",
-        _published_note(runs),
-        "Bold: the best among learned methods (small MSE and CE, large AUC).",
-    )
+    runs = [run for run in runs if accurate(run)]
+    caption = f"{accuracy_caption(runs)} Bold: the best among learned methods (small MSE and CE, large AUC)."
     columns = ("domain", "protocol", "method", "k", "measure", "splits", *_names("value"), "published",
                "published_half_width")  # fmt: skip
     lines = [
         (run.config.domain, run.config.protocol, row.method, row.k, measure, ours.splits, *_numbers(ours),
          *_pair(run.published_accuracy(row.method, measure)))
-        for run in runs for row in _accurate(run) for measure, ours in row.measures.items()
+        for run in runs for row in accurate(run) for measure, ours in row.measures.items()
         if measure in run.info.measures
     ]  # fmt: skip
     blocks = tuple(run.once("block of Table 2", _block2) for run in runs)
-    return BlockTable("Table 2: accuracy", caption, blocks, Table(columns, lines))
+    return BlockTable(ACCURACY, caption, blocks, Table(columns, lines))
 
 
 def difference_table(runs: Sequence[RunView]) -> BlockTable:
-    """What methods gain over their references, paired over the splits: method minus reference."""
+    """The gains of methods over their references, paired over the splits: method minus reference."""
     runs = [run for run in runs if run.differences]
     caption = (
         "Method minus reference in the same split, averaged over splits, with a bootstrapped 95 % interval. Where the "
@@ -108,20 +117,16 @@ def _block1(run: RunView) -> Table:
     for method in run.methods:
         cells: list[Cell] = []
         for k in run.ks:
-            row, paper = run.row(method, k), run.published(method, k)
-            note = "" if paper is None else number(paper.mean, paper.half)
-            if row is None:
-                cells.append(Cell(note=note))
-                continue
-            ours = row.shown(run.scored)
-            bold = run.learned(method) and ours.mean == best[k]
-            cells.append(Cell(number(ours.mean, ours.half, digits(run)), note=note, bold=bold))
+            row = run.row(method, k)
+            ours = None if row is None else row.shown(run.scored)
+            bold = ours is not None and run.learned(method) and ours.mean == best[k]
+            cells.append(mean_cell(ours, digits(run), note=number(run.published(method, k)), bold=bold))
         rows.append((method, *cells))
     return Table(("method", *(budget(k) for k in run.ks)), rows, title(run), "paper")
 
 
 def _block2(run: RunView) -> Table:
-    rows = _accurate(run)
+    rows = accurate(run)
     best: dict[Measure, float] = {}
     for measure in run.info.measures:
         means = [row.measures[measure].mean for row in rows if measure in row.measures and run.learned(row.method)]
@@ -131,15 +136,13 @@ def _block2(run: RunView) -> Table:
     for row in rows:
         cells: list[Cell] = []
         for measure in run.info.measures:
-            places, scale = MEASURE_DIGITS[measure], MEASURE_SCALES[measure]
-            ours, published = row.measures.get(measure), run.published_accuracy(row.method, measure)
-            text = "" if ours is None else number(ours.mean, ours.half, places, scale)
-            paper = "" if published is None else number(published.mean, published.half, places, scale)
+            shown, ours = MEASURE_FORMATS[measure], row.measures.get(measure)
+            paper = number(run.published_accuracy(row.method, measure), shown.digits, shown.scale)
             bold = ours is not None and run.learned(row.method) and ours.mean == best[measure]
-            cells.append(Cell(text, note=paper, bold=bold))
+            cells.append(mean_cell(ours, shown.digits, shown.scale, note=paper, bold=bold))
         lines.append((row.method, *cells))
     at = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
-    headers = ("method", *(MEASURE_NAMES[measure] for measure in run.info.measures))
+    headers = ("method", *(MEASURE_FORMATS[measure].header for measure in run.info.measures))
     return Table(headers, lines, title(run) + at, "paper")
 
 
@@ -159,10 +162,10 @@ def signed(difference: SplitComparison | None, places: int = 2) -> Cell:
     if difference is None:
         return Cell()
     ends = [f"{end:+.{places}f}" for end in difference.interval or ()]
-    return Cell(f"{difference.gained:+.{places}f}", f"[{', '.join(ends)}]" if ends else "")
+    return Cell(difference.gained, f"[{', '.join(ends)}]" if ends else "", format=f"{{:+.{places}f}}".format)
 
 
-def _accurate(run: RunView) -> list[MethodSummary]:
+def accurate(run: RunView) -> list[MethodSummary]:
     """The rows of Table 2; where scales are the paper's, without heuristics, which it does not have."""
     aside = (CHOSEN, *run.info.heuristics) if run.config.protocol == "paper" else (CHOSEN,)
     return [
@@ -195,7 +198,7 @@ def _pair(figure: Published | None) -> tuple[float | None, float | None]:
 
 
 def _bases(runs: Sequence[RunView]) -> str:
-    """Which decisions are scored."""
+    """The decisions that are scored: rounded or fractional."""
     fractional = [run for run in runs if run.scored == "paper"]
     sentence = "Decisions are feasible (rounded)." if len(fractional) < len(runs) else ""
     if fractional:
@@ -207,7 +210,7 @@ def _bases(runs: Sequence[RunView]) -> str:
 
 
 def _published_note(runs: Sequence[RunView]) -> str:
-    """Where the paper's figures are, or why they are not there."""
+    """The place of the paper's figures, or the reason why there are none."""
     known = [run for run in runs if run.config.domain in published.DOMAINS]
     small = [run for run in known if not run.comparable]
     if not known:

@@ -9,16 +9,7 @@ from typing import Any, get_args
 
 from foresolve._base.table import Cell, Table
 from foresolve.learning.measures import MEASURES
-from foresolve.report.formats import (
-    MEASURE_DIGITS,
-    MEASURE_NAMES,
-    MEASURE_SCALES,
-    PLUS_MINUS,
-    digits,
-    number,
-    percent,
-    title,
-)
+from foresolve.report.formats import MEASURE_FORMATS, PLUS_MINUS, MeasureFormat, digits, mean_cell, percent, title
 from foresolve.report.published import Published, Verdict
 from foresolve.report.reasons import reasons
 from foresolve.report.records import Measure
@@ -137,7 +128,7 @@ def _comparisons(run: RunView) -> list[Comparison]:
     def add(method: str, k: int | None, measure: Measure | None, ours: Estimate, paper: Published | None) -> None:
         if paper is not None:
             bare = Comparison(method, k, measure, ours, paper)
-            why = tuple(reasons(run.config, method, measure, bare.verdict))
+            why = tuple(reasons(run.config, run.method(method), measure, bare.verdict))
             compared.append(Comparison(method, k, measure, ours, paper, why))
 
     for row in run.rows:
@@ -154,8 +145,8 @@ def _quality_block(run: RunView, rows: Sequence[Comparison], numbers: dict[str, 
     lines = [
         (
             *((row.method, row.k) if budgets else (row.method,)),
-            number(row.published.mean, row.published.half, places),
-            number(row.ours.mean, row.ours.half, places),
+            mean_cell(row.published, places),
+            mean_cell(row.ours, places),
             *_ending(row, places, 1.0, numbers),
         )
         for row in rows
@@ -168,15 +159,13 @@ def _accuracy_block(run: RunView, rows: Sequence[Comparison], numbers: dict[str,
     lines: list[tuple[Any, ...]] = []
     for row in rows:
         assert row.measure is not None
-        places, scale = MEASURE_DIGITS[row.measure], MEASURE_SCALES[row.measure]
-        name, _, unit = MEASURE_NAMES[row.measure].partition(" ")
-        ours, paper = row.ours, row.published
+        shown = MEASURE_FORMATS[row.measure]
         lines.append(
             (
-                *(row.method, Cell(name, unit)),
-                _stacked(paper.mean, paper.half, places, scale),
-                _stacked(ours.mean, ours.half, places, scale),
-                *_ending(row, places, scale, numbers),
+                *(row.method, Cell(shown.name, shown.unit)),
+                _stacked(row.published, shown),
+                _stacked(row.ours, shown),
+                *_ending(row, shown.digits, shown.scale, numbers),
             )
         )
     return Table(("method", "measure", "published", "ours", *ENDING), lines, f"{title(run)}, Table 2")
@@ -186,13 +175,15 @@ def _ending(row: Comparison, places: int, scale: float, numbers: dict[str, int])
     """The difference, and the verdict over the numbers of its reasons."""
     why = ", ".join(str(i) for i in sorted(numbers[text] for text in row.reasons))
     verdict = Cell(row.verdict, f"({why})" if why else "", bold=row.verdict == "not reproduced")
-    return Cell(f"{scale * row.difference:+.{places}f}", f"({percent(row.percent)})"), verdict
+    gap = Cell(scale * row.difference, f"({percent(row.percent)})", format=f"{{:+.{places}f}}".format)
+    return gap, verdict
 
 
-def _stacked(mean: float, half: float | None, places: int, scale: float) -> Cell:
+def _stacked(figure: Estimate | Published, shown: MeasureFormat) -> Cell:
     """A mean over its half width where room is short."""
-    interval = "" if half is None else f"{PLUS_MINUS} {scale * half:.{places}f}"
-    return Cell(number(mean, None, places, scale), interval)
+    written = f"{{:.{shown.digits}f}}".format
+    half = None if figure.half is None else f"{PLUS_MINUS} {written(shown.scale * figure.half)}"
+    return Cell(shown.scale * figure.mean, half, format=written)
 
 
 def _line(run: RunView, row: Comparison) -> tuple[Any, ...]:

@@ -12,11 +12,9 @@ import numpy as np
 from foresolve._base.checks import fail
 from foresolve.report import published
 from foresolve.report.published import Published
-from foresolve.report.records import Config, DomainInfo, Measure, Protocol, Record
+from foresolve.report.records import Config, DomainInfo, Measure, MethodInfo, Protocol, Record
 from foresolve.report.summary import (
-    CHOSEN,
-    OPT,
-    RANDOM,
+    EVERYWHERE,
     Estimate,
     MethodSummary,
     SplitComparison,
@@ -78,7 +76,7 @@ class RunView:
     def differences(self) -> list[SplitComparison]:
         """Paired differences, see `summary.pairs`."""
         config = self.config
-        return differences(self.records, config.methods, self.info.heuristics, protocol=self.scored, seed=config.seed)
+        return differences(self.records, self.info.methods, config.methods, protocol=self.scored, seed=config.seed)
 
     @cached_property
     def ways(self) -> dict[tuple[str, int | None], Estimate]:
@@ -128,9 +126,13 @@ class RunView:
             return self.info.table2_k
         return self.ks[0]
 
+    def method(self, name: str) -> MethodInfo:
+        """Facts about a method; one that the domain does not know counts as trained on decisions."""
+        return EVERYWHERE.get(name) or self.info.methods.get(name) or MethodInfo("decision-focused")
+
     def learned(self, method: str) -> bool:
-        """Whether it learns: not a heuristic, not a reference, not a choice among others."""
-        return method not in (*self.info.heuristics, CHOSEN, RANDOM, OPT)
+        """True for a trained method."""
+        return self.method(method).learned
 
     def row(self, method: str, k: int | None) -> MethodSummary | None:
         """The row of a method and a budget, where there is one."""

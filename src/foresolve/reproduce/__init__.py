@@ -1,8 +1,9 @@
 """The paper's experiments, and more of their kind: domains, methods, runs and engines."""
 
-from foresolve.report.records import Config, DomainInfo, Job, JobResult, Record
-from foresolve.reproduce.domains.domain import Domain, RealData, best_for_noise
+from foresolve.report.records import Config, DomainInfo, Job, JobResult, MethodInfo, Record
+from foresolve.reproduce.domains.domain import Domain, RealData, Source, best_for_noise
 from foresolve.reproduce.domains.methods import (
+    METHODS,
     BestMethod,
     ForestMethod,
     Method,
@@ -34,7 +35,9 @@ __all__ = [
     "Job",
     "JobError",
     "LocalEngine",
+    "METHODS",
     "Method",
+    "MethodInfo",
     "Minibatch",
     "NetworkMethod",
     "JobResult",
@@ -47,6 +50,7 @@ __all__ = [
     "Run",
     "RunStopped",
     "Setting",
+    "Source",
     "best_for_noise",
     "list_jobs",
     "plan",

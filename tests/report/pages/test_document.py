@@ -2,13 +2,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foresolve.report.pages.document import Entry, Grid, Page, Section, bolded, entry, line
+from foresolve._base.table import Cell, Table
+from foresolve.report.pages.document import Grid, Page, Section, bolded, grid, line, unseen
 
 
-def test_cells_are_sorted_by_the_number_they_begin_with() -> None:
-    texts = ("24.30 ± 1.2", "-3", "−3.5 %", "1,234", "2e-3", "NN1", "", "k = 5")
-    assert [entry(text).value for text in texts] == [24.3, -3.0, -3.5, 1234.0, 0.002, None, None, None]
-    assert entry(None) == Entry("")
+def test_columns_are_sorted_by_values_whatever_is_written() -> None:
+    cells = [Cell(1234.5, format="{:,.0f} to the left".format), "2026-11-16", None, Cell(0.0, format=unseen), Cell(3)]
+    shown = grid(Table(("", "a", "b", "c", "d"), [cells], "a title"))
+    assert [cell.number for cell in shown.lines[0].cells] == [1234.5, None, None, 0.0, 3.0]
+    html = Page("", "", (), (Section("", (shown,)),)).html()
+    assert '<td data-value="0.0"></td>' in html
+    assert '<td data-value="3.0">3</td>' in html
+    assert "<td>2026-11-16</td>" in html
 
 
 def test_bold_is_the_largest_of_what_is_compared_or_the_least() -> None:
@@ -22,8 +27,8 @@ def test_bold_is_the_largest_of_what_is_compared_or_the_least() -> None:
 
 
 def test_references_are_set_apart() -> None:
-    grid = Grid("", ("",), (line(["OPT"], "bound", apart=True), line(["a"])))
-    assert ([row.cells[0].text for row in grid.compared], [row.cells[0].text for row in grid.references]) == (
+    shown = Grid("", ("",), (line(["OPT"], "bound", apart=True), line(["a"])))
+    assert ([row.cells[0].value for row in shown.compared], [row.cells[0].value for row in shown.references]) == (
         ["a"],
         ["OPT"],
     )

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from foresolve.report.pages.glossary import meaning, terms
+from foresolve.report.pages.glossary import terms
 from foresolve.report.records import Config
+from foresolve.report.summary import EVERYWHERE
 from foresolve.reproduce.domains.registry import DOMAINS
 from reproduce.fakes import fake_run
 
@@ -15,13 +16,7 @@ def test_every_method_of_every_domain_is_explained(domain: str, protocol: str) -
     if protocol == "paper" and not known.published:
         pytest.skip("there is no published recipe")
     for method in known.methods(Config(domain, protocol)):  # type: ignore[arg-type]
-        assert known.info.terms.get(method) or meaning(method), method
-
-
-def test_names_that_follow_no_rule_have_no_meaning() -> None:
-    assert meaning("NN1-Sorcery") == meaning("Magic") == ""
-    assert meaning("NN2-Decision (exact layer)").endswith("; exact layer")
-    assert "trained as NN1-Decision," in meaning("NN1-Annealed")
+        assert (EVERYWHERE | known.info.methods)[method].words, method
 
 
 def test_choices_are_explained() -> None:

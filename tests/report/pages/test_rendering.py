@@ -11,6 +11,7 @@ import pytest
 
 from foresolve._base.drawing.intervals import Row
 from foresolve._base.drawing.palette import VARIABLES
+from foresolve._base.table import Cell
 from foresolve.errors import MissingExtraError
 from foresolve.report.pages import rendering
 from foresolve.report.pages.document import (
@@ -18,7 +19,6 @@ from foresolve.report.pages.document import (
     Bullets,
     Card,
     Command,
-    Entry,
     Folded,
     Grid,
     Heading,
@@ -35,7 +35,7 @@ EVIL = '</script><script>alert("x & y")</script><!--'
 def evil_page() -> Page:
     blocks: tuple[Block, ...] = (
         Text((EVIL,)), Bullets((EVIL,)), Heading(EVIL), Command(EVIL),
-        Folded(EVIL, (Grid(EVIL, (EVIL,), (Line((Entry(EVIL, (EVIL,), bold=True),)),), EVIL),)),
+        Folded(EVIL, (Grid(EVIL, (EVIL,), (Line((Cell(EVIL, EVIL, EVIL, bold=True),)),), EVIL),)),
         forest(EVIL, [Row(EVIL, 1.0, 0.5, 2.0, context=EVIL)], EVIL, caption=EVIL, level=EVIL),
     )  # fmt: skip
     card = Card(EVIL, EVIL, "good", EVIL, (EVIL,), EVIL)

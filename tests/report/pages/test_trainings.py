@@ -20,17 +20,18 @@ def history(**changes) -> History:
 def test_a_training_that_helped_says_by_how_much() -> None:
     page = training_page(history())
     (card,) = page.cards
-    assert card.answer == "Yes: validation regret fell from 50.00% to 20.00%, after epoch 2 of 2."
+    assert card.tone == "good"
+    assert all(text in card.answer for text in ("50.00%", "20.00%", "2 of 2"))
     curves = next(block for section in page.sections for block in section.blocks if isinstance(block, Drawing))
     assert curves.alt == "Over epochs: regret from 50 % to 20 %, least 20 %; training loss from 3 to 2, least 2."
 
 
 def test_a_training_that_did_not_help_says_so() -> None:
     (card,) = training_page(history(best_epoch=0)).cards
-    assert (card.tone, card.answer) == ("bad", "No: no epoch improved the validation regret of the start, 50.00%.")
-    (card,) = training_page(history(best_epoch=None, monitor=None, start=None)).cards
-    assert card.answer == "Nothing was validated; the training loss is 2."
-    assert training_page(History()).cards[0].answer == "There are no epochs."
+    assert card.tone == "bad"
+    assert "50.00%" in card.answer
+    for unknown in (history(best_epoch=None, monitor=None, start=None), History()):
+        assert training_page(unknown).cards[0].tone == "open"
 
 
 @pytest.mark.parametrize("count", [40, 60])
@@ -40,9 +41,8 @@ def test_decisions_come_first_and_small_samples_are_called_small(count: int) -> 
     report = evaluate(lambda features: -features, data)
     page = training_page(history(), report, model=lambda features: -features, data=data)
     worth, _ = page.cards
-    assert worth.answer.startswith(f"They lose {report.normalized_regret:.2%} [")
-    assert worth.caution == ("Small sample: 40 instances." if count == 40 else "")
+    assert f"{report.normalized_regret:.2%} [" in worth.answer
+    assert ("40 instances" in worth.caution) == (count == 40)
     assert report.loses_to_mean
     assert worth.tone == "bad"
-    assert "worse than the one decision for the mean" in worth.more
     assert "One instance" in [section.short for section in page.sections]

@@ -31,7 +31,7 @@ def test_the_most_rated_movies_are_chosen(k: int) -> None:
 def test_the_published_movies() -> None:
     config, cache = plan("recommendation", data=DATA), InstanceCache()
     assert set(config.files) == {"user_ratedmovies.dat", "movie_actors.dat"}
-    assert "44% of the published ones" in config.source
+    assert config.share == pytest.approx(375_088 / 855_598)
     budgets = [cache.data(config, k) for k in config.ks]
     assert budgets[0].theta.shape == (101, 100, 500)
     domain = recommendation.DOMAIN

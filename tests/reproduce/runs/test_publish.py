@@ -10,7 +10,7 @@ from foresolve.reproduce import Run, publish, run, view
 from reproduce import toys
 
 INFO = DomainInfo(
-    "toy", "A toy", ("Its story.",), (5, 10), 5, ("mse",), "rows", "columns", ("NN2-SPO+", "NN1-Decision"), ()
+    "toy", "A toy", ("Its story.",), (5, 10), 5, ("mse",), "rows", "columns", ("NN2-SPO+", "NN1-Decision"), {}
 )
 
 

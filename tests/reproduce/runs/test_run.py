@@ -174,7 +174,9 @@ def test_other_changes_are_refused(name: str, change: dict[str, Any], tmp_path: 
 
 def test_the_same_files_may_lie_elsewhere(tmp_path: Path) -> None:
     go(toys.config(data="here", files={"a": "1"}), tmp_path)
-    assert len(go(toys.config(data="there", files={"a": "1"}), tmp_path).records) == 12
+    moved = toys.config(data="there", files={"a": "1"}, share=0.44)  # which earlier versions did not note
+    again = go(moved, tmp_path)
+    assert (len(again.records), again.config.share) == (12, 0.44)
 
 
 def test_another_device_may_continue(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from foresolve._base import checks
 from foresolve._base.extras import need
-from foresolve._base.table import Table, Tabular
+from foresolve._base.table import Cell, Table, Tabular
 from foresolve.learning.deployment import decision_files
 from foresolve.learning.deployment.certificate import (
     FEASIBLE,
@@ -164,7 +164,7 @@ class Decisions(Tabular):
     def _broken(self, i: int) -> str:
         one = self[i]
         checked = one.problem.at(one.theta.double()).check(one.x, FEASIBLE, relaxed=self._relaxed)
-        return str(checked.violations[0]).partition(": ")[2] if checked.violations else str(checked)
+        return checked.violations[0].constraint if checked.violations else str(checked)
 
     def _complaints(self, wrong: Tensor, words: Any) -> list[str]:
         where = wrong.nonzero().flatten().tolist()
@@ -230,10 +230,10 @@ class Decisions(Tabular):
     def _table(self) -> Table:
         sense = "maximized" if self.problem.sense == "max" else "minimized"
         few = self[:SHOWN]
-        rows = [
+        rows: list[tuple[Any, ...]] = [
             (
-                str(i) if self._keys is None else self._called(i), few._told(i), f"{float(few.objective[i]):.6g}",
-                "yes" if bool(few.feasible[i]) else "no",
+                i if self._keys is None else self._called(i), few._told(i),
+                Cell(float(few.objective[i]), format="{:.6g}".format), "yes" if bool(few.feasible[i]) else "no",
             )
             for i in range(len(few))
         ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from foresolve._base import checks, frames
+from foresolve._base.text import some_of
 from foresolve.data.frames.keys import Keys
 from foresolve.data.frames.reader import FrameReader
 from foresolve.errors import FeatureRangeWarning
@@ -61,9 +62,8 @@ def check_ranges(features: Any, keys: Keys | None, training: Spread) -> None:
         raise checks.fail("features", expected, f"{width}", f"They are {', '.join(training.names[:NAMED])}{rest}")
     told = _far(columns, keys, training)
     if told:
-        more = f", and {len(told) - NAMED} more" if len(told) > NAMED else ""
         checks.warn(
-            f"features lie far outside of training: {'; '.join(told[:NAMED])}{more}. Predictions are guesses there: "
+            f"features lie far outside of training: {some_of(told, NAMED, '; ')}. Predictions are guesses there: "
             "check units and sources, or train on data that covers them",
             FeatureRangeWarning,
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from foresolve._base.bootstrap import Block
 from foresolve._base.numbers import significant
-from foresolve._base.table import Table
+from foresolve._base.table import Cell, Table
 from foresolve.learning.blocks import described
 from foresolve.learning.comparison import report_gains
 from foresolve.learning.inference import mean_difference, unit_sums
@@ -97,13 +97,16 @@ class Contrast(PairedTable[MethodRow]):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`."""
+        """Read a document of `to_dict`."""
         return cls(**{**document, "rows": tuple(map(MethodRow.from_dict, document["rows"]))})
 
     def scores(self, *, units: str = "", first: str = "", bold: str = "") -> Table:
         """The table, with the `units` of values."""
         value = ("cost" if self.costs else "value") + (f" ({units})" if units else "")
-        columns = {value: lambda row: significant(row.value), "regret": lambda row: significant(row.regret)}
+        columns = {
+            value: lambda row: Cell(row.value, format=significant),
+            "regret": lambda row: Cell(row.regret, format=significant),
+        }
         return self.table(columns, first=first, bold=bold)
 
     def _table(self) -> Table:

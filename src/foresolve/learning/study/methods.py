@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 from torch import nn
 
+from foresolve._base.text import line_of
 from foresolve.data.dataset import DecisionDataset
 from foresolve.errors import ForesolveError, ForesolveWarning
 from foresolve.learning.fitting import fit
@@ -37,7 +38,7 @@ MOST_ROWS = 50_000  # that a forest is grown on
 
 @dataclass
 class Context:
-    """The data and the settings that trials share.
+    """Data and settings of trials.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class MethodInfo:
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        """The inverse of `to_dict`."""
+        """Read a document of `to_dict`."""
         return cls(**{**document, "family": Family(document["family"])})
 
 
@@ -113,7 +114,7 @@ class Method(ABC):
 
     @property
     def name(self) -> str:
-        """In tables."""
+        """The name in tables."""
         return self.info.name
 
     @abstractmethod
@@ -312,6 +313,5 @@ def quiet() -> Iterator[None]:
 
 def refusal(error: Exception) -> str:
     """The reason of a failure, in a line."""
-    text = str(error).strip().splitlines()
-    reason = text[0] if text else type(error).__name__
+    reason = line_of(error) or type(error).__name__
     return reason if isinstance(error, ForesolveError) else f"{type(error).__name__}: {reason}"

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from foresolve._base import checks
+from foresolve._base.text import some_of
 from foresolve.errors import ForesolveWarning, InvalidInputError
 from foresolve.problems.readers.lp_expressions import ExpressionReader, Terms
 from foresolve.problems.readers.lp_tokens import COMPARISONS, INFINITY, Token
@@ -173,11 +174,10 @@ class LpReader(ExpressionReader):
         idle = [word for column, word in self.mentioned.items() if column not in declared]
         if idle:
             names = [name for name, j in self.columns.items() if j in declared]
-            places = ", ".join(f"{word.text!r} (line {word.line})" for word in idle[:5])
-            more = f" and {len(idle) - 5} more" if len(idle) > 5 else ""
+            places = some_of([f"{word.text!r} (line {word.line})" for word in idle])
             guess = checks.did_you_mean(idle[0].text, names)
             checks.warn(
-                f"{self.source.path!r}: neither the objective nor any row has {places}{more}, so that nothing depends "
+                f"{self.source.path!r}: neither the objective nor any row has {places}, so that nothing depends "
                 f"on such variables. {guess or 'If they are meant, write `0 x` into the objective'}",
                 ForesolveWarning,
             )

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from foresolve._base import checks
+from foresolve._base.text import some_of
 
 # Files and tools write "no bound" as 1e30 or the like; HiGHS draws the line here.
 INFINITE = 1e20
@@ -128,4 +129,4 @@ def positions(name: str, wanted: Any, known: Sequence[str], what: str) -> list[i
 
 def shown(names: Sequence[str], most: int = 6) -> str:
     """A few names for a message."""
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return some_of(list(map(repr, names)), most)

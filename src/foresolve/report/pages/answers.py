@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from foresolve._base.drawing.intervals import Row
+from foresolve._base.text import listed
 from foresolve.learning.paired import Standing
 from foresolve.report import findings, published
 from foresolve.report.findings import FEW, difference_sentences, main_differences
-from foresolve.report.formats import at, digits, listed
+from foresolve.report.formats import at, digits
 from foresolve.report.pages.document import Block, Card, Tone
 from foresolve.report.pages.pictures import forest
 from foresolve.report.roles import role_of
@@ -34,15 +35,16 @@ def cards(runs: Sequence[RunView]) -> tuple[Card, ...]:
     return tuple(asked)
 
 
-def small(runs: Sequence[RunView]) -> str:
-    """Why not to rely on it, where splits are few; empty where they are not."""
+def small(runs: Sequence[RunView], *, brief: bool = False) -> str:
+    """A caution about few splits; `brief` leaves out what follows from them."""
     splits = sorted({run.config.splits for run in runs if run.config.splits < FEW})
     if not splits:
         return ""
     if splits == [1]:
         return "One split has no interval: no difference can be called significant."
     counts = listed([str(count) for count in splits])
-    return f"Small sample: {counts} splits. Intervals are then too narrow, and verdicts only a hint."
+    hint = "" if brief else " Intervals are then too narrow, and verdicts only a hint."
+    return f"Small sample: {counts} splits.{hint}"
 
 
 def _overall(runs: Sequence[RunView]) -> Card:
@@ -93,14 +95,12 @@ def _single(run: RunView, runs: Sequence[RunView]) -> Card:
         return Card(question, "There are no records yet." if not run.rows else "The pair was not compared.", "open")
     standings = {difference.standing for difference in pair}
     tone: Tone = "good" if standings == {Standing.AHEAD} else "bad" if standings == {Standing.BEHIND} else "open"
-    few = small([run])
-    caution = few if len(runs) == 1 or not few else few.partition(".")[0] + "."
+    caution = small([run], brief=len(runs) > 1)
     named = [run.info.figure_methods[1], run.info.figure_methods[0], *run.info.heuristics, RANDOM, OPT]
-    best = findings.best_learned(run)[:1]
-    known = [name for name in run.methods if any(name in sentence for sentence in best)]
-    terms = tuple(name for name in dict.fromkeys([*named, *known]) if name in run.methods)
+    named += [row.method for k in run.ks if (row := findings.best_row(run, k)) is not None][:1]
+    terms = tuple(name for name in dict.fromkeys(named) if name in run.methods)
     answer = " ".join(difference_sentences(pair, digits(run)))
-    return Card(question, answer, "open" if caution else tone, caution, terms, " ".join(best))
+    return Card(question, answer, "open" if caution else tone, caution, terms, " ".join(findings.best_learned(run)[:1]))
 
 
 def way(run: RunView, k: int | None) -> float | None:

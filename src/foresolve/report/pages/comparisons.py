@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from foresolve._base.numbers import signed, significant
+from foresolve._base.table import Cell
+from foresolve._base.text import some_of
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.comparison import Comparison, ReportRow
 from foresolve.learning.examples import examples
@@ -18,7 +20,6 @@ from foresolve.learning.report import Report
 from foresolve.report.pages.document import (
     Block,
     Card,
-    Entry,
     Folded,
     Grid,
     Line,
@@ -32,7 +33,7 @@ from foresolve.report.pages.document import (
 from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.glossary import of_blocks
 from foresolve.report.pages.learning import histories_curves
-from foresolve.report.pages.pairs import gained_entry, p_entry, p_words
+from foresolve.report.pages.pairs import gained_cell, p_cell, p_words
 from foresolve.report.pages.pictures import forest, percent
 from foresolve.report.pages.trainings import instances, report_grid
 
@@ -133,8 +134,9 @@ class _Contest:
         question, count = f"Which models are better than {self.reference}?", len(self.rows)
         if not self.enough:
             return Card(question, f"Too few instances to say so of any of {count}.", "open", self.caution)
-        answer = f"{len(better)} of {count}: {_names(better)}." if better else f"None of {count} significantly."
-        answer += f" Significantly worse: {_names(worse)}." if worse else ""
+        some = f"{len(better)} of {count}: {some_of(better, LISTED)}."
+        answer = some if better else f"None of {count} significantly."
+        answer += f" Significantly worse: {some_of(worse, LISTED)}." if worse else ""
         return Card(question, answer, "good" if better else "bad" if len(worse) == count else "open", self.caution)
 
     def card(self, row: ReportRow) -> Card:
@@ -177,15 +179,8 @@ class _Contest:
 
     def line(self, row: ReportRow) -> Line:
         """A row of the table."""
-        share = row.normalized_regret
         ends = interval_words(row.normalized_interval, "{:.2%}".format)
         return line([
-            Entry(row.name, ("the reference",) if row.is_reference else ()),
-            Entry(significant(row.mean), value=row.mean),
-            Entry("") if share is None else Entry(f"{share:.2%}", (ends,) if ends else (), share),
-            gained_entry(row), p_entry(row),
+            Cell(row.name, note="the reference" if row.is_reference else ""), Cell(row.mean, format=significant),
+            Cell(row.normalized_regret, ends, format="{:.2%}".format), gained_cell(row), p_cell(row),
         ], self.roles.get(row.name))  # fmt: skip
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

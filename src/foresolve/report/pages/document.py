@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from foresolve._base import checks
 from foresolve._base.drawing.palette import Role
 from foresolve._base.files import write_text
+from foresolve._base.table import Cell, Table, as_cell
 
 Tone = Literal["good", "bad", "open", "plain"]
 
@@ -71,23 +72,6 @@ class Heading(Block):
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A cell of a table.
-
-    Attributes
-    ----------
-    aside: below the figure: an interval, what was published.
-    value: by which the column is sorted; the text where it is `None`.
-    bold: the largest of its column, or the least where less is better.
-    """
-
-    text: str
-    aside: tuple[str, ...] = ()
-    value: float | None = None
-    bold: bool = False
-
-
-@dataclass(frozen=True)
 class Line:
     """A row of a table; the cell that names it first.
 
@@ -97,7 +81,7 @@ class Line:
     apart: whether it is a reference, set apart from what is compared.
     """
 
-    cells: tuple[Entry, ...]
+    cells: tuple[Cell, ...]
     role: Role | None = None
     apart: bool = False
 
@@ -229,30 +213,33 @@ def today() -> str:
 
 
 def line(cells: Sequence[Any], role: Role | None = None, apart: bool = False) -> Line:
-    """A row from entries, numbers and text."""
-    return Line(tuple(cell if isinstance(cell, Entry) else entry(cell) for cell in cells), role, apart)
+    """A row from cells and values."""
+    return Line(tuple(map(as_cell, cells)), role, apart)
 
 
-def entry(value: Any) -> Entry:
-    """A cell that is sorted by the number in its text, where it begins with one."""
-    text = "" if value is None else str(value)
-    number = re.match(r"[-+−]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?", text)
-    return Entry(text, value=None if number is None else float(number[0].replace(",", "").replace("−", "-")))
+def grid(table: Table, caption: str = "", *, words: bool = False) -> Grid:
+    """A table that readers can sort."""
+    return Grid(table.title, tuple(table.headers), tuple(map(line, table.rows)), caption, words)
+
+
+def unseen(number: float) -> str:
+    """Format of a number that a table is only sorted by."""
+    return ""
 
 
 def bolded(lines: Sequence[Line], columns: Sequence[int], least: Sequence[int] = ()) -> tuple[Line, ...]:
     """With the largest value of each of these columns in bold, the least of those in `least`; references aside."""
     best: dict[int, float] = {}
     for column in columns:
-        values = [row.cells[column].value for row in lines if not row.apart and row.cells[column].value is not None]
-        if len(values) > 1:
-            best[column] = (min if column in least else max)(value for value in values if value is not None)
+        cells = [row.cells[column] for row in lines if not row.apart]
+        numbers = [cell.number for cell in cells if cell.number is not None]
+        if len(numbers) > 1:
+            best[column] = (min if column in least else max)(numbers)
 
     def marked(row: Line) -> Line:
         cells = [
-            Entry(cell.text, cell.aside, cell.value, column in best and cell.value == best[column])
-            for column, cell in enumerate(row.cells)
+            replace(cell, bold=column in best and cell.number == best[column]) for column, cell in enumerate(row.cells)
         ]
-        return row if row.apart else Line(tuple(cells), row.role, row.apart)
+        return row if row.apart else replace(row, cells=tuple(cells))
 
     return tuple(marked(row) for row in lines)

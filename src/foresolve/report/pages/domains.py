@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from foresolve._base.numbers import significant
-from foresolve._base.table import Cell, Table
+from foresolve._base.table import Cell
+from foresolve._base.text import listed
 from foresolve.errors import MissingExtraError
 from foresolve.learning.examples import matters
 from foresolve.learning.measures import MEASURES
 from foresolve.report import courses, figures, findings, tables
 from foresolve.report.formats import (
-    MEASURE_DIGITS,
-    MEASURE_NAMES,
-    MEASURE_SCALES,
+    MEASURE_FORMATS,
     best_words,
     budget,
     digits,
-    listed,
+    mean_cell,
     number,
+    share_cell,
 )
 from foresolve.report.pages.answers import small
 from foresolve.report.pages.document import (
     Block,
     Bullets,
     Drawing,
-    Entry,
     Folded,
     Grid,
     Heading,
     Section,
     Text,
     bolded,
-    entry,
     line,
 )
 from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.learning import directions, histories_curves, in_words
+from foresolve.report.published import Published
 from foresolve.report.roles import role_of
-from foresolve.report.summary import CHOSEN, OPT, RANDOM, Estimate
+from foresolve.report.summary import CHOSEN, OPT, RANDOM
 from foresolve.report.view import RunView
 
 APART = (CHOSEN, RANDOM, OPT)
@@ -79,57 +79,38 @@ def value_grid(run: RunView) -> Grid:
     lines = []
     for method in run.methods:
         rows = [run.row(method, k) for k in run.ks]
+        means = [None if row is None else row.shown(run.scored) for row in rows]
         cells = [
-            Entry("", _paper(run, method, k)) if row is None
-            else _entry(row.shown(run.scored), digits(run), 1.0, _paper(run, method, k))
-            for row, k in zip(rows, run.ks)
-        ]  # fmt: skip
+            mean_cell(figure, digits(run), note=_paper(run.published(method, k))) for figure, k in zip(means, run.ks)
+        ]
         shares = [row.share(run.scored) for row in rows if row is not None]
         share = shares[0] if len(shares) == 1 else None
-        extra = [] if len(run.ks) > 1 else [Entry("" if share is None else f"{100 * share:.1f} %", value=share)]
-        lines.append(line([Entry(method), *cells, *extra], role_of(run, method), method in APART))
-    lines.sort(key=lambda row: -max((cell.value or 0.0 for cell in row.cells[1:2]), default=0.0))
+        extra = [] if len(run.ks) > 1 else [share_cell(share)]
+        lines.append(line([method, *cells, *extra], role_of(run, method), method in APART))
+    lines.sort(key=lambda row: -max((cell.number or 0.0 for cell in row.cells[1:2]), default=0.0))
     of_best = [] if len(run.ks) > 1 else ["of the best"]
     headers = ("method", *(budget(k) for k in run.ks), *of_best)
-    table = tables.table1([run])
-    caption = table.caption.replace(
-        "Bold: the largest mean among learned methods.", "Bold: the largest mean of a column; "
-    )
-    caption += "references, below the double line, are not compared."
-    columns = range(1, 1 + len(run.ks))
-    text = f"{caption} {small([run])}".strip()
-    return Grid(table.title, headers, bolded(lines, list(columns)), text)
+    bold = "Bold: the largest mean of a column; references, below the double line, are not compared."
+    caption = f"{tables.quality_caption([run])} {bold} {small([run])}".strip()
+    return Grid(tables.QUALITY, headers, bolded(lines, range(1, 1 + len(run.ks))), caption)
 
 
 def accuracy_grid(run: RunView) -> Grid:
     """Table 2, the best first."""
-    block = tables.table2([run])
-    lines, measures = [], run.info.measures
-    for name in [str(row[0]) for row in block.blocks[0].rows]:
-        row = run.row(name, run.accuracy_k)
-        assert row is not None
-        cells = []
-        for measure in measures:
-            paper = run.published_accuracy(name, measure)
-            scale, places = MEASURE_SCALES[measure], MEASURE_DIGITS[measure]
-            note = () if paper is None else (f"paper {number(paper.mean, paper.half, places, scale)}",)
-            ours = row.measures.get(measure)
-            cells.append(Entry("", note) if ours is None else _entry(ours, places, scale, note))
-        lines.append(line([Entry(name), *cells], role_of(run, name)))
-    least = [i for i, measure in enumerate(measures, 1) if not MEASURES[measure].more_is_better]
-    lines.sort(key=lambda row: (row.cells[1].value or 0.0) * (1 if 1 in least else -1))
-    caption = block.caption.replace(
-        "Bold: the best among learned methods (small MSE and CE, large AUC).", "Bold: the best"
-    )
-    caption += " of a column: the least MSE or CE (cross-entropy), the largest AUC."
-    headers = ("method", *(MEASURE_NAMES[measure] for measure in measures))
-    return Grid(block.title, headers, bolded(lines, range(1, 1 + len(measures)), least), caption)
-
-
-def grid(table: Table, caption: str = "", *, words: bool = False) -> Grid:
-    """A table as it is; cells keep their asides."""
-    lines = tuple(line([_plain(cell) for cell in row]) for row in table.rows)
-    return Grid(table.title, tuple(map(str, table.headers)), lines, caption, words)
+    lines, formats = [], [MEASURE_FORMATS[measure] for measure in run.info.measures]
+    for row in tables.accurate(run):
+        cells = [
+            mean_cell(row.measures.get(measure), shown.digits, shown.scale,
+                      note=_paper(run.published_accuracy(row.method, measure), shown.digits, shown.scale))
+            for measure, shown in zip(run.info.measures, formats)
+        ]  # fmt: skip
+        lines.append(line([row.method, *cells], role_of(run, row.method)))
+    least = [i for i, measure in enumerate(run.info.measures, 1) if not MEASURES[measure].more_is_better]
+    lines.sort(key=lambda row: (row.cells[1].number or 0.0) * (1 if 1 in least else -1))
+    caption = f"{tables.accuracy_caption([run])} Bold: the best of a column: the least MSE or CE (cross-entropy), the "
+    caption += "largest AUC."
+    headers = ("method", *(shown.header for shown in formats))
+    return Grid(tables.ACCURACY, headers, bolded(lines, range(1, 1 + len(formats)), least), caption)
 
 
 def instances(run: RunView) -> dict[str, Any]:
@@ -174,13 +155,13 @@ def _instance(run: RunView, pictures: Mapping[str, Picture], place: int) -> dict
 
 
 def _pairs(run: RunView) -> int:
-    """How many entries the tables of parameters have."""
+    """The number of entries in a table of parameters."""
     picture = next(iter(run.pictures.values()))
     return int(np.size(picture["theta"]))
 
 
 def _paired(run: RunView, count: int) -> bool:
-    """Whether an item is a pair of a row and a column of the parameters."""
+    """True if an item is a pair of a row and a column of the parameters."""
     rows, columns = np.shape(next(iter(run.pictures.values()))["theta"])
     return count == rows * columns and columns > 1 and rows > 1
 
@@ -214,7 +195,7 @@ def _drawings(run: RunView) -> dict[str, Block]:
 
 
 def _learned(run: RunView) -> str:
-    """Where the curves went, and what they are means of."""
+    """The directions of the curves, and the trainings that they are means of."""
     k = "" if run.accuracy_k is None else f", k = {run.accuracy_k}"
     notes = [directions(courses.shown(run)), f"Means over splits{k}, of the setting that was chosen in each."]
     notes += ["A line ends where the first of its trainings was stopped."] if courses.cut(run) else []
@@ -243,31 +224,17 @@ def _published(run: RunView) -> list[Block]:
 
 
 def _details(run: RunView) -> Grid:
-    """How near the best each method comes, and what it costs."""
+    """The share of the best and the cost of each method."""
     lines = []
     for row in run.rows:
-        share = row.share(run.scored)
         lines.append(line([
-            Entry(row.method), *(() if row.k is None else (row.k,)),
-            Entry("" if share is None else f"{100 * share:.1f} %", value=share),
-            best_words(row.by_steps(run.scored)), entry(row.value.splits),
-            Entry("") if row.method == OPT else Entry(significant(row.seconds, 2), value=row.seconds),
+            row.method, *(() if row.k is None else (row.k,)), share_cell(row.share(run.scored)),
+            best_words(row.by_steps(run.scored)), row.value.splits,
+            Cell(None if row.method == OPT else row.seconds, format=partial(significant, digits=2)),
         ], role_of(run, row.method), row.method in APART))  # fmt: skip
     budgets = () if run.ks == [None] else ("k",)
     return Grid("", ("method", *budgets, "share", "of", "splits", "seconds a split"), tuple(lines))
 
 
-def _entry(ours: Estimate, places: int, scale: float, aside: tuple[str, ...]) -> Entry:
-    return Entry(number(ours.mean, ours.half, places, scale), aside, scale * ours.mean)
-
-
-def _paper(run: RunView, method: str, k: int | None) -> tuple[str, ...]:
-    paper = run.published(method, k)
-    return () if paper is None else (f"paper {number(paper.mean, paper.half)}",)
-
-
-def _plain(cell: object) -> Entry:
-    if not isinstance(cell, Cell):
-        return entry(cell)
-    bare = entry(cell.figure)
-    return Entry(cell.figure, tuple(filter(None, (cell.interval, cell.note))), bare.value, cell.bold)
+def _paper(figure: Published | None, places: int = 2, scale: float = 1.0) -> str:
+    return "" if figure is None else f"paper {number(figure, places, scale)}"

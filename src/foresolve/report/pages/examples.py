@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foresolve._base.numbers import significant
+from foresolve._base.table import Cell
 from foresolve.learning.examples import LEAST
-from foresolve.report.pages.document import Block, Entry, Folded, Grid, Line, Role, Text, line
+from foresolve.report.pages.document import Block, Folded, Grid, Line, Role, Text, line
 
 WHOLE = 5e-4  # that a part of an item may be away from 1
 
@@ -46,13 +47,13 @@ def _methods(example: Mapping[str, Any], roles: Mapping[str, Role], unit: str) -
     lines = [_decided(c["method"], c["value"], c["cost"], c["words"], roles.get(c["method"])) for c in choices]
     lines.append(_decided("best decision known", example["optimum"], 0.0, example["best_words"], apart=True))
     headers = ("method", f"value ({unit})" if unit else "value", "cost against the best decision", "decision")
-    if not any(row.cells[-1].text for row in lines):
+    if not any(row.cells[-1].figure for row in lines):
         headers, lines = headers[:-1], [Line(row.cells[:-1], row.role, row.apart) for row in lines]
     return Grid("Decisions", headers, tuple(lines))
 
 
 def _decided(name: str, value: float, cost: float, words: str, role: Role | None = None, apart: bool = False) -> Line:
-    return line([Entry(name), _number(value), _number(cost), Entry(words)], role, apart)
+    return line([name, _number(value), _number(cost), words], role, apart)
 
 
 def _items(example: Mapping[str, Any], known: Mapping[str, Any]) -> Grid:
@@ -61,8 +62,8 @@ def _items(example: Mapping[str, Any], known: Mapping[str, Any]) -> Grid:
     item, parameter = known.get("item", "item"), known.get("parameter", "parameter")
     lines = tuple(
         line([
-            Entry(name), _number(example["truth"][place]), _chosen(_at(example["best"], place)),
-            *(_number(_at(c["predictions"], place), _chosen(_at(c["chosen"], place)).text) for c in shown),
+            name, _number(example["truth"][place]), _chosen(_at(example["best"], place)),
+            *(_number(_at(c["predictions"], place), _chosen(_at(c["chosen"], place)).figure) for c in shown),
         ])
         for place, name in enumerate(example["items"])
     )  # fmt: skip
@@ -77,14 +78,16 @@ def _at(numbers: Sequence[float], place: int) -> float | None:
     return numbers[place] if numbers else None
 
 
-def _chosen(part: float | None) -> Entry:
-    if part is None or abs(part) <= LEAST:
-        return Entry("")
-    return Entry("✓" if abs(part - 1.0) <= WHOLE else f"{significant(part)} ✓", value=part)
+def _chosen(part: float | None) -> Cell:
+    return Cell(None if part is None or abs(part) <= LEAST else part, format=_mark)
 
 
-def _number(value: float | None, chosen: str = "") -> Entry:
+def _mark(part: float) -> str:
+    return "✓" if abs(part - 1.0) <= WHOLE else f"{significant(part)} ✓"
+
+
+def _number(value: float | None, chosen: str = "") -> Cell:
     """Six digits sort a column, and keep the page small; a number that is not finite is not known."""
     if value is None or not math.isfinite(value):
-        return Entry(chosen)
-    return Entry(f"{chosen} {significant(value)}".strip(), value=float(f"{value:.6g}"), bold=bool(chosen))
+        return Cell(chosen)
+    return Cell(float(f"{value:.6g}"), bold=bool(chosen), format=lambda value: f"{chosen} {significant(value)}".strip())

@@ -2,68 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from foresolve._base.text import listed
 from foresolve.learning.study.methods import Family
-from foresolve.report.formats import listed
-from foresolve.report.summary import CHOSEN, OPT, RANDOM
 from foresolve.report.view import RunView
-
-ENDS = {
-    RANDOM: "decides by chance; learns nothing",
-    OPT: "the best decision known under the truth, which no method can know beforehand",
-    "Mean": "always predicts the mean of the training parameters",
-    CHOSEN: "takes, in each split, the method that did best on validation instances",
-}
-MODELS = {
-    "RF": "a random forest",
-    "Linear": "a linear regression",
-    "Neighbors": "the mean over the nearest training instances",
-    "Bilinear": "products of learned embeddings of the two papers",
-    "Cosine": "TF-IDF similarity with learned word weights",
-}
-TRAININGS = {
-    "Decision": "trained on what its decisions are worth, through a differentiable layer",
-    "2Stage": "trained to predict the parameters, without regard to decisions",
-    "Annealed": "trained as {base}-Decision, with a layer that is smoothed less and less",
-    "SPO+": "trained on SPO+, a convex bound of the regret",
-    "FenchelYoung": "trained on a Fenchel-Young loss of the layer",
-    "Started": "trained to predict first, then as {base}-Decision",
-}
 
 
 def terms(runs: Iterable[RunView]) -> dict[str, str]:
     """The names of all methods of these runs."""
-    known: dict[str, str] = {}
-    for run in runs:
-        for method in run.methods:
-            known[method] = run.info.terms.get(method) or meaning(method)
+    known = {method: run.method(method).words for run in runs for method in run.methods}
     return {name: text for name, text in known.items() if text}
-
-
-def meaning(method: str) -> str:
-    """What a name says by rule; empty where it follows none.
-
-    >>> meaning("NN2-2Stage")
-    'a network with two layers, trained to predict the parameters, without regard to decisions'
-    """
-    if method in ENDS:
-        return ENDS[method]
-    variant = re.fullmatch(r"(.+) \((.+)\)", method)
-    base, _, training = (variant[1] if variant else method).partition("-")
-    layers = re.fullmatch(r"NN(\d+)", base)
-    model = MODELS.get(base, "")
-    if layers:
-        model = f"a network with {'one layer' if layers[1] == '1' else f'{_count(int(layers[1]))} layers'}"
-    if not model or training not in TRAININGS:
-        return ""
-    return f"{model}, {TRAININGS[training].format(base=base)}" + (f"; {variant[2]}" if variant else "")
-
-
-def _count(number: int) -> str:
-    return {2: "two", 3: "three"}.get(number, str(number))
 
 
 def settings_words(settings: Mapping[str, Any], family: Family) -> str:
@@ -86,13 +36,6 @@ def _setting(name: str, value: Any) -> str:
 
 
 def of_blocks(blocks: str) -> str:
-    """What the groups or blocks are that a page counts, in a sentence; nothing where there are none.
-
-    >>> of_blocks("13 groups of 7 neighboring days")
-    'Test instances of a group, such as neighboring days, may depend on each other: a group counts as one.'
-    """
-    if not blocks:
-        return ""
-    what = "block" if "block" in blocks else "group"
-    such = "which are neighbors" if what == "block" else "such as neighboring days"
-    return f"Test instances of a {what}, {such}, may depend on each other: a {what} counts as one."
+    """A sentence about groups or blocks, if a page counts any."""
+    told = "Test instances of a group or block, such as neighboring days, may depend on each other: it counts as one."
+    return told if blocks else ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from foresolve._base.numbers import significant
+from foresolve._base.numbers import rounded, significant
+from foresolve._base.text import listed
 from foresolve.learning.history import History
 from foresolve.learning.pictures.curves import draw_history, plot_learning
-from foresolve.report.formats import listed
 from foresolve.report.pages.document import Block, Role
 from foresolve.report.pages.pictures import picture
 
@@ -67,7 +67,7 @@ def _moved(history: History, column: str) -> str | None:
     known = [number for number in history.curve(column)[1] if math.isfinite(number)]
     if len(known) < 2:
         return None
-    first, last = (float(significant(number, 3).replace(",", "")) for number in (known[0], known[-1]))
+    first, last = rounded(known[0], 3), rounded(known[-1], 3)
     return "rose" if last > first else "fell" if last < first else "did not change"
 
 

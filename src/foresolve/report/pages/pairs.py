@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from foresolve._base.numbers import signed
-from foresolve.learning.paired import PairedComparison, interval_words
-from foresolve.report.pages.document import Entry
+from foresolve._base.table import Cell
+from foresolve.learning.paired import PairedComparison, pair_cells
+from foresolve.report.pages.document import unseen
 
 LEAST_P = 1e-4  # smaller ones are called so
 
 
-def gained_entry(pair: PairedComparison) -> Entry:
-    """The gain over its interval; nothing for the reference."""
-    if pair.is_reference:
-        return Entry("", value=0.0)
-    ends = interval_words(pair.interval)
-    return Entry(signed(pair.gained), (ends,) if ends else (), pair.gained)
+def gained_cell(pair: PairedComparison) -> Cell:
+    """The gain over its interval; nothing for the reference, which is sorted as zero."""
+    return Cell(0.0, format=unseen) if pair.is_reference else pair_cells(pair)[0]
 
 
-def p_entry(pair: PairedComparison) -> Entry:
+def p_cell(pair: PairedComparison) -> Cell:
     """The p-value; nothing where there is none."""
-    if pair.p_value is None:
-        return Entry("")
-    return Entry(f"{pair.p_value:.2g}" if pair.p_value >= LEAST_P else f"< {LEAST_P:g}", value=pair.p_value)
+    return Cell(pair.p_value, format=small_p)
+
+
+def small_p(value: float) -> str:
+    """A p-value; the least ones are not told apart."""
+    return f"{value:.2g}" if value >= LEAST_P else f"< {LEAST_P:g}"
 
 
 def p_words(pair: PairedComparison) -> str:
@@ -30,4 +30,4 @@ def p_words(pair: PairedComparison) -> str:
     'p = 0.021'
     """
     value = pair.p_value or 0.0
-    return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
+    return f"p {'= ' * (value >= LEAST_P)}{small_p(value)}"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from datetime import UTC
 from pathlib import Path
 
 from foresolve._base.progress import duration
 from foresolve._base.table import Table
 from foresolve.report import findings, published
 from foresolve.report.claims import answers, claims_table
+from foresolve.report.formats import moment
 from foresolve.report.pages.answers import cards, main_forest, small
-from foresolve.report.pages.document import Block, Bullets, Command, Folded, Grid, Heading, Page, Section, Text, line
-from foresolve.report.pages.domains import grid, section
+from foresolve.report.pages.document import Block, Bullets, Command, Folded, Heading, Page, Section, Text, grid
+from foresolve.report.pages.domains import section
 from foresolve.report.pages.glossary import terms
 from foresolve.report.sessions import one_code, session_table
 from foresolve.report.verdicts import RULE, overview, reproduced_table, tallies
@@ -91,9 +93,9 @@ def _lead(runs: Sequence[RunView]) -> str:
 
 
 def _date(runs: Sequence[RunView]) -> str:
-    dates = [str(session.get("date", "")) for run in runs for session in run.sessions if session.get("jobs")]
-    dates = dates or [str(run.versions.get("date", "")) for run in runs]
-    return max(dates, default="").replace("T", " ").replace("+00:00", " UTC")
+    dates = [session.get("date") for run in runs for session in run.sessions if session.get("jobs")]
+    known = [when for date in dates or [run.versions.get("date") for run in runs] if (when := moment(date))]
+    return f"{max(known).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if known else ""
 
 
 def _differences(runs: Sequence[RunView]) -> list[Section]:
@@ -121,11 +123,10 @@ def _reproduced(runs: Sequence[RunView]) -> list[Section]:
 
 
 def _names(runs: Sequence[RunView]) -> Section:
-    known = terms(runs)
-    lines = tuple(line([name, text]) for name, text in known.items())
+    names = Table(("name", "what it stands for"), list(terms(runs).items()))
     return Section("How to read this", (
         Text((IDEA, READING, *(PROTOCOLS[p] for p in dict.fromkeys(run.config.protocol for run in runs)), RULES)),
-        Heading("Names"), Grid("", ("name", "what it stands for"), lines, words=True),
+        Heading("Names"), grid(names, words=True),
     ))  # fmt: skip
 
 
@@ -134,9 +135,9 @@ def _settings(runs: Sequence[RunView]) -> Section:
         ("protocol", [run.config.protocol for run in runs]),
         ("data", [run.config.source or "generated" for run in runs]),
         ("instances", ["quick" if run.config.quick else "full size" for run in runs]),
-        ("splits", [str(run.config.splits) for run in runs]),
+        ("splits", [run.config.splits for run in runs]),
         ("k", [", ".join(str(k) for k in run.config.ks) or "none" for run in runs]),
-        ("seed", [str(run.config.seed) for run in runs]),
+        ("seed", [run.config.seed for run in runs]),
         ("device", [", ".join(run.devices) for run in runs]),
         ("time of all sessions", [duration(run.seconds) for run in runs]),
     ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from foresolve._base.numbers import significant
 from foresolve._base.progress import duration
+from foresolve._base.table import Cell
 from foresolve.learning.history import History
 from foresolve.learning.paired import LEAST_UNITS
 from foresolve.learning.pictures.differences import pair_rows
@@ -23,7 +25,6 @@ from foresolve.report.pages.document import (
     Bullets,
     Card,
     Command,
-    Entry,
     Folded,
     Grid,
     Page,
@@ -38,7 +39,7 @@ from foresolve.report.pages.document import (
 from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.glossary import of_blocks, settings_words
 from foresolve.report.pages.learning import histories_curves
-from foresolve.report.pages.pairs import gained_entry, p_entry
+from foresolve.report.pages.pairs import gained_cell, p_cell
 from foresolve.report.pages.pictures import forest, percent
 
 TONES: Mapping[str, Tone] = {"pays": "good", "does not pay": "bad", "too little data": "open"}
@@ -154,8 +155,8 @@ def _grid(study: Mapping[str, Any], comparison: Contrast, trials: Sequence[Trial
     for row in sorted(comparison, key=lambda row: row.regret):
         trial = best_trial(trials, row.name)
         lines.append(line([
-            Entry(row.name, ("the reference",) if row.is_reference else ()), _number(row.value), _number(row.regret),
-            gained_entry(row), p_entry(row), _number(None if trial is None else trial.regret),
+            Cell(row.name, note="the reference" if row.is_reference else ""), _number(row.value), _number(row.regret),
+            gained_cell(row), p_cell(row), _number(None if trial is None else trial.regret),
             _number(None if trial is None else trial.seconds, 2),
         ], roles[row.name]))  # fmt: skip
     value = "cost" if comparison.costs else "value"
@@ -210,8 +211,8 @@ def _settings(
     ), "Settings")  # fmt: skip
 
 
-def _number(value: float | None, digits: int = 4) -> Entry:
-    return Entry("") if value is None else Entry(significant(value, digits), value=float(value))
+def _number(value: float | None, digits: int = 4) -> Cell:
+    return Cell(value, format=partial(significant, digits=digits))
 
 
 def _amount(number: float, units: str) -> str:

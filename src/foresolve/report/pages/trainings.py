@@ -7,12 +7,13 @@ from typing import Any
 
 from foresolve._base.numbers import significant
 from foresolve._base.progress import duration
+from foresolve._base.table import Cell, Table
 from foresolve.data.dataset import DecisionDataset
 from foresolve.learning.blocks import counted, described
 from foresolve.learning.examples import examples
 from foresolve.learning.history import History
 from foresolve.learning.report import Report
-from foresolve.report.pages.document import Card, Entry, Folded, Grid, Page, Section, Tone, line, today
+from foresolve.report.pages.document import Card, Folded, Grid, Page, Section, Tone, grid, today
 from foresolve.report.pages.examples import example_blocks
 from foresolve.report.pages.glossary import of_blocks
 from foresolve.report.pages.learning import history_curves
@@ -65,14 +66,13 @@ def training_page(
 
 def report_grid(report: Report) -> Grid:
     """All numbers of a report."""
-    lines = tuple(line([label, number, interval]) for label, number, interval in report.rows())
     costs = (
         " What counts is maximized: a cost is a negative value."
         if report.value is not None and report.value < 0
         else ""
     )
-    caption = f"{instances(len(report))}{report._table().title.partition(' instances')[2]}.{costs}"
-    return Grid("", ("number", "mean", f"{report.confidence:.0%} interval"), lines, caption)
+    table = Table(("number", "mean", f"{report.confidence:.0%} interval"), report.rows())
+    return grid(table, f"{instances(len(report))}{report.remarks}.{costs}")
 
 
 def instances(count: int) -> str:
@@ -130,9 +130,7 @@ def _settings(history: History) -> Section:
     known: list[tuple[str, Any]] = [("epochs planned", history.planned), ("epochs done", len(history)),
                                     ("monitored", history.monitor or "nothing"),
                                     ("stopped early", "yes" if history.stopped_early else "no")]  # fmt: skip
-    known += [(f"{name}, chosen by fit", f"{value:.3g}") for name, value in history.chosen.items()]
+    known += [(f"{name}, chosen by fit", Cell(value, format="{:.3g}".format)) for name, value in history.chosen.items()]
     known += [("time", _took(history))]
-    lines = tuple(line([Entry(name), str(value)]) for name, value in known)
-    return Section(
-        "Time and settings", (Folded("Settings", (Grid("", ("setting", "value"), lines, words=True),)),), "Settings"
-    )
+    table = grid(Table(("setting", "value"), known), words=True)
+    return Section("Time and settings", (Folded("Settings", (table,)),), "Settings")

@@ -16,7 +16,7 @@ from foresolve.data.real.registry import YAHOO, locate
 from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.wilder_multilinear import WilderMultilinear
 from foresolve.losses.prediction import MSE
-from foresolve.report.records import Config, DomainInfo
+from foresolve.report.records import Config, DomainInfo, MethodInfo
 from foresolve.reproduce.domains.coverage import (
     TEN_STEPS,
     annealing,
@@ -27,8 +27,8 @@ from foresolve.reproduce.domains.coverage import (
     random_sets,
     through_layer,
 )
-from foresolve.reproduce.domains.domain import Domain, RealData
-from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method, NetworkMethod, RuleMethod
+from foresolve.reproduce.domains.domain import Domain, RealData, Source
+from foresolve.reproduce.domains.methods import METHODS, YARDSTICKS, ForestMethod, Method, NetworkMethod, RuleMethod
 
 INFO = DomainInfo(
     name="budget",
@@ -40,8 +40,12 @@ INFO = DomainInfo(
     rows="channels",
     columns="customers",
     figure_methods=("NN1-2Stage", "NN1-Decision"),
-    heuristics=("Longest features",),
-    terms={"Longest features": "takes the channels whose feature vectors are longest; learns nothing"},
+    methods={
+        **METHODS,
+        "Longest features": MethodInfo(
+            "heuristic", words="takes the channels whose feature vectors are longest; learns nothing"
+        ),
+    },
 )
 INSTANCES, CHANNELS, CUSTOMERS = 1000, 100, 500
 QUICK_INSTANCES, QUICK_CHANNELS, QUICK_CUSTOMERS = 60, 50, 200
@@ -53,14 +57,14 @@ def files(folder: Path) -> list[Path]:
     return locate("edges", folder, "data")
 
 
-def read(folder: Path) -> str:
+def read(folder: Path) -> Source:
     path = files(folder)[0]
     pairs = read_edges(path, columns(path))
     channels, customers = (len(set(side)) for side in zip(*pairs))
     if channels < CHANNELS or customers < CUSTOMERS:
         sizes = f"{channels} and {customers} in {path.name}"
         raise checks.fail("data", f"an edge list with at least {CHANNELS} channels and {CUSTOMERS} customers", sizes)
-    return f"drawn from the {len(pairs):,} edges of {path.name}"
+    return Source(f"drawn from the {len(pairs):,} edges of {path.name}")
 
 
 def columns(path: Path) -> tuple[int, int]:

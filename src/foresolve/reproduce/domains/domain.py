@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,6 +17,13 @@ from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.methods import Method
 
 
+class Source(NamedTuple):
+    """The data in a folder: a description, and the part of the published rows that they are, if it is known."""
+
+    words: str
+    share: float | None = None
+
+
 @dataclass(frozen=True)
 class RealData:
     """Real data of a domain, in a folder of the user's.
@@ -23,12 +31,12 @@ class RealData:
     Attributes
     ----------
     files: lists the files that are read; an error where they are not there.
-    read: reads them, and says in words what they are; damaged files are errors.
+    read: reads them, and tells what they are; damaged files are errors.
     optional: whether instances are generated where a folder has no files for this domain.
     """
 
     files: Callable[[Path], list[Path]]
-    read: Callable[[Path], str]
+    read: Callable[[Path], Source]
     optional: bool = False
 
 

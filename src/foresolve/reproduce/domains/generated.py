@@ -25,7 +25,7 @@ from foresolve.models.mlp import MLP
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.coverage import budgeted, random_sets
 from foresolve.reproduce.domains.domain import Domain
-from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method, NetworkMethod, Setting
+from foresolve.reproduce.domains.methods import METHODS, YARDSTICKS, ForestMethod, Method, NetworkMethod, Setting
 
 SITES = 30
 
@@ -34,7 +34,7 @@ def _info(name: str, title: str, story: str, rows: str, columns: str, ks: tuple[
     note = "Not in the paper: generated, to show the same methods on other problems."
     table2 = ks[0] if ks else None
     return DomainInfo(
-        name, title, (story, note), ks, table2, ("mse",), rows, columns, ("NN1-2Stage", "NN1-Decision"), ()
+        name, title, (story, note), ks, table2, ("mse",), rows, columns, ("NN1-2Stage", "NN1-Decision"), METHODS
     )
 
 

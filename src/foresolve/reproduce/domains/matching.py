@@ -31,9 +31,10 @@ from foresolve.models.pairs import BilinearPairs, PairModel
 from foresolve.models.similarity import CosinePairs, TfIdfSimilarity, tfidf
 from foresolve.problems.base import Problem
 from foresolve.problems.matching import BipartiteMatching
-from foresolve.report.records import Config, DomainInfo
-from foresolve.reproduce.domains.domain import Domain, RealData
+from foresolve.report.records import Config, DomainInfo, MethodInfo
+from foresolve.reproduce.domains.domain import Domain, RealData, Source
 from foresolve.reproduce.domains.methods import (
+    METHODS,
     YARDSTICKS,
     ForestMethod,
     Method,
@@ -57,9 +58,11 @@ INFO = DomainInfo(
     rows="papers",
     columns="papers",
     figure_methods=("NN2-2Stage", "NN2-Decision"),
-    heuristics=("TF-IDF",),
+    methods={
+        **METHODS,
+        "TF-IDF": MethodInfo("heuristic", words="matches papers whose rare words are alike; learns nothing"),
+    },
     fractional=False,
-    terms={"TF-IDF": "matches papers whose rare words are alike; learns nothing"},
 )
 
 
@@ -74,13 +77,13 @@ def files(folder: Path) -> list[Path]:
     return locate("cora", folder, "data")
 
 
-def read(folder: Path) -> str:
+def read(folder: Path) -> Source:
     graph = load_cora(files(folder)[0].parent)
     need("pymetis", "the partition of a citation graph", "reproduce", GENERATED)
     if len(graph.words) < PAPERS:
         raise checks.fail("data", f"files with at least {PAPERS} papers", str(len(graph.words)))
     counts = f"{len(graph.words):,} papers, {graph.words.shape[1]:,} words, {len(graph.edges):,} citations"
-    return f"the Cora files ({counts}), cut into 27 parts by METIS"
+    return Source(f"the Cora files ({counts}), cut into 27 parts by METIS")
 
 
 def sizes(config: Config) -> tuple[int, int, int]:

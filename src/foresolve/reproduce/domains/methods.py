@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product, starmap
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from foresolve._base.drawing.palette import Role
 from foresolve.data.batch import Batch
 from foresolve.data.dataset import DecisionDataset
 from foresolve.layers.base import Layer
 from foresolve.learning.options import Schedule
 from foresolve.losses.base import Loss
 from foresolve.models.reference import Baseline
+from foresolve.report.records import MethodInfo
 
 Setting = Mapping[str, Any]
 """A setting that is chosen on validation data, for example `{"lr": 1e-3, "gamma": 0.3}`."""
@@ -137,6 +140,40 @@ class BestMethod:
 
 Method = NetworkMethod | RecipeMethod | ForestMethod | RuleMethod | RandomMethod | BestMethod
 """A method of a run: one of the classes above."""
+
+VARIANTS = ("code rate", "exact layer")
+MODELS = {
+    "NN1": "a network with one layer",
+    "NN2": "a network with two layers",
+    "RF": "a random forest",
+    "Linear": "a linear regression",
+    "Neighbors": "the mean over the nearest training instances",
+    "Bilinear": "products of learned embeddings of the two papers",
+    "Cosine": "TF-IDF similarity with learned word weights",
+}
+TRAININGS: dict[str, tuple[Role, str]] = {
+    "Decision": ("decision-focused", "trained on what its decisions are worth, through a differentiable layer"),
+    "2Stage": ("two-stage", "trained to predict the parameters, without regard to decisions"),
+    "Annealed": ("decision-focused", "trained as {model}-Decision, with a layer that is smoothed less and less"),
+    "SPO+": ("decision-focused", "trained on SPO+, a convex bound of the regret"),
+    "FenchelYoung": ("decision-focused", "trained on a Fenchel-Young loss of the layer"),
+    "Started": ("decision-focused", "trained to predict first, then as {model}-Decision"),
+}
+
+
+def _trained(model: str, training: str, variant: str = "") -> MethodInfo:
+    role, words = TRAININGS[training]
+    told = f"{MODELS[model]}, {words.format(model=model)}" + (f"; {variant}" if variant else "")
+    return MethodInfo(role, model, training, variant, told)
+
+
+METHODS: dict[str, MethodInfo] = {
+    **{info.name: info for info in starmap(_trained, product(MODELS, TRAININGS))},
+    **{info.name: info for info in starmap(_trained, product(("NN1", "NN2"), ("Decision",), VARIANTS))},
+    "Mean": MethodInfo("reference", words="always predicts the mean of the training parameters"),
+}
+"""Facts about the methods that several domains have, by name."""
+
 
 YARDSTICKS: dict[str, Method] = {"Random": RandomMethod(), "OPT": BestMethod()}
 """What the others are measured against, the last rows of every table: chance and the truth."""

@@ -11,9 +11,9 @@ from foresolve.data.dataset import DecisionDataset
 from foresolve.data.generated.portfolio import MarketRule, PortfolioDataset, portfolio_data
 from foresolve.models.reference import Baseline
 from foresolve.problems.portfolio import Portfolio
-from foresolve.report.records import Config, DomainInfo
+from foresolve.report.records import Config, DomainInfo, MethodInfo
 from foresolve.reproduce.domains.domain import Domain
-from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method
+from foresolve.reproduce.domains.methods import METHODS, YARDSTICKS, ForestMethod, Method
 from foresolve.reproduce.domains.quadratic import quadratic_methods
 
 DEGREE, NOISE = 16, 1.0
@@ -34,8 +34,13 @@ INFO = DomainInfo(
     rows="assets",
     columns="",
     figure_methods=("NN1-2Stage", "NN1-Decision"),
-    heuristics=("True means",),
-    terms={"True means": "knows the mean return of every asset; what it lacks of OPT is noise that nobody can predict"},
+    methods={
+        **METHODS,
+        "True means": MethodInfo(
+            "heuristic",
+            words="knows the mean return of every asset; what it lacks of OPT is noise that nobody can predict",
+        ),
+    },
 )
 
 

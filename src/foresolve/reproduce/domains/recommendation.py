@@ -17,7 +17,7 @@ from foresolve.layers.multilinear import MultilinearRelaxation
 from foresolve.layers.wilder_multilinear import WilderMultilinear
 from foresolve.losses.prediction import CrossEntropy, PredictionLoss
 from foresolve.models.similarity import most_rated
-from foresolve.report.records import Config, DomainInfo
+from foresolve.report.records import Config, DomainInfo, MethodInfo
 from foresolve.reproduce.domains.coverage import (
     TEN_STEPS,
     annealing,
@@ -29,8 +29,16 @@ from foresolve.reproduce.domains.coverage import (
     random_sets,
     through_layer,
 )
-from foresolve.reproduce.domains.domain import Domain, RealData
-from foresolve.reproduce.domains.methods import YARDSTICKS, ForestMethod, Method, Minibatch, NetworkMethod, RuleMethod
+from foresolve.reproduce.domains.domain import Domain, RealData, Source
+from foresolve.reproduce.domains.methods import (
+    METHODS,
+    YARDSTICKS,
+    ForestMethod,
+    Method,
+    Minibatch,
+    NetworkMethod,
+    RuleMethod,
+)
 
 INFO = DomainInfo(
     name="recommendation",
@@ -42,8 +50,10 @@ INFO = DomainInfo(
     rows="movies",
     columns="actors",
     figure_methods=("NN2-2Stage", "NN2-Decision"),
-    heuristics=("Most rated",),
-    terms={"Most rated": "takes the movies with the most ratings; learns nothing"},
+    methods={
+        **METHODS,
+        "Most rated": MethodInfo("heuristic", words="takes the movies with the most ratings; learns nothing"),
+    },
 )
 PUBLISHED_RATINGS = 855_598
 TOPICS, FEWEST = 500, 1000  # ten instances: fewer leave nothing to split
@@ -56,14 +66,14 @@ def files(folder: Path) -> list[Path]:
     return locate("movielens", folder, "data")
 
 
-def read(folder: Path) -> str:
+def read(folder: Path) -> Source:
     table = load_movielens(files(folder)[0].parent)
     share = table.ratings.nnz / PUBLISHED_RATINGS
     if len(table.actor_names) < TOPICS or len(table.movies) < FEWEST:
         sizes = f"{len(table.actor_names)} and {len(table.movies)}"
         raise checks.fail("data", f"files with at least {TOPICS} actors and {FEWEST} movies", sizes)
     counts = f"{len(table.movies):,} movies, {table.ratings.nnz:,} ratings, {share:.0%} of the published ones"
-    return f"the HetRec 2011 MovieLens files ({counts})"
+    return Source(f"the HetRec 2011 MovieLens files ({counts})", share)
 
 
 def sizes(config: Config) -> tuple[int, int, int, int]:

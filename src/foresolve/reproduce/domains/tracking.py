@@ -10,7 +10,7 @@ from foresolve.data.generated.tracking import tracking_data
 from foresolve.data.generated.weather import HOURS
 from foresolve.report.records import Config, DomainInfo
 from foresolve.reproduce.domains.domain import Domain
-from foresolve.reproduce.domains.methods import YARDSTICKS, Method
+from foresolve.reproduce.domains.methods import METHODS, YARDSTICKS, Method
 from foresolve.reproduce.domains.quadratic import quadratic_methods
 
 SPREAD = 0.25  # GW, by which loads differ from their mean
@@ -33,7 +33,7 @@ INFO = DomainInfo(
     rows="hours",
     columns="",
     figure_methods=("NN1-2Stage", "NN1-Decision"),
-    heuristics=(),
+    methods=METHODS,
 )
 
 

@@ -249,7 +249,7 @@ def check_same(config: Config, before: Config, folder: Path) -> None:
     if config.data is None and before.data is None:
         new["source"] = old["source"]  # generated, whether or not there was a folder to look into
     if new["files"] and new["files"] == old["files"]:
-        new["data"] = old["data"]  # the same files at another place
+        new["data"], new["share"] = old["data"], old["share"]  # the same files at another place
     for name in new:
         grown = name in MAY_GROW and (
             config.splits >= before.splits if name == "splits" else set(old[name]) <= set(new[name])

@@ -16,7 +16,7 @@ from foresolve._base.extras import need
 from foresolve.data.real.sources import sha256
 from foresolve.errors import ForesolveError
 from foresolve.report.records import Config, Protocol
-from foresolve.reproduce.domains.domain import Domain
+from foresolve.reproduce.domains.domain import Domain, Source
 from foresolve.reproduce.domains.methods import ForestMethod
 from foresolve.reproduce.domains.registry import find_domain
 
@@ -46,7 +46,7 @@ def plan(
     config = Config(
         domain, protocol, splits=checks.positive_int("splits", (3 if quick else 30) if splits is None else splits),
         ks=_budgets(chosen, ks, quick), seed=checks.positive_int("seed", seed, zero=True), quick=bool(quick),
-        data=place, source=source, files=files, device=device,
+        data=place, source=source.words, share=source.share, files=files, device=device,
     )  # fmt: skip
     return replace(config, methods=_methods(chosen, config, methods))
 
@@ -78,15 +78,15 @@ def _budgets(domain: Domain, ks: Sequence[int] | None, quick: bool) -> tuple[int
     return budgets
 
 
-def _real_data(domain: Domain, data: str | Path | None) -> tuple[str | None, dict[str, str], str]:
+def _real_data(domain: Domain, data: str | Path | None) -> tuple[str | None, dict[str, str], Source]:
     """The folder, the checksums of its files, and what they are: all is read once, to see that it can be."""
     if data is None or domain.real is None:
-        return None, {}, "generated"
+        return None, {}, Source("generated")
     place = Path(os.path.realpath(checks.path("data", data)))
     try:
         paths = domain.real.files(place)
     except ForesolveError:
         if domain.real.optional and place.is_dir():
-            return None, {}, "generated, for the data folder has no file for it"
+            return None, {}, Source("generated, for the data folder has no file for it")
         raise
     return str(place), {path.name: sha256(path) for path in paths}, domain.real.read(place)

@@ -9,6 +9,7 @@ from foresolve._base.checks import positive_int
 from foresolve._base.environment import THREADS
 from foresolve._base.extras import need
 from foresolve._base.ray_sessions import ray_session
+from foresolve._base.text import line_of
 from foresolve.report.records import JobResult
 from foresolve.reproduce.runs.engines import (
     Failure,
@@ -86,9 +87,9 @@ class RayEngine:
         try:
             result: JobResult | Failure = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:  # before the job began: its function cannot be found, say
-            result = Failure(str(error).strip().splitlines()[-1], str(error))
+            result = Failure(line_of(error, -1), str(error))
         except self._ray.exceptions.RayError as error:
-            reason = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+            reason = f"{type(error).__name__}: {line_of(error)}"
             times = f"{1 + self.retries} attempts" if self.retries else "one attempt"
             return JobError(
                 f"the job ({job_name(task[1])}) was lost after {times}: {reason}. If memory ran out, take fewer workers"
