@@ -91,7 +91,7 @@ class TestWithRay:
         table.loc[[70, 150], "rain"] = None
         out = tmp_path / "out.csv"
         out.write_text("before")
-        with pytest.raises(NoDecisionError, match=r"2 instances have .*\('00070', '2024-03-01'\), \('00150', "):
+        with mistake(None, "2 instances", "('00070', '2024-03-01')", "('00150', ", kind=NoDecisionError):
             decide_on_ray(tmp_path / "policy", written(table, tmp_path / "data.csv"), out)
         assert out.read_text() == "before"
 

@@ -94,7 +94,7 @@ def _without_arrow(series: Any) -> Any:
 
 
 def has(frame: Any, title: str) -> bool:
-    """Whether a frame has a column; its index counts, where pandas users keep keys."""
+    """True if a frame has a column; its index counts, where pandas users keep keys."""
     return title in frame.columns or title in frame.index.names
 
 
@@ -160,7 +160,7 @@ def _as_floats(name: str, series: Any) -> np.ndarray:
 
 
 def numbers_remedy(*more: str | Setting) -> Phrase:
-    """What to do about numbers that are written otherwise."""
+    """The remedy for numbers that are written otherwise."""
     told = ("Numbers are written 1234.5. For a file, set ", Setting("decimal"), " and ", Setting("thousands"), " in ")
     return Phrase(*told, WHERE, *more)
 

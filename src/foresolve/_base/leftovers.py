@@ -70,7 +70,7 @@ def _taken(file: int) -> bool:
 
 
 def _still_at(file: int, path: Path) -> bool:
-    """Whether an open file is the one that has the name now."""
+    """True if an open file is the one that has the name now."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(path))
     except FileNotFoundError:

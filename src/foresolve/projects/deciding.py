@@ -15,6 +15,7 @@ import numpy as np
 
 from foresolve._base import checks
 from foresolve._base.table_files import CHUNK, TableFile, TableWriter, check_writable
+from foresolve._base.text import some_of
 from foresolve.data.frames.keys import Keys
 from foresolve.errors import ForesolveError, SolverError
 from foresolve.learning.deployment.decisions import Decisions

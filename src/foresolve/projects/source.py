@@ -57,7 +57,7 @@ class Source:
 
     @property
     def long(self) -> bool:
-        """Whether an instance has several rows, one after the other."""
+        """True if an instance has several rows, one after the other."""
         return self.reader is not None and bool(self.reader.variable) and bool(self.key)
 
     def _with_keys(self, key: tuple[str, ...]) -> Source:
@@ -168,7 +168,7 @@ def _hashed(frame: Any) -> np.ndarray:
 
 
 def _days_alone(series: Any) -> bool:
-    """Whether a column has dates without times of day and without a time zone."""
+    """True if a column has dates without times of day and without a time zone."""
     pandas = need("pandas", "reading tables", "learn")
     if not pandas.api.types.is_datetime64_dtype(series.dtype):
         return False

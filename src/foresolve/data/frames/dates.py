@@ -81,7 +81,7 @@ def _in_nanoseconds(dates: Any) -> np.ndarray:
 
 
 def _zoned(series: Any) -> bool:
-    """Whether text, or Python's own dates, have a zone; an error where some have and some have not."""
+    """True if text, or Python's own dates, have a zone; an error if some have and some have not."""
     known = series.dropna()
     if _is_text(series):
         zones = known.astype(str).str.contains(TIMED_ZONE, regex=True).to_numpy(dtype=bool)
@@ -104,7 +104,7 @@ def _is_date(value: Any) -> bool:
 
 
 def _looks_dated(series: Any) -> bool:
-    """Whether the text begins as ISO dates do: "2021-01-31"; "2021" and "0715" are names and numbers."""
+    """True if the text begins as ISO dates do: "2021-01-31"; "2021" and "0715" are names and numbers."""
     known = series.dropna()
     begun = r"\d{4}-\d{2}-\d{2}([T ]|$)"
     if not len(known) or not re.match(begun, str(known.iloc[0])):
@@ -113,7 +113,7 @@ def _looks_dated(series: Any) -> bool:
 
 
 def date_text(value: np.datetime64, *, zoned: bool = False) -> str:
-    """As ISO 8601 has it, no more exactly than needed; those with a zone end in Z, which says UTC.
+    """The date in ISO 8601, no more exactly than needed; those with a zone end in Z, which says UTC.
 
     >>> date_text(np.datetime64("2024-05-27", "ns")), date_text(np.datetime64("2024-05-27T08:00:00.250", "ns"))
     ('2024-05-27', '2024-05-27T08:00:00.250')
@@ -151,7 +151,7 @@ def written_otherwise(entries: Sequence[str]) -> str | None:
 
 
 def _is_read(entry: str) -> bool:
-    """Whether it is a date that would have been read: 2024-02-30 is none."""
+    """True if it is a date that would have been read: 2024-02-30 is none."""
     try:
         datetime.fromisoformat(entry)
     except ValueError:

@@ -32,7 +32,7 @@ class ExpressionReader:
         return self.words[self.place]
 
     def _took(self, text: str) -> bool:
-        """Whether this word comes next, which is then behind."""
+        """True if this word comes next, which is then behind."""
         taken = self.word.text == text
         self.place += taken
         return taken

@@ -44,7 +44,7 @@ class LpReader(ExpressionReader):
         self.mentioned: dict[int, Token] = {}  # outside of the objective and the rows, where first
 
     def model(self) -> Model:
-        """What the file holds."""
+        """The model that the file holds."""
         maximize = self._objective()
         takers = {"rows": self._row, "bounds": self._bound,
                   "integer": lambda: self.integer.add(self._mentioned()),
@@ -131,7 +131,7 @@ class LpReader(ExpressionReader):
         self._done("a bound")
 
     def _compared(self, column: int, comparison: str, number: float | None = None) -> None:
-        """What stands to the left of `comparison number`."""
+        """State the bounds that `comparison number` sets to what stands on its left."""
         number = self._number("bound") if number is None else number
         lower, upper = None if comparison == "<=" else number, None if comparison == ">=" else number
         self.bounds.state(self.words[self.place - 1].line, column, lower=lower, upper=upper)
@@ -184,5 +184,5 @@ class LpReader(ExpressionReader):
 
 
 def _interval(comparison: str, number: float) -> tuple[float, float]:
-    """Of what stands to the left of `comparison number`."""
+    """The bounds that `comparison number` sets to what stands on its left."""
     return -math.inf if comparison == "<=" else number, math.inf if comparison == ">=" else number
