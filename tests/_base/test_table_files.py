@@ -220,6 +220,11 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], argument: str) ->
         TableFile("table.csv", **settings)
 
 
+def test_settings_are_not_lost_on_the_way() -> None:
+    with mistake("path"):
+        read_table(TableFile("table.csv", decimal=","))
+
+
 # -- other files -------------------------------------------------------------------------------------------------------
 
 

@@ -81,6 +81,8 @@ class TableFile:
     date_format: str | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.path, TableFile):
+            raise checks.fail("path", "a path", "a TableFile, which has settings of its own")
         object.__setattr__(self, "path", checks.path("path", self.path))
         if self.decimal is not None:
             checks.one_of("decimal", self.decimal, (".", ","))

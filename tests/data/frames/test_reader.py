@@ -139,6 +139,8 @@ def test_settings_that_do_not_belong_together_are_refused() -> None:
     config = reader(missing="mean").config()
     with pytest.raises(ValueError, match="`fill` must have"):
         FrameReader.from_config(config | {"fill": [1.0]})
+    with mistake("decimal"):
+        FrameReader.from_config(config | {"file": {"decimal": ";"}})
 
 
 def test_missing_entries_of_the_long_form_are_the_users_own() -> None:

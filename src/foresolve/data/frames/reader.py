@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from foresolve._base import checks, configs, frames
+from foresolve._base.table_files import TableFile
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.forms import joined
 from foresolve.data.frames.keys import Keys, keys_listed
@@ -183,7 +184,7 @@ class FrameReader:
             flat=bool(config["flat"]),
             missing=checks.one_of("missing", config["missing"], get_args(Rule)),
             fill=None if fill is None else tuple(float(value) for value in fill),
-            file={name: str(value) for name, value in config.get("file", {}).items()},  # versions before had none
+            file=TableFile("later", **config.get("file", {})).settings,  # versions before had none
         )
 
 
