@@ -46,12 +46,12 @@ def test_the_regret_is_that_of_the_decisions() -> None:
 def test_false_alarms_are_rare() -> None:
     """Over policies as well as over what comes after: a held-out part unlike the rest is part of the chance."""
     alarms = drifts = 0
-    for seed in range(100):
+    for seed in range(60):
         monitoring = made(seed).monitor(*tables(100, seed=1000 + seed))
         alarms += monitoring.retrain
         drifts += bool(monitoring.drifted)
-    assert alarms <= 5
-    assert drifts <= 10
+    assert alarms <= 3
+    assert drifts <= 6
 
 
 def test_features_that_moved_without_harm_are_told() -> None:

@@ -29,7 +29,7 @@ def test_the_true_means_are_between_a_mean_and_the_best(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_nothing_that_is_learned_beats_the_true_means(seed: int) -> None:
     """The objective is linear in returns, so that their means decide best on average; noise leaves little room."""
-    data = portfolio_data(600, assets=6, degree=portfolio.DEGREE, noise=portfolio.NOISE, seed=seed)
+    data = portfolio_data(300, assets=6, degree=portfolio.DEGREE, noise=portfolio.NOISE, seed=seed)
     train, test = data.split(0.5, 0.5, seed=seed)
     true = foresolve.evaluate(portfolio.TrueMeans(data.rule), test, metrics=False, bootstrap=0)
     for model in (ConstantMean(), LinearRegression(), NearestNeighbors(10)):
