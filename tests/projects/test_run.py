@@ -53,7 +53,7 @@ def test_instances_that_are_left_out_are_told(run: Run, tmp_path: Path, monkeypa
     table.to_csv(tmp_path / "gaps.csv", index=False)
     values = run.settings.values
     data = values.data.model_copy(update={"missing": Missing(parameters="drop")})
-    dropping = replace(run.settings, values=values.model_copy(update={"data": data}))
+    dropping = replace(run.settings, values=replace(values, data=data))
     monkeypatch.setattr(run, "settings", dropping)
     with pytest.warns(ForesolveWarning, match="^3 instances"):
         report = run.evaluate(features, tmp_path / "gaps.csv")
