@@ -19,6 +19,7 @@ from foresolve.cli import build
 from foresolve.projects import deciding
 from foresolve.projects.deciding import NoDecisionError, decide_file
 from foresolve.projects.ray_deciding import decide_on_ray
+from mistakes import mistake
 from projects.policies import long, long_policy, wide, wide_policy, written
 
 with_ray = [
