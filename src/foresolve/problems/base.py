@@ -103,7 +103,7 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
         `theta`, or `-theta` for costs; `known + S theta` with that sign where the problem is `parametrized`.
         """
         if not self.linear:
-            raise self._not_linear("its objective is not linear in x")
+            raise self._unfit("one with a linear objective", "its objective is not linear in x")
         return self._coefficients(theta)
 
     def _coefficients(self, theta: Tensor) -> Tensor:
@@ -128,10 +128,10 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
 
         What losses and layers call. No gradient passes; an unbounded set raises `UnboundedError`.
         """
-        raise self._not_linear("it gives no `argmax`")
+        raise self._unfit("one with a linear objective", "it gives no `argmax`")
 
-    def _not_linear(self, why: str, remedy: str = "") -> InvalidInputError:
-        return checks.fail("problem", "one with a linear objective", f"{type(self).__name__}: {why}", remedy)
+    def _unfit(self, expected: str, why: str = "", remedy: str = "") -> InvalidInputError:
+        return checks.fail("problem", expected, f"{type(self).__name__}: {why}" if why else type(self).__name__, remedy)
 
     def maximizer(self, theta: Tensor) -> Tensor:
         """The best decision over the feasible set that layers and losses see, for whatever `theta` a model predicts.
@@ -240,8 +240,7 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
         if self.parameters is not None:
             known = self.parameters.constant_alone
             if known is None:
-                name = type(self).__name__
-                raise checks.fail("problem", "one without parameters", f"a parametrized {name}", "Take the plain one")
+                raise self._unfit("one without parameters", "it has some", "Parametrize the plain one")
             constant = known if constant is None else constant
         twin = self._with_parameters(Parameters.of(self.n, self.names, coefficients, constant, names, parts))
         twin._check_parametrized()
@@ -249,7 +248,7 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
 
     def _check_parametrizable(self) -> None:
         if not self.linear or self.n is None:
-            raise checks.fail("problem", "one with a linear objective of known `n`", type(self).__name__)
+            raise self._unfit("one with a linear objective of known `n`")
 
     def _expected_value(self, theta: Tensor, x: Tensor) -> Tensor:
         """What `objective` must be where the problem is `parametrized`."""
@@ -257,8 +256,7 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
 
     def _with_parameters(self, parameters: Parameters) -> Self:
         twin = copy.copy(self)
-        shapes = {"the problem": self.batch_shape, "what is known": parameters.batch_shape}
-        twin.batch_shape = checks.broadcast_batch(shapes)
+        twin.batch_shape = checks.broadcast_batch({"the problem": self.batch_shape, "known": parameters.batch_shape})
         twin.parameters = parameters.to(self.device).expand(twin.batch_shape)
         return twin
 
@@ -273,17 +271,14 @@ class Problem(Objectives, Drawing, SharesGraph, OnNumbers, ABC):
         except (RuntimeError, ForesolveError):
             agree = False
         if not agree:
-            expected = "one whose `objective` is gain(theta)'x + constant(theta)"
-            raise checks.fail("problem", expected, type(self).__name__)
+            raise self._unfit("one whose `objective` is gain(theta)'x + constant(theta)")
 
     # -- instances, devices, files -----------------------------------------------------------------------------------
 
     def select(self, index: Tensor) -> Self:
         """The problem of some instances `(B,)`, with all that is theirs; itself where all share it."""
         if self.batch_shape:
-            remedy = "Override `select(index)` in its class"
-            got = f"{type(self).__name__} with data for each instance"
-            raise checks.fail("problem", "one that all instances share", got, remedy)
+            raise self._unfit("one that all instances share", "it has data for each, and gives no `select`")
         return self
 
     def to(self, device: torch.device | str) -> Self:

@@ -139,7 +139,8 @@ class OracleProblem(Problem):
         Where the problem is `parametrized`, those that `theta` makes.
         """
         if not self.linear:
-            raise self._not_linear("its objective is not linear in x", "If it is theta'x, pass linear=True")
+            remedy = "If it is theta'x, pass linear=True"
+            raise self._unfit("one with a linear objective", "its objective is not linear in x", remedy)
         return super().gain(theta)
 
     def objective(self, x: Tensor, theta: Tensor) -> Tensor:
@@ -279,7 +280,7 @@ class OracleProblem(Problem):
 
     def _parametrized(self, coefficients: Any, constant: Any, names: Any, parts: Mapping[str, Affine | None]) -> Self:
         if self._objective is not None:
-            raise checks.fail("problem", "one without an `objective` of its own", type(self).__name__)
+            raise self._unfit("one without an `objective` of its own")
         return super()._parametrized(coefficients, constant, names, parts)
 
     def __repr__(self) -> str:

@@ -85,8 +85,8 @@ class CurvedProgram(LinearProgram):
 
     def _require_known_term(self) -> None:
         if self.parameters is not None and self.parameters.quadratic:
-            got, remedy = f"{type(self).__name__}: its `Q` depends on theta", "Take `problem.at(theta)`"
-            raise checks.fail("problem", "one with a quadratic part that is known", got, remedy)
+            why, remedy = "its `Q` depends on theta", "Take `problem.at(theta)`"
+            raise self._unfit("one with a quadratic part that is known", why, remedy)
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 

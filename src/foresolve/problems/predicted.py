@@ -111,8 +111,7 @@ class PredictedProgram(DecidedProgram):
         """Where `theta` makes constraints, decisions are those of HiGHS over rows and bounds: these must be all."""
         if self._beyond_rows or (self.linear and type(self).argmax is not PredictedProgram.argmax):
             why = self._beyond_rows or "it has an `argmax` of its own, which knows nothing of them"
-            expected = "one that its rows and bounds describe whole, for `theta` to make constraints"
-            raise checks.fail("problem", expected, f"{type(self).__name__}: {why}")
+            raise self._unfit("one that its rows and bounds describe whole, for `theta` to make constraints", why)
 
     def _rhs_map(self, b_ub: Affine | None, b_eq: Affine | None) -> Affine | None:
         """One map for all rows; those of a block without a map keep their right-hand sides."""
@@ -173,8 +172,8 @@ class PredictedProgram(DecidedProgram):
     def require_fixed(self) -> None:
         """An error where the feasible set depends on parameters that were not given."""
         if not self.fixed:
-            got, remedy = f"{type(self).__name__}: its constraints depend on theta", "Take `problem.at(theta)`"
-            raise checks.fail("problem", "one with a feasible set that is known", got, remedy)
+            why, remedy = "its constraints depend on theta", "Take `problem.at(theta)`"
+            raise self._unfit("one with a feasible set that is known", why, remedy)
 
     # -- files -------------------------------------------------------------------------------------------------------
 

@@ -157,6 +157,7 @@ def test_paths_and_links_of_an_archive_are_not_trusted(server: Server, tmp_path:
         (b"<html>moved</html>", ("zip or tar",)),
         (b"", ("zip or tar",)),
     ],
+    ids=["content", "rows", "columns", "a file less", "cut zip", "moved zip", "lzma", "cut tar", "page", "nothing"],
 )
 def test_what_is_not_the_published_file_is_not_kept(
     server: Server, tmp_path: Path, body: bytes, facts: tuple[str, ...]

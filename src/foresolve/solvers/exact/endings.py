@@ -38,28 +38,18 @@ def _told(ending: Ending, reason: str, limits: Limits, boxed: bool) -> tuple[typ
     """The error, its reason and the remedy."""
     bounds = "Check the constraints" if boxed else "Give finite `bounds` to the variables"
     if ending == Ending.INFEASIBLE:
-        return (
-            InfeasibleError,
-            "no decision satisfies the constraints of {instances}",
-            (
-                "Relax the right-hand sides or bounds that contradict each other; `problem.check(x)` lists what a "
-                "decision breaks"
-            ),
-        )
+        relax = "Relax the right-hand sides or bounds that contradict each other"
+        remedy = f"{relax}; `problem.check(x)` lists what a decision breaks"
+        return InfeasibleError, "no decision satisfies the constraints of {instances}", remedy
     if ending == Ending.UNBOUNDED:
         return UnboundedError, "the objective grows without limit for {instances}", f"{bounds}, or the right `sense`"
     if ending == Ending.INFEASIBLE_OR_UNBOUNDED:
         unknown = "the constraints contradict each other or the objective grows without limit, and a short search could"
         return SolverError, f"{unknown} not tell which, for {{instances}}", bounds
     if ending == Ending.FAILED:
-        return (
-            SolverError,
-            f"HiGHS gave no decision that holds for {{instances}}: {reason}",
-            (
-                "Rescale variables or constraints whose entries differ by many orders of magnitude, or leave out rows "
-                "that nearly repeat each other"
-            ),
-        )
+        rescale = "Rescale variables or constraints whose entries differ by many orders of magnitude"
+        remedy = f"{rescale}, or leave out rows that nearly repeat each other"
+        return SolverError, f"HiGHS gave no decision that holds for {{instances}}: {reason}", remedy
     if ending == Ending.WITHIN_GAP:
         gap = f"the search ended at the gap of {limits.gap:g}, not at a proven optimum, for {{instances}}"
         return StoppedError, gap, ""
