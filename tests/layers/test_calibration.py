@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -52,6 +52,7 @@ def test_decisions_keep_the_share_that_was_asked_for(problem: Problem, keep: flo
     assert mean_share(layer.with_gamma(1.02 * known.gamma), problem, theta) < keep  # the largest that does
 
 
+@settings(max_examples=10)
 @given(st.integers(0, 1000), st.floats(0.1, 100.0), st.floats(-50.0, 50.0))
 def test_neither_units_nor_an_offset_of_all_values_matter(seed: int, unit: float, offset: float) -> None:
     """An offset of all coefficients moves no decision where as many are always chosen."""
