@@ -56,6 +56,11 @@ WORDS: dict[str, tuple[Callable[[Path], object], str]] = {
         "`dates` must be dates written 2024-05-27 in the key 'date'; got '01/01/2023'. For a file, set "
         '`date_format="%d.%m.%Y"` in `foresolve.data.TableFile`; if they are only names, set `dates` to False',
     ),
+    "a column that is no date": (
+        frames(lambda f, m: (f, m), dates="weekday"),
+        "`dates` must be a column of dates; got 'weekday', with 'Sunday'. Dates are written 2024-05-27, or 2024-05-27 "
+        "08:30. For a file, set `date_format='%d.%m.%Y'` in `foresolve.data.TableFile`",
+    ),
     "numbers": (
         frames(lambda f, m: (f, m.assign(r1=[*m["r1"].astype(str)[:-1], "1,5"]))),
         "`theta` must be numbers in the column 'r1'; got '1,5' in row 29 (1 such entries). Numbers are written 1234.5. "

@@ -125,5 +125,5 @@ def theta_of() -> torch.Tensor:
 
 def test_a_form_on_another_device_is_refused() -> None:
     rows = torch.ones(1, 2, dtype=torch.float64)
-    with mistake(None, "Q", "cuda"):
+    with mistake("Q", "cuda"):
         foresolve.QuadraticProgram(torch.eye(2, device="cuda"), rows, [1.0])

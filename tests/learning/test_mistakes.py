@@ -36,7 +36,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a loss by name": (
         lambda: fit(model(), "spo++", DATA),
         (
-            "`loss` must be a Loss or one of 'spo+', 'decision', 'fenchel_young', 'imitation', "
+            "`loss` must be one of 'spo+', 'decision', 'fenchel_young', 'imitation', "
             "'perturbation_gradient', 'score_function', 'nce', 'map', 'cave', 'lodl', 'pointwise', 'pairwise', "
             "'listwise', 'mse', 'log_mse', 'cross_entropy'; got 'spo++'. Did you mean 'spo+'?"
         ),

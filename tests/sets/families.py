@@ -9,6 +9,7 @@ import clarabel
 import numpy as np
 import scipy.sparse
 import torch
+from hypothesis import assume
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -66,7 +67,7 @@ def subsets(n: int) -> Tensor:
 
 
 def nearest(matroid: PolyhedralMatroid, y: Tensor, base: bool) -> Tensor:
-    """The projection of each row of `y`, by Clarabel."""
+    """The projection of each row of `y`, by Clarabel; an instance that it does not solve to the end is not used."""
     n, (A, b) = matroid.n, matroid.rows()
     rows = [np.ones((int(base), n)), A.toarray(), np.eye(n), -np.eye(n)]
     sides = [np.full(int(base), float(matroid.rank)), b, np.ones(n), np.zeros(n)]
@@ -79,6 +80,6 @@ def nearest(matroid: PolyhedralMatroid, y: Tensor, base: bool) -> Tensor:
     projections = []
     for row in y.numpy():
         solution = clarabel.DefaultSolver(quadratic, -row, matrix, np.concatenate(sides), cones, settings).solve()
-        assert str(solution.status) in {"Solved", "AlmostSolved", "InsufficientProgress"}, solution.status
+        assume(str(solution.status) in {"Solved", "AlmostSolved"})
         projections.append(solution.x)
     return torch.tensor(np.array(projections))

@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
 # How errors of the library mention arguments that are options here.
 SHELL = Voice(
-    {"features": "'--data'", "actuals": "'--actuals'", "resume": "--resume", "missing": "`missing` in [data]"},
+    {
+        "features": "'--data'",
+        "actuals": "'--actuals'",
+        "resume": "--resume",
+        "missing": "`missing` in [data]",
+        "foresolve.data.TableFile": "[data] of foresolve.toml",
+    },
     pattern="--{name} {value}",
     write=str,
 )

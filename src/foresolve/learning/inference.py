@@ -133,7 +133,7 @@ class _Student:
         error = spread * size / np.sqrt(size - 1) / totals.sum()
         if spread <= 1e-12 * np.abs(sums).max():  # the same everywhere: no spread to compare it with
             return cls(float(mean), 0.0, 0.0, size - 1)
-        lean = (residual**3).mean() / spread**3 / np.sqrt(size)
+        lean = ((residual / spread) ** 3).mean() / np.sqrt(size)
         return cls(float(mean), float(error), float(lean), size - 1)
 
     def _corrected(self, delta: float) -> float:

@@ -190,9 +190,8 @@ def refuse_keywords(owner: type, unknown: Mapping[str, Any]) -> None:
     for name in unknown:
         known = [key for key, part in signature(owner).parameters.items() if part.kind != part.VAR_KEYWORD]
         guess = checks.did_you_mean(name, known, code=True)
-        raise checks.InvalidInputError(
-            f"{owner.__name__} has no argument `{name}`, only {', '.join(known)}. {_MEANT.get(name, guess)}".rstrip()
-        )
+        reason = f"{owner.__name__} has no argument `{name}`, only {', '.join(known)}"
+        raise checks.InvalidInputError(reason, remedy=_MEANT.get(name, guess))
 
 
 def common_device(tensors: Mapping[str, Any]) -> torch.device:
@@ -202,6 +201,6 @@ def common_device(tensors: Mapping[str, Any]) -> torch.device:
     if len(devices) > 1:
         locations = ", ".join(f"{name} on {device}" for name, device in places.items())
         raise checks.InvalidInputError(
-            f"constraints must live on one device; got {locations}. Build on the CPU, then `.to()`"
+            f"constraints must live on one device; got {locations}", remedy="Build on the CPU, then `.to()`"
         )
     return devices.pop()

@@ -172,10 +172,8 @@ class CurvedProgram(LinearProgram):
         shapes = {"the constraints": self.batch_shape, "`Q`": self.term.batch_shape}
         self.batch_shape = checks.broadcast_batch(shapes)
         if self.term.device != self.device:
-            raise checks.InvalidInputError(
-                f"Q and constraints must live on one device; got {self.term.device} and {self.device}. Build on the "
-                "CPU, then `.to()`"
-            )
+            remedy = "Build on the CPU, then `.to()`"
+            raise checks.fail("Q", f"on the device of the constraints ({self.device})", str(self.term.device), remedy)
 
     @property
     def requires_grad(self) -> bool:

@@ -98,7 +98,7 @@ def check_words(needs: Iterable[str], owner: str) -> None:
     """Refuse needs that are no words of `TRAITS`, where they are stated."""
     for need in needs:
         if need not in TRAITS:
-            raise InvalidInputError(f"{owner}.needs must be of {', '.join(map(repr, TRAITS))}; got {need!r}")
+            raise checks.fail(f"{owner}.needs", f"of {', '.join(map(repr, TRAITS))}", repr(need))
 
 
 def missing(problem: Problem, needs: Iterable[str]) -> Trait | None:

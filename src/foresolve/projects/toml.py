@@ -10,7 +10,8 @@ from typing import Any
 from foresolve.errors import InvalidInputError, Setting, Voice, Words
 
 NAME = "foresolve.toml"
-KEYS = {"path": "file", "graph": "file", "theta": "parameters", "methods": "decision", "loss": "decision"}
+KEYS = {"path": "file", "graph": "file", "theta": "parameters", "methods": "decision", "loss": "decision",
+        "foresolve.data.TableFile": "[data]"}  # fmt: skip
 
 
 def toml(value: Any) -> str:

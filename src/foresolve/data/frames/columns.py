@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from foresolve._base import checks, frames
-from foresolve.data.frames.dates import as_dates, unread, written_otherwise
+from foresolve.data.frames.dates import WRITTEN, as_dates, unread, written_otherwise
 from foresolve.data.frames.encoding import Encoding
 from foresolve.data.frames.forms import Form, joined
 from foresolve.data.frames.keys import Keys
@@ -100,7 +100,7 @@ def instance_times(frame: Any, raw: RawTable, form: Form, reader: FrameReader) -
     given = as_dates(frames.complete("features", frame, str(form.dates), "dates"))
     if given is None:
         got = repr(frame[form.dates].iloc[0])
-        raise checks.fail("dates", "a column of dates", f"{form.dates!r}, with {got}", "Dates are written 2021-01-31")
+        raise checks.fail("dates", "a column of dates", f"{form.dates!r}, with {got}", WRITTEN)
     dates = given.values
     if not reader.variable:
         return dates

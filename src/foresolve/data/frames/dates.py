@@ -19,6 +19,8 @@ ZONE = r"(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 TIMED_ZONE = rf"[T ]\d{{2}}.*{ZONE}"  # "2024-05-27" ends like an offset, and is none
 FRACTIONS = ("ms", "us", "ns")
 ONE_WAY = "Write all of them with their zone, or all without"
+READ = ("For a file, set ", Setting("date_format", "%d.%m.%Y"), " in ", WHERE)
+WRITTEN = Phrase("Dates are written 2024-05-27, or 2024-05-27 08:30. ", *READ)
 LOOKED_AT = 1000
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _TIME = r"([T ,_].*)?"
@@ -161,7 +163,5 @@ def _is_read(entry: str) -> bool:
 
 def unread(name: str, where: str, entry: str, *names: str | Setting) -> InvalidInputError:
     """The error for a column that looks like dates and is not read as such; `names` says that it holds names."""
-    remedy = Phrase(
-        "For a file, set ", Setting("date_format", "%d.%m.%Y"), " in ", WHERE, "; if they are only names, set ", *names
-    )
+    remedy = Phrase(*READ, "; if they are only names, set ", *names)
     return checks.fail(name, f"dates written 2024-05-27 in {where}", repr(entry), remedy)

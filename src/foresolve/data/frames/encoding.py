@@ -10,7 +10,7 @@ import numpy as np
 
 from foresolve._base import checks, frames
 from foresolve._base.extras import need
-from foresolve.data.frames.dates import ONE_WAY, Dates, as_dates, unread, written_otherwise
+from foresolve.data.frames.dates import ONE_WAY, WRITTEN, Dates, as_dates, unread, written_otherwise
 from foresolve.errors import ForesolveWarning, Phrase, Setting
 
 Kind = Literal["number", "category", "date", "trend", "ignore"]
@@ -61,8 +61,7 @@ class Column:
         if self.kind in ("date", "trend"):
             dates = as_dates(series)
             if dates is None:
-                remedy = "Dates are written 2021-01-31, or 2021-01-31 08:30"
-                raise checks.fail("features", f"dates in their column {self.title!r}", _example(series), remedy)
+                raise checks.fail("features", f"dates in their column {self.title!r}", _example(series), WRITTEN)
             self._check_zone(dates)
             return self._calendar(dates.values) if self.kind == "date" else self._days(dates.values)
         return frames.as_numbers("features", series)[:, None]
@@ -248,8 +247,7 @@ def _learned(title: str, kind: Kind, series: Any) -> Column:
         return Column(title, kind)
     dates = as_dates(series)
     if dates is None or np.isnat(dates.values).all():
-        remedy = "Dates are written 2021-01-31, or 2021-01-31 08:30"
-        raise checks.fail("features", f"dates in their column {title!r}", _example(series), remedy)
+        raise checks.fail("features", f"dates in their column {title!r}", _example(series), WRITTEN)
     known = dates.values[~np.isnat(dates.values)]
     hours = bool((known != known.astype("datetime64[D]").astype(known.dtype)).any())
     return Column(title, kind, hours=hours, start=str(known.min().astype("datetime64[s]")), zoned=dates.zoned)

@@ -55,6 +55,8 @@ class Trial:
         for name, kind in {**kinds, "regret": int | float | None, "improving": bool}.items():
             if not isinstance(document.get(name, False), kind):
                 raise ForesolveError(f"`{name}` of a trial cannot be {str(document[name])[:40]!r}")
+        if document["family"] not in list(Family):
+            raise ForesolveError(f"`family` of a trial cannot be {document['family'][:40]!r}")
         return cls(**{**document, "family": Family(document["family"])})
 
     @property
