@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from foresolve._base import reading
+from foresolve._base.text import line_of
 from foresolve.errors import ForesolveError
 
 CHUNK = 2**18
@@ -71,7 +72,7 @@ def extract(archive: Path, names: Collection[str], folder: Path, origin: str) ->
                     extracted.add(name)
     except _DAMAGE as error:
         raise ForesolveError(
-            f"what came from {origin} is not a sound zip or tar file: {str(error).partition(chr(10))[0]}",
+            f"what came from {origin} is not a sound zip or tar file: {line_of(error)}",
             remedy="Try again",
         ) from error
     return extracted
