@@ -37,7 +37,7 @@ WITHOUT_EXAMPLE = {
                  "StudyProgress", "Verdict", "Verification"},
     "models": {"BilinearPairs"},
     "problems": {"Ending", "Feasibility", "Incumbent", "TRAITS", "Trait", "Violation"},
-    "projects": {"Decided", "NoDecisionError", "Run", "RunComparison", "Settings", "SettingsError", "compare_scores",
+    "projects": {"Decided", "NoDecisionError", "Run", "RunComparison", "Settings", "compare_scores",
                  "decide_file"},
     "report": {"run_page"},
     "sets": {"ClosedForm", "Local", "MatroidProjection", "Parts", "PolyhedralMatroid"},
