@@ -37,6 +37,7 @@ def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Arena:
 # -- the slice ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fit: quadratic"])
 def test_a_training_that_is_killed_ends_as_if_nothing_had_happened(name: str, arena: Arena) -> None:
     outcome = arena.attack(name, 1, kills=2)

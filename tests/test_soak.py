@@ -16,6 +16,7 @@ from tests.soak.checks import checks
 
 HIGHS = "program (HiGHS)"
 CALLS = 32
+EVERYDAY = (HIGHS, "matching")  # `make soak` and `make test-slow` have all
 
 
 def test_every_case_and_every_way_to_use_it_is_soaked() -> None:
@@ -25,7 +26,9 @@ def test_every_case_and_every_way_to_use_it_is_soaked() -> None:
     assert all(check.calls >= 1_000 for name, check in listed.items() if not name.startswith("end of"))
 
 
-@pytest.mark.parametrize("name", list(cases()))
+@pytest.mark.parametrize(
+    "name", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.slow) for name in cases()]
+)
 @pytest.mark.filterwarnings("ignore::foresolve.errors.ForesolveWarning")
 def test_threads_share_a_policy_and_a_layer_is_kept(name: str) -> None:
     threads.decisions(cases()[name], CALLS)

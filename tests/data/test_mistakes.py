@@ -59,7 +59,7 @@ WORDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a column that is no date": (
         frames(lambda f, m: (f, m), dates="weekday"),
         "`dates` must be a column of dates; got 'weekday', with 'Sunday'. Dates are written 2024-05-27, or 2024-05-27 "
-        "08:30. For a file, set `date_format='%d.%m.%Y'` in `foresolve.data.TableFile`",
+        '08:30. For a file, set `date_format="%d.%m.%Y"` in `foresolve.data.TableFile`',
     ),
     "numbers": (
         frames(lambda f, m: (f, m.assign(r1=[*m["r1"].astype(str)[:-1], "1,5"]))),
