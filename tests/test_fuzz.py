@@ -101,6 +101,7 @@ def test_damage_that_goes_unnoticed_is_told(tmp_path: Path) -> None:
     assert "unsound" in {bench.run(seed)["verdict"] for seed in range(10)}
 
 
+@pytest.mark.slow
 def test_batches_run_in_processes_of_their_own(tmp_path: Path) -> None:
     results = list(run(["edge list"], 3, 0, 1))
     assert [result["seed"] for _, result in results] == [0, 1, 2]

@@ -153,6 +153,7 @@ def test_a_compiled_model_is_fitted_and_validated() -> None:
     assert history.train_loss == expected.train_loss
 
 
+@pytest.mark.slow
 def test_dynamo_is_not_imported_where_nothing_is_compiled() -> None:
     code = (
         "import sys, torch, foresolve; foresolve.QuadraticRelaxation(0.5)(torch.rand(2, 3), foresolve.TopK(3, 1)); "

@@ -73,6 +73,7 @@ def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path / "file" / "x")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits on the size of files there")
 def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
     path = tmp_path / "file"

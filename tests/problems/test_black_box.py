@@ -142,6 +142,7 @@ class TestFailures:
 
 
 class TestWorkers:
+    @pytest.mark.slow
     def test_workers_agree_fail_and_restart(self) -> None:
         problem = OracleProblem(fragile, n=6, workers=2)
         theta = torch.rand(9, 6, generator=torch.Generator().manual_seed(0))
@@ -156,6 +157,7 @@ class TestWorkers:
         finally:
             problem.close()
 
+    @pytest.mark.slow
     def test_copies_share_the_processes(self) -> None:
         problem = OracleProblem(which_process, congestion, n=3, workers=1)
         try:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from foresolve.learning.study import running, studying
 from foresolve.learning.study.budget import HALF, LEAST_TREES, ROWS, TRAINING, TREES, Plan, warm_up
 from foresolve.learning.study.catalog import focused
+from foresolve.learning.study.contrast import Contrast
 from foresolve.learning.study.facts import Facts
 from foresolve.learning.study.methods import Context, MeanMethod, Network
 from foresolve.learning.study.running import StudyInterrupted, StudyProgress
@@ -141,6 +143,12 @@ def test_a_round_that_takes_too_long_gives_way_to_the_shorter_one(
     assert again.comparison == told.comparison
 
 
+@cache
+def uninterrupted() -> Contrast:
+    """The comparison of a study that nothing stops."""
+    return quick(paths(60), epochs=ASKED, trials=3, budget=None).comparison
+
+
 @pytest.mark.parametrize("after", range(1, 18))
 def test_ctrl_c_while_the_first_round_grows(after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there afterwards goes on, and ends with one plan for all methods."""
@@ -157,9 +165,8 @@ def test_ctrl_c_while_the_first_round_grows(after: int, tmp_path: Path, monkeypa
         hurried(40.0, folder=tmp_path, progress=stop)
     monkeypatch.undo()
     told = hurried(1e6, folder=tmp_path, resume=True)
-    whole = quick(paths(60), epochs=ASKED, trials=3, budget=None)
     assert (told.plan.epochs, told.plan.notes) == (ASKED, ())
-    assert told.comparison == whole.comparison
+    assert told.comparison == uninterrupted()
 
 
 def test_warming_up_trains_copies_of_a_few_rows() -> None:
