@@ -383,3 +383,16 @@ def test_nothing_is_written_if_anything_fails(name: str, tmp_path: Path) -> None
 def test_other_files_are_not_written(tmp_path: Path) -> None:
     with mistake("path", "'a.xlsx'", kind=InvalidInputError):
         TableWriter(tmp_path / "a.xlsx")
+
+
+def test_ctrl_c_before_a_text_is_read_on_is_no_error_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interruption that comes before pandas' call of `read` leaves only the news that it failed."""
+
+    def failed(*_: object, **__: object) -> None:
+        raise pd.errors.ParserError("Error tokenizing data. C error: Calling read(nbytes) on source failed.")
+
+    monkeypatch.setattr(pd, "read_csv", failed)
+    with pytest.raises(KeyboardInterrupt):
+        TableFile(write(tmp_path, "x,y\n1,2\n")).frame()

@@ -182,9 +182,15 @@ class TableFile:
                 "keep_default_na": False, "na_values": list(MISSING), "usecols": only and _chosen(titles, only),
                 "low_memory": False,
             }  # fmt: skip
-            table = pandas.read_csv(_Begun("".join(begun), lines), **options, chunksize=rows)
-            for piece in [table] if rows is None else table:
-                yield self._understood(_without_numbers(path, piece), text, separator)
+            source = _Begun("".join(begun), lines)
+            try:
+                table = pandas.read_csv(source, **options, chunksize=rows)
+                for piece in [table] if rows is None else table:
+                    yield self._understood(_without_numbers(path, piece), text, separator)
+            except pandas.errors.ParserError as error:
+                if source.failed is None and "Calling read(nbytes) on source failed" in str(error):
+                    raise KeyboardInterrupt from None  # it came before the call; pandas keeps only that it failed
+                raise
 
     def _understood(self, piece: Any, text: Container[str] | None, separator: str) -> Any:
         """Text as numbers, truth values and ISO dates, column by column."""
@@ -342,13 +348,18 @@ class _Begun(io.TextIOBase):
 
     def __init__(self, begun: str, rest: IO[str]) -> None:
         self._begun, self._rest = begun, rest
+        self.failed: BaseException | None = None
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int | None = -1, /) -> str:
         begun, self._begun = self._begun, ""
-        return begun or self._rest.read(-1 if size is None else size)
+        try:
+            return begun or self._rest.read(-1 if size is None else size)
+        except BaseException as error:
+            self.failed = error
+            raise
 
 
 def _titles(path: Path, lines: IO[str], begun: list[str], separator: str) -> list[str]:
