@@ -123,7 +123,7 @@ def test_a_run_that_goes_on_with_other_files_says_which(tmp_path: Path) -> None:
         column = table.select_dtypes("float").columns[0]
         table[column] *= 2
         table.to_csv(folder / name, index=False)
-        with mistake(None, expected):
+        with mistake("folder", expected):
             Project.load(folder).study(tmp_path / "run", resume=True)
         (folder / name).write_bytes(before)
     change(folder, {"seed": "5"})

@@ -127,7 +127,7 @@ def _reason(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """What an error says, however many lines it takes; of one that repeats a file, the beginning."""
+    """The words of an error in one line, at most their first 2,000 characters: some repeat a file."""
     return " ".join(str(error).split())[:_LONGEST]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 from foresolve._base import checks
 from foresolve._base.locks import writing_to
 from foresolve.data.dataset import DecisionDataset
-from foresolve.errors import InvalidInputError, Phrase, Setting
+from foresolve.errors import InvalidInputError, Phrase, Setting, sentence
 from foresolve.learning.study.catalog import candidates
 from foresolve.learning.study.folder import OtherStudyError
 from foresolve.learning.study.running import StudyProgress
@@ -124,8 +124,10 @@ class Project:
         try:
             yield
         except OtherStudyError as error:
-            told = "; ".join(self._origin(part) for part in error.data)
-            raise InvalidInputError(f"{error}. {told}") from error
+            remedy = sentence(str(error.remedy), "; ".join(self._origin(part) for part in error.data))
+            raise InvalidInputError(
+                argument=error.argument, expected=error.expected, got=error.got, remedy=remedy
+            ) from error
 
     def _origin(self, part: str) -> str:
         """The files and settings that features, parameters, weights, dates or the problem come from."""

@@ -76,7 +76,7 @@ class Settings:
         return self.path.parent / self.name(table, key)
 
     def has(self, table: str, key: str) -> bool:
-        """Whether a table has a key, for this kind of problem."""
+        """True if a table has a key, for this kind of problem."""
         return key in type(getattr(self.values, table)).model_fields
 
     def check_file(self, table: str, key: str) -> None:

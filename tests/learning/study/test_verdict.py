@@ -152,7 +152,7 @@ def test_what_is_not_bounded_or_not_known_is_null_in_json() -> None:
 
 
 def test_that_many_find_it_in_four_of_five_studies() -> None:
-    """Of instances with a spread of 1, and a gain for which it pays to switch."""
+    """Evidence of instances with a spread of 1, and a gain for which it pays to switch."""
     rng, least = np.random.default_rng(0), 0.5
     half = float(np.mean([np.diff(mean_difference(rng.normal(size=15)).interval())[0] / 2 for _ in range(200)]))
     text = verdict(row("spo+", 0.0, (-half, half))).sentence

@@ -82,7 +82,7 @@ def test_many_comparisons_are_corrected(data: DecisionDataset, reports: dict[str
 
 
 def test_the_interval_and_the_p_value_beside_it_agree(data: DecisionDataset, reports: dict[str, Report]) -> None:
-    """Of several models: both hold for all of them at once."""
+    """With several models, both hold for all of them at once."""
     shifted = {f"{share}": evaluate(lambda x, s=share: x + s * (x.flip(0) - x), data) for share in (0.1, 0.3, 0.6)}
     comparison = compare({"noise": reports["noise"], **shifted})
     page = comparison_page(comparison)

@@ -20,7 +20,7 @@ def p_cell(pair: PairedComparison) -> Cell:
 
 
 def small_p(value: float) -> str:
-    """A p-value; the least ones are not told apart."""
+    """A p-value as it is written; below 0.0001 it is "< 0.0001"."""
     return f"{value:.2g}" if value >= LEAST_P else f"< {LEAST_P:g}"
 
 

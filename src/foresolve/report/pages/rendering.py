@@ -35,7 +35,7 @@ def render(page: Page) -> str:
 
 
 def _colors() -> str:
-    """The colors of figures as variables; those of text and background depend on the theme."""
+    """The colors of figures as variables. The theme gives the colors of text and background."""
     return f":root {{ {' '.join(f'{name}: {color};' for color, name in VARIABLES.items())} }}\n"
 
 
